@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -22,7 +23,8 @@ def protected_too(
 ) -> Document:
     """Mark columns as sensitive, and protect them together with an attribute where that can be.
 
-    Where its mechanism can't serve them, they are sensitive and wait for a mechanism of their own.
+    What can't be protected together with it, such as numbers beside categories, is sensitive and
+    waits for a mechanism of its own.
 
     Parameters
     ----------
@@ -45,18 +47,19 @@ def protected_too(
         if spec.kind is not Kind.NUMERIC or spec.binning is not None:
             spec = with_proposed_domain(table, spec)
         document = document.with_column(spec)
-    entry = document.entry_for(attribute)
-    if entry is None:
+    if document.entry_for(attribute) is None:
         return document
-    members = (*entry.attributes, *columns)
-    involved = {name for one in document.policy for name in one.attributes} | set(members)
+    involved = {name for one in document.policy for name in one.attributes} | set(columns)
     known = {
         name: encode_column(table, document.column(name)).attribute for name in sorted(involved)
     }
-    try:
-        return with_members(document, entry.key, members, known, noise)
-    except SfumatoError:
-        return document
+    for name in columns:
+        entry = document.entry_for(attribute)
+        if entry is not None:
+            with suppress(SfumatoError):
+                members = (*entry.attributes, name)
+                document = with_members(document, entry.key, members, known, noise)
+    return document
 
 
 def left_out(document: Document, columns: Sequence[str]) -> Document:

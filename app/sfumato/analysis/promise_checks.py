@@ -80,9 +80,11 @@ def _told_by_columns(document: Document, answer: OpenAnswer, figure: OpenFigure)
 def _less_told(document: Document, figure: OpenFigure) -> Iterator[Remedy]:
     """Return what keeps columns from telling an attribute: protecting, coarsening, dropping."""
     columns = figure.telling[:NAMED]
-    numbers = all(document.column(name).kind is Kind.NUMERIC for name in columns)
+    specs = [document.column(name) for name in columns]
+    numbers = all(spec.kind is Kind.NUMERIC and spec.binning is None for spec in specs)
+    categories = all(spec.kind is not Kind.NUMERIC or spec.binning is not None for spec in specs)
     words = Sentence("Mark {columns} as sensitive too", columns=listed(columns))
-    if numbers and figure.numeric:
+    if numbers if figure.numeric else categories:
         words = Sentence(
             "Protect {columns} together with {name}",
             columns=listed(columns),

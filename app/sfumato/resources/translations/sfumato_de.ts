@@ -6453,7 +6453,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/entries.py" line="252"/>
-        <location filename="../../ui/panels/policy/entry_page.py" line="381"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="414"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
     </message>
@@ -6478,137 +6478,157 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="128"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="135"/>
         <source>Protect together</source>
         <translation>Gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="130"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="219"/>
         <source>Correlated attributes must be perturbed together: perturbed separately, each helps to remove the noise from the other. Each recipient then has one level of trust for all of them.</source>
         <translation>Zusammenhängende Merkmale müssen gemeinsam verfremdet werden: Getrennt verfremdet, hilft jedes, das Rauschen aus dem anderen zu entfernen. Jeder Empfänger hat dann eine Vertrauensstufe für alle zusammen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="188"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="200"/>
         <source>{name} depends on {partner} (correlation {value}). Tick it; otherwise whoever holds both learns more about each than its own level says.</source>
         <translation>{name} hängt von {partner} ab (Korrelation {value}). Kreuzen Sie es an; sonst erfährt, wer beide hat, über jedes mehr, als dessen eigene Stufe sagt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="203"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="193"/>
+        <source>{name} depends on {partner} (Cramér&apos;s V {value}). Tick it; otherwise whoever holds both learns more about each than its own level says.</source>
+        <translation>{name} hängt von {partner} ab (Cramérs V {value}). Kreuzen Sie es an; sonst erfährt, wer beide hat, über jedes mehr, als dessen eigene Stufe sagt.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/entry_page.py" line="214"/>
+        <source>Attributes that depend on one another are protected as one: a record&apos;s combination of values is kept or replaced as a whole, and one promise holds for all of them. Levels stated as a retention probability are lowered so that the odds stay what they are.</source>
+        <translation>Merkmale, die voneinander abhängen, werden als eines geschützt: Die Kombination der Werte eines Datensatzes bleibt als Ganzes erhalten oder wird als Ganzes ersetzt, und eine Zusage gilt für alle. Als Beibehaltungswahrscheinlichkeit angegebene Stufen werden so gesenkt, dass die Chancen bleiben, wie sie sind.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/entry_page.py" line="230"/>
+        <source>Cramér&apos;s V {value} with {partner}</source>
+        <translation>Cramérs V {value} mit {partner}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/entry_page.py" line="235"/>
         <source>correlation {value} with {partner}</source>
         <translation>Korrelation {value} mit {partner}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="258"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="289"/>
         <source>High trust</source>
         <translation>Hohes Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="258"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="289"/>
         <source>Low trust</source>
         <translation>Geringes Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="258"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="289"/>
         <source>Some trust</source>
         <translation>Mittleres Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="267"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="298"/>
+        <source>{count} combinations</source>
+        <translation>{count} Kombinationen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/entry_page.py" line="300"/>
         <source>{count} values</source>
         <translation>{count} Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="269"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="302"/>
         <source>{count} attributes together</source>
         <translation>{count} Merkmale gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="270"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="303"/>
         <source>numbers</source>
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="335"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="368"/>
         <source>Set a level</source>
         <translation>Stufe festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="337"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="370"/>
         <source>Same trust for all attributes</source>
         <translation>Gleiches Vertrauen für alle Merkmale</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="341"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="374"/>
         <source>Give the recipient this level for every attribute; change single ones afterwards</source>
         <translation>Dem Empfänger diese Stufe für jedes Merkmal geben; einzelne lassen sich danach ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="345"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="378"/>
         <source>Note: who this is, what the release is for</source>
         <translation>Notiz: wer das ist, wozu die Freigabe dient</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="346"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="379"/>
         <source>Note on the recipient</source>
         <translation>Notiz zum Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="349"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="382"/>
         <source>Language of the recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete dieses Empfängers</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="351"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="384"/>
         <source>The language of what a bundle tells the recipient: its README and descriptions</source>
         <translation>Die Sprache, in der ein Datenpaket den Empfänger anspricht: README und Beschreibungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="379"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="412"/>
         <source>Mechanism</source>
         <translation>Verfahren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="389"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="422"/>
         <source>Linear</source>
         <translation>Linear</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="389"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="422"/>
         <source>Log</source>
         <translation>Log</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="390"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="423"/>
         <source>Scale of the ladder</source>
         <translation>Maßstab der Leiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="392"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="425"/>
         <source>Trust ladder</source>
         <translation>Vertrauensleiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="396"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="429"/>
         <source>Drag a rung to change a level.</source>
         <translation>Ziehen Sie an einer Sprosse, um eine Stufe zu ändern.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="424"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="457"/>
         <source>Drawn once for all rows with the same {unit}.</source>
         <translation>Einmal gezogen für alle Zeilen mit gleichem {unit}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="426"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="459"/>
         <source>Levels are stated for all rows with the same {unit}: at most {rows} of them leave, each at so low a level that together they tell no more.</source>
         <translation>Stufen gelten für alle Zeilen mit gleichem {unit} zusammen: Höchstens {rows} davon werden freigegeben, jede auf einer so niedrigen Stufe, dass sie gemeinsam nicht mehr verraten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="465"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="498"/>
         <source>How far {recipient} is trusted with {attribute}</source>
         <translation>Wie weit {recipient} bei {attribute} vertraut wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="473"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="506"/>
         <location filename="../../ui/panels/policy/recipients.py" line="170"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
@@ -7299,6 +7319,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="370"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="320"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
@@ -7750,6 +7771,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="42"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="55"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -7790,6 +7812,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="146"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="352"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
     </message>
@@ -7801,6 +7824,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="175"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="42"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="381"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="214"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="23"/>
         <source>Trusted partner</source>
@@ -7809,6 +7833,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="176"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="43"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="382"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="215"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="24"/>
         <source>Contract recipient</source>
@@ -7817,6 +7842,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="177"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="44"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="383"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="216"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="25"/>
         <source>Public</source>
@@ -8241,20 +8267,150 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="60"/>
+        <source>Counts of the combinations with noise of about ± {spread} records, drawn once. The retention probabilities that follow from them, which recipients see, disclose at most ε0; every figure includes it.</source>
+        <translation>Häufigkeiten der Kombinationen mit Rauschen von etwa ± {spread} Datensätzen, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die daraus folgen und die Empfänger sehen, geben höchstens ε0 preis; jede Zahl enthält es.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="79"/>
+        <source>All alike</source>
+        <translation>Alle gleich</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="79"/>
+        <source>Limits of their own</source>
+        <translation>Eigene Grenzen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="81"/>
+        <source>How often combinations are kept</source>
+        <translation>Wie oft Kombinationen erhalten bleiben</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="83"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="40"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
     <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="83"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <source>Strict</source>
         <translation>Streng</translation>
     </message>
     <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="85"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="126"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="78"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="86"/>
+        <source>Limit all other combinations</source>
+        <translation>Alle anderen Kombinationen begrenzen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="91"/>
+        <source>Add the limit</source>
+        <translation>Grenze hinzufügen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="93"/>
+        <source>Limits of values and of combinations</source>
+        <translation>Grenzen von Werten und von Kombinationen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="94"/>
+        <source>Remove the selected limits</source>
+        <translation>Ausgewählte Grenzen entfernen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="99"/>
+        <source>How often each combination is kept</source>
+        <translation>Wie oft jede Kombination erhalten bleibt</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="111"/>
+        <source>Combinations</source>
+        <translation>Kombinationen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="116"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="119"/>
+        <source>At most ρ1 probable before</source>
+        <translation>Vorher höchstens ρ1 wahrscheinlich</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="117"/>
+        <source>At most ρ2 probable after</source>
+        <translation>Nachher höchstens ρ2 wahrscheinlich</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="121"/>
+        <source>after at most ρ2</source>
+        <translation>nachher höchstens ρ2</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="129"/>
+        <source>A limit of a value holds for each of its combinations.</source>
+        <translation>Eine Grenze für einen Wert gilt für jede seiner Kombinationen.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="165"/>
+        <source>{size} combinations, of which {occurring} occur in the table. A replaced record shows any of them, also one that occurs nowhere.</source>
+        <translation>{size} Kombinationen, von denen {occurring} in der Tabelle vorkommen. Ein ersetzter Datensatz zeigt irgendeine davon, auch eine, die nirgends vorkommt.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="173"/>
+        <source>At trust factor 1, combinations are kept with probabilities from {low} to {high}.</source>
+        <translation>Bei Vertrauensfaktor 1 bleiben Kombinationen mit Wahrscheinlichkeiten von {low} bis {high} erhalten.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="207"/>
+        <source>any value</source>
+        <translation>beliebiger Wert</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="209"/>
+        <source>Value of {name}</source>
+        <translation>Wert von {name}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="247"/>
+        <source>Choose a value first, of one column or of several.</source>
+        <translation>Wählen Sie zuerst einen Wert, aus einer Spalte oder aus mehreren.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="259"/>
+        <source>Select limits in the list first.</source>
+        <translation>Wählen Sie zuerst Grenzen in der Liste aus.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="274"/>
+        <source>Solving the limits…</source>
+        <translation>Die Grenzen werden gelöst …</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="277"/>
+        <source>Solving the limits of combinations</source>
+        <translation>Grenzen von Kombinationen lösen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="332"/>
+        <source>any {name}</source>
+        <translation>{name} beliebig</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="351"/>
+        <source>Combination</source>
+        <translation>Kombination</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="353"/>
+        <source>Kept at trust factor 1</source>
+        <translation>Erhalten bei Vertrauensfaktor 1</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="84"/>
@@ -8791,6 +8947,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten der Tabelle gelöst: Wer alle anderen Datensätze kennt, kann den Wert einer Person aus den Beibehaltungswahrscheinlichkeiten ablesen. Lösen Sie sie erneut oder behandeln Sie alle Werte als gleich.</translation>
     </message>
     <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="66"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="37"/>
         <source>The table is not used, so the retention probabilities disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
@@ -8858,7 +9015,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="163"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="173"/>
-        <location filename="../../ui/panels/policy/wording.py" line="56"/>
+        <location filename="../../ui/panels/policy/wording.py" line="58"/>
         <source>Nothing can be estimated from it.</source>
         <translation>Daraus lässt sich nichts schätzen.</translation>
     </message>
@@ -8869,7 +9026,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="177"/>
-        <location filename="../../ui/panels/policy/wording.py" line="59"/>
+        <location filename="../../ui/panels/policy/wording.py" line="61"/>
         <source>Shares can hardly be estimated from it.</source>
         <translation>Daraus lassen sich Anteile kaum schätzen.</translation>
     </message>
@@ -9457,17 +9614,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigaben für {names} würden abgelehnt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/wording.py" line="33"/>
+        <location filename="../../ui/panels/policy/wording.py" line="34"/>
         <source>{share} of records show their true value, and nobody can tell which.</source>
         <translation>{share} der Datensätze zeigen ihren wahren Wert, und niemand kann sagen, welche.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/wording.py" line="41"/>
+        <location filename="../../ui/panels/policy/wording.py" line="42"/>
         <source>A hunch of {before} about someone can rise to {after} at most.</source>
         <translation>Eine Vermutung von {before} über jemanden kann auf höchstens {after} steigen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/wording.py" line="61"/>
+        <location filename="../../ui/panels/policy/wording.py" line="63"/>
         <source>From {rows} records, each value&apos;s share can be estimated to within ±{points} percentage points (95&#x202f;%).</source>
         <translation>Aus {rows} Datensätzen lässt sich der Anteil jedes Werts auf ±{points} Prozentpunkte genau schätzen (95&#xa0;%).</translation>
     </message>
@@ -10959,22 +11116,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Werte sind ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="30"/>
+        <location filename="../../analysis/coalitions.py" line="31"/>
         <source>Rows change places within their groups: of a single record&apos;s own value, its row tells less than these figures say.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz: Über den eigenen Wert eines einzelnen Datensatzes sagt seine Zeile weniger, als diese Zahlen angeben.</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="238"/>
+        <location filename="../../analysis/coalitions.py" line="239"/>
         <source>No attribute of the policy has a perturbation matrix.</source>
         <translation>Kein Merkmal des Regelwerks hat eine Übergangsmatrix.</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="239"/>
+        <location filename="../../analysis/coalitions.py" line="240"/>
         <source>Coalitions are weighed for categorical attributes.</source>
         <translation>Koalitionen werden für kategoriale Merkmale bewertet.</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="259"/>
+        <location filename="../../analysis/coalitions.py" line="260"/>
         <source>  It is drawn once for a unit: records stand for units, each counted once.</source>
         <translation>  Es wird je Einheit einmal gezogen: Datensätze stehen für Einheiten, jede zählt einmal.</translation>
     </message>
@@ -11010,79 +11167,79 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Datei wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="79"/>
+        <location filename="../../analysis/find_person.py" line="87"/>
         <source>Choose whose files the attacker has.</source>
         <translation>Wählen Sie, wessen Dateien der Angreifer hat.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="79"/>
+        <location filename="../../analysis/find_person.py" line="87"/>
         <source>Nobody&apos;s files are held.</source>
         <translation>Es sind keine Dateien ausgewählt.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="85"/>
+        <location filename="../../analysis/find_person.py" line="93"/>
         <source>Finding the rows that fit</source>
         <translation>Passende Zeilen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="169"/>
+        <location filename="../../analysis/find_person.py" line="177"/>
         <source>{column} is not a sensitive attribute of the policy.</source>
         <translation>{column} ist kein sensibles Merkmal des Regelwerks.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="170"/>
+        <location filename="../../analysis/find_person.py" line="178"/>
         <source>State what is believed of one that is.</source>
         <translation>Geben Sie an, was über ein solches angenommen wird.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="181"/>
-        <location filename="../../analysis/realized.py" line="162"/>
+        <location filename="../../analysis/find_person.py" line="189"/>
+        <location filename="../../analysis/realized.py" line="163"/>
         <source>Making {key} again</source>
         <translation>{key} wird erneut erzeugt</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="219"/>
+        <location filename="../../analysis/find_person.py" line="227"/>
         <source>its mechanism has no matrix.</source>
         <translation>Sein Verfahren hat keine Matrix.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="225"/>
+        <location filename="../../analysis/find_person.py" line="233"/>
         <source>its mechanism adds no noise.</source>
         <translation>Sein Verfahren fügt kein Rauschen hinzu.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="249"/>
+        <location filename="../../analysis/find_person.py" line="277"/>
         <source>What is believed of {column} beforehand is no probability.</source>
         <translation>Was vorab über {column} angenommen wird, ist keine Wahrscheinlichkeit.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="250"/>
+        <location filename="../../analysis/find_person.py" line="278"/>
         <source>Give shares from 0 to 1 that sum to no more than 1.</source>
         <translation>Geben Sie Anteile von 0 bis 1 an, die zusammen höchstens 1 ergeben.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="269"/>
+        <location filename="../../analysis/find_person.py" line="297"/>
         <location filename="../../commands/audit.py" line="296"/>
         <source>The table of {holder} has no such class.</source>
         <translation>Die Tabelle von {holder} hat keine solche Klasse.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="270"/>
+        <location filename="../../analysis/find_person.py" line="298"/>
         <source>Choose one of its {count:,} classes.</source>
         <translation>Wählen Sie eine ihrer {count:,} Klassen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="279"/>
+        <location filename="../../analysis/find_person.py" line="307"/>
         <source>Nobody can be in these classes of the other tables at once: they share no value.</source>
         <translation>Niemand kann zugleich in diesen Klassen der anderen Tabellen sein: Sie haben keinen Wert gemeinsam.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="280"/>
+        <location filename="../../analysis/find_person.py" line="308"/>
         <source>Choose other classes, or leave a table out.</source>
         <translation>Wählen Sie andere Klassen oder lassen Sie eine Tabelle weg.</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="300"/>
+        <location filename="../../analysis/find_person.py" line="328"/>
         <source>Weighing what is believed</source>
         <translation>Bewertet wird, was angenommen wird</translation>
     </message>
@@ -11349,54 +11506,54 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es gibt nichts, wovon es abhängen könnte.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="131"/>
+        <location filename="../../analysis/open_columns.py" line="135"/>
         <source>What is told of one is told of the others: protect them together.</source>
         <translation>Was über eines verraten wird, ist auch über die anderen verraten: Schützen Sie sie gemeinsam.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="171"/>
+        <location filename="../../analysis/open_columns.py" line="175"/>
         <source>open columns</source>
         <translation>offene Spalten</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="175"/>
+        <location filename="../../analysis/open_columns.py" line="179"/>
         <source>Reading the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="188"/>
+        <location filename="../../analysis/open_columns.py" line="192"/>
         <location filename="../../engine/disclosure/boosted_trees.py" line="174"/>
-        <location filename="../../engine/disclosure/open_columns.py" line="276"/>
+        <location filename="../../engine/disclosure/open_columns.py" line="279"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="197"/>
+        <location filename="../../analysis/open_columns.py" line="201"/>
         <source>open column</source>
         <translation>offene Spalte</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="477"/>
+        <location filename="../../analysis/open_columns.py" line="485"/>
         <source>Weighing releases beside the open columns</source>
         <translation>Freigaben werden zusammen mit den offenen Spalten bewertet</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="484"/>
+        <location filename="../../analysis/open_columns.py" line="492"/>
         <source>open figures</source>
         <translation>Zahlen zu offenen Spalten</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="535"/>
+        <location filename="../../analysis/open_columns.py" line="543"/>
         <source>{recipient}:</source>
         <translation>{recipient}:</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="540"/>
+        <location filename="../../analysis/open_columns.py" line="548"/>
         <source>There are too few records to estimate anything from open columns.</source>
         <translation>Es sind zu wenige Datensätze, um aus offenen Spalten etwas zu schätzen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="564"/>
+        <location filename="../../analysis/open_columns.py" line="572"/>
         <source>Computed on {sampled:,} of {records:,} records, drawn evenly: shares are within {error:.1f} in 100 of the table&apos;s.</source>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen Datensätzen: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
@@ -11466,12 +11623,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {name}: Der beste Rateversuch trifft bei {open} von 100 Personen zu, ohne sie bei {alone}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_remedies.py" line="100"/>
+        <location filename="../../analysis/open_remedies.py" line="103"/>
         <source>{columns} can&apos;t be made coarser by bins.</source>
         <translation>{columns} lassen sich nicht durch Klassen vergröbern.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_remedies.py" line="101"/>
+        <location filename="../../analysis/open_remedies.py" line="104"/>
         <source>Give them a hierarchy, protect them too, or leave them out.</source>
         <translation>Geben Sie ihnen eine Hierarchie, schützen Sie sie auch oder lassen Sie sie weg.</translation>
     </message>
@@ -11649,47 +11806,47 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nach dem Satz von Bayes, für jemanden, der weiß, wie {name} verteilt ist und gerundet wurde, an {records:,} Datensätzen: {best:.1f}&#xa0;%, aus allen zusammen {together:.1f}&#xa0;%; ohne Rundung und Grenzen wären es {plain:.1f}&#xa0;%.{gain} Auf den Zahlen von {name} allein ist kein Angriff stärker.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="89"/>
+        <location filename="../../analysis/pooled_rows.py" line="92"/>
         <source>Rows with the same {column} show the same true {attribute}, and {recipient}&apos;s release draws each of them by itself.</source>
         <translation>Zeilen mit gleichem {column} zeigen im Original dasselbe {attribute}, und die Freigabe an {recipient} zieht jede davon für sich.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="96"/>
+        <location filename="../../analysis/pooled_rows.py" line="99"/>
         <source>The file itself shows {column}.</source>
         <translation>Die Datei selbst zeigt {column}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="98"/>
+        <location filename="../../analysis/pooled_rows.py" line="101"/>
         <source>Whoever knows which rows belong together can pool them.</source>
         <translation>Wer weiß, welche Zeilen zusammengehören, kann sie zusammenfassen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="102"/>
+        <location filename="../../analysis/pooled_rows.py" line="105"/>
         <source>Pooled, they give away the true value of {pooled:.1%} of the rows, where one row alone gives away {alone:.1%}.</source>
         <translation>Zusammengefasst geben sie den wahren Wert von {pooled:.1%} der Zeilen preis, eine Zeile allein den von {alone:.1%}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="110"/>
+        <location filename="../../analysis/pooled_rows.py" line="113"/>
         <source>Pooled, they tell a number within ± {pooled:.4g} (95 %), where one row alone tells it within ± {alone:.4g}.</source>
         <translation>Zusammengefasst bestimmen sie eine Zahl auf ± {pooled:.4g} genau (95&#xa0;%), eine Zeile allein auf ± {alone:.4g}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="115"/>
+        <location filename="../../analysis/pooled_rows.py" line="118"/>
         <source>{who} {how} {told}</source>
         <translation>{who} {how} {told}</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="215"/>
+        <location filename="../../analysis/pooled_rows.py" line="218"/>
         <source>the same in all of them</source>
         <translation>in allen gleich</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="217"/>
+        <location filename="../../analysis/pooled_rows.py" line="220"/>
         <source>the same in {share:.1%} of the groups</source>
         <translation>in {share:.1%} der Gruppen gleich</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="220"/>
+        <location filename="../../analysis/pooled_rows.py" line="223"/>
         <source>Rows with the same {column} seem to belong to one person or household: {names} is {how} ({units:,} groups, at most {largest:,} rows each).</source>
         <translation>Zeilen mit gleichem {column} scheinen zu einer Person oder einem Haushalt zu gehören: {names} ist {how} ({units:,} Gruppen, höchstens {largest:,} Zeilen je Gruppe).</translation>
     </message>
@@ -11700,7 +11857,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/previewed_numbers.py" line="222"/>
-        <location filename="../../analysis/previewed_values.py" line="358"/>
+        <location filename="../../analysis/previewed_values.py" line="360"/>
         <source>Releasing sample rows</source>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
@@ -11722,17 +11879,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geschätzt an {sampled:,} von {records:,} Datensätzen: auf {error:.1f} von 100 genau.</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="83"/>
+        <location filename="../../analysis/promise_checks.py" line="85"/>
         <source>Mark {columns} as sensitive too</source>
         <translation>Auch {columns} als sensibel kennzeichnen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="86"/>
+        <location filename="../../analysis/promise_checks.py" line="88"/>
         <source>Protect {columns} together with {name}</source>
         <translation>{columns} zusammen mit {name} schützen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="92"/>
+        <location filename="../../analysis/promise_checks.py" line="94"/>
         <source>Band {columns} in {bins}</source>
         <translation>{columns} in {bins} einteilen</translation>
     </message>
@@ -11743,8 +11900,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/joint_remedies.py" line="96"/>
-        <location filename="../../analysis/promise_checks.py" line="94"/>
-        <location filename="../../analysis/promise_checks.py" line="130"/>
+        <location filename="../../analysis/promise_checks.py" line="96"/>
+        <location filename="../../analysis/promise_checks.py" line="132"/>
         <location filename="../../analysis/readiness_checks.py" line="383"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
@@ -11770,49 +11927,49 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} an {names} auf Stufe {level} zeigen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="111"/>
+        <location filename="../../analysis/promise_checks.py" line="113"/>
         <source>Dependent columns</source>
         <translation>Abhängige Spalten</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="116"/>
+        <location filename="../../analysis/promise_checks.py" line="118"/>
         <source>{columns} are protected apart: what is told of one is told of the others.</source>
         <translation>{columns} sind getrennt geschützt: Was über eines verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="125"/>
+        <location filename="../../analysis/promise_checks.py" line="127"/>
         <source>Protect {columns} together</source>
         <translation>{columns} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="145"/>
-        <location filename="../../analysis/promise_checks.py" line="161"/>
-        <location filename="../../analysis/promise_checks.py" line="170"/>
+        <location filename="../../analysis/promise_checks.py" line="147"/>
+        <location filename="../../analysis/promise_checks.py" line="163"/>
+        <location filename="../../analysis/promise_checks.py" line="172"/>
         <source>Pooled rows</source>
         <translation>Zusammengefasste Zeilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="148"/>
+        <location filename="../../analysis/promise_checks.py" line="150"/>
         <source>Rows of one person or household were looked for in {sampled:,} of {rows:,} records only, where few of them meet: where there are such rows, state their unit.</source>
         <translation>Zeilen einer Person oder eines Haushalts wurden nur in {sampled:,} von {rows:,} Datensätzen gesucht, in denen sich wenige davon treffen: Wo es solche Zeilen gibt, geben Sie ihre Einheit an.</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="172"/>
+        <location filename="../../analysis/promise_checks.py" line="174"/>
         <source>Pooling the rows that belong together restores hardly more than one row.</source>
         <translation>Zusammengehörige Zeilen zusammenzufassen stellt kaum mehr wieder her als eine Zeile.</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="185"/>
+        <location filename="../../analysis/promise_checks.py" line="187"/>
         <source>Protect rows with the same {column} together</source>
         <translation>Zeilen mit gleichem {column} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="193"/>
+        <location filename="../../analysis/promise_checks.py" line="195"/>
         <source>repeated units</source>
         <translation>wiederholte Einheiten</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="209"/>
+        <location filename="../../analysis/promise_checks.py" line="211"/>
         <source>pooled rows</source>
         <translation>zusammengefasste Zeilen</translation>
     </message>
@@ -12018,22 +12175,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In zufälliger Reihenfolge freigeben</translation>
     </message>
     <message>
-        <location filename="../../analysis/realized.py" line="99"/>
+        <location filename="../../analysis/realized.py" line="101"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
     <message>
-        <location filename="../../analysis/realized.py" line="99"/>
+        <location filename="../../analysis/realized.py" line="101"/>
         <source>With the noise as it will fall</source>
         <translation>Mit dem Rauschen, wie es fallen wird</translation>
     </message>
     <message>
-        <location filename="../../analysis/realized.py" line="105"/>
+        <location filename="../../analysis/realized.py" line="107"/>
         <source>  {where}: {average:.1f} % on average; at least {likely:.0f} % for {of_likely:.1f} % of the records, at least {certain:.0f} % for {of_certain:.1f} %; the best guess is right for {guessed:.1f} %.</source>
         <translation>  {where}: im Mittel {average:.1f}&#xa0;%; mindestens {likely:.0f}&#xa0;% bei {of_likely:.1f}&#xa0;% der Datensätze, mindestens {certain:.0f}&#xa0;% bei {of_certain:.1f}&#xa0;%; der beste Rateversuch trifft bei {guessed:.1f}&#xa0;% zu.</translation>
     </message>
     <message>
-        <location filename="../../analysis/realized.py" line="120"/>
+        <location filename="../../analysis/realized.py" line="122"/>
         <source>  Over {compared:,} of {records:,} records, the coalition&apos;s beliefs differ from {members}&apos;s alone by at most {largest_difference:.1g}.</source>
         <translation>  Über {compared:,} von {records:,} Datensätzen weicht die Vermutung der Koalition um höchstens {largest_difference:.1g} von der ab, die {members} allein hat.</translation>
     </message>
@@ -14454,7 +14611,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/core/columns.py" line="182"/>
-        <location filename="../../engine/table/table.py" line="201"/>
+        <location filename="../../engine/table/table.py" line="212"/>
         <source>Let missing be a value of its own, or mend these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -16229,14 +16386,24 @@ Rückgabewerte:
         <translation>Wählen Sie für alle bis auf einen davon eine Beibehaltungswahrscheinlichkeit über 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/__init__.py" line="34"/>
+        <location filename="../../engine/mechanisms/__init__.py" line="35"/>
         <source>This version of Sfumato has no mechanism called {name}.</source>
         <translation>Diese Version von Sfumato hat kein Verfahren namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/__init__.py" line="35"/>
+        <location filename="../../engine/mechanisms/__init__.py" line="36"/>
         <source>Known are: {known}. Open the project with a newer version, or choose one of these.</source>
         <translation>Bekannt sind: {known}. Öffnen Sie das Projekt mit einer neueren Version oder wählen Sie eines davon.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/__init__.py" line="56"/>
+        <source>No mechanism protects {columns} together.</source>
+        <translation>Kein Verfahren schützt {columns} gemeinsam.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/__init__.py" line="57"/>
+        <source>Columns of numbers and columns of categories are protected apart.</source>
+        <translation>Spalten mit Zahlen und Spalten mit Ausprägungen werden getrennt geschützt.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/adoption.py" line="195"/>
@@ -16265,12 +16432,12 @@ Rückgabewerte:
         <translation>es gibt mindestens eine Gruppe, sei sie auch leer</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/base.py" line="400"/>
+        <location filename="../../engine/mechanisms/base.py" line="409"/>
         <source>{mechanism} can&apos;t be given to several rows of one unit.</source>
         <translation>{mechanism} lässt sich nicht auf mehrere Zeilen einer Einheit anwenden.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/base.py" line="401"/>
+        <location filename="../../engine/mechanisms/base.py" line="410"/>
         <source>Choose another mechanism, or state that the attribute is the same in all rows.</source>
         <translation>Wählen Sie ein anderes Verfahren oder geben Sie an, dass das Merkmal in allen Zeilen gleich ist.</translation>
     </message>
@@ -16297,6 +16464,8 @@ Rückgabewerte:
         <location filename="../../engine/mechanisms/categorical.py" line="71"/>
         <location filename="../../engine/mechanisms/categorical.py" line="96"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="389"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="488"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="509"/>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="112"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="316"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="317"/>
@@ -16484,11 +16653,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/categorical.py" line="290"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="158"/>
         <source>The domain of column {column} has a single value, so there is nothing to hide among.</source>
         <translation>Der Wertebereich der Spalte {column} hat nur einen Wert, daher gibt es nichts, worunter er sich verbergen ließe.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/categorical.py" line="292"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="160"/>
         <source>Add the other values that could occur to its domain.</source>
         <translation>Nehmen Sie die anderen Werte, die vorkommen könnten, in ihren Wertebereich auf.</translation>
     </message>
@@ -16772,29 +16943,29 @@ Rückgabewerte:
         <translation>Zu jeder Zahl wird normalverteiltes Rauschen addiert. Seine Größe wird relativ zur Streuung der Zahlen angegeben, und es ist so korreliert wie die Spalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="126"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="127"/>
         <source>Choose one or several.</source>
         <translation>Wählen Sie eines oder mehrere.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="126"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="127"/>
         <source>Gaussian noise covers no attribute.</source>
         <translation>Das Gaußsche Rauschen umfasst kein Merkmal.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="130"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="131"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="116"/>
         <source>Column {column} is not numeric, or its numbers are grouped into bins, so no noise can be added to it.</source>
         <translation>Spalte {column} enthält keine Zahlen, oder ihre Zahlen sind in Klassen eingeteilt; daher lässt sich kein Rauschen hinzufügen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="132"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="133"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="118"/>
         <source>Read it as numbers without bins, or choose a mechanism for categories.</source>
         <translation>Lesen Sie sie als Zahlen ohne Klassen oder wählen Sie ein Verfahren für Kategorien.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="167"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="168"/>
         <source>how large the noise on {names} is</source>
         <translation>wie groß das Rauschen auf {names} ist</translation>
     </message>
@@ -16810,23 +16981,23 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/ladders/laplace.py" line="149"/>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="288"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="289"/>
         <location filename="../../engine/mechanisms/gaussian/release.py" line="156"/>
         <source>Adding the noise</source>
         <translation>Das Rauschen wird addiert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="385"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="386"/>
         <source>Each column has noise of its own: only the diagonal of K counts.</source>
         <translation>Jede Spalte hat ihr eigenes Rauschen: Nur die Diagonale von K zählt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="386"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="387"/>
         <source>It varies together as the columns themselves do.</source>
         <translation>Es schwankt gemeinsam, wie die Spalten selbst es tun.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="399"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="400"/>
         <source> Afterwards numbers were rounded or clipped, as `rounding`, `lowest` and `highest` in `datapackage.json` say; where many of them are clipped, estimates are biased.</source>
         <translation> Danach wurden Zahlen gerundet oder abgeschnitten, wie `rounding`, `lowest` und `highest` in `datapackage.json` angeben; wo viele davon abgeschnitten sind, sind Schätzungen verzerrt.</translation>
     </message>
@@ -17174,6 +17345,8 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl an oder lassen Sie sie weg.</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="116"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="439"/>
         <location filename="../../engine/mechanisms/matrix/mechanism.py" line="55"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="76"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="348"/>
@@ -17321,7 +17494,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein Verfahren, das Zahlen Rauschen hinzufügt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="105"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="106"/>
         <source>The frequencies of {column} are {given} numbers for {size} values.</source>
         <translation>Die Häufigkeiten von {column} sind {given} Zahlen für {size} Werte.</translation>
     </message>
@@ -17330,27 +17503,27 @@ Rückgabewerte:
         <translation type="vanished">Geben Sie für jeden Wert des Wertebereichs einen Anteil an oder lösen Sie die Grenzen erneut.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="106"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="107"/>
         <source>Give one share for each value of the domain, or have the counts drawn again.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an oder lassen Sie die Häufigkeiten erneut ziehen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="173"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="198"/>
         <source>The setting frequencies is none of: {known}.</source>
         <translation>Die Einstellung frequencies ist keines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="174"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="199"/>
         <source>Choose where the frequencies come from.</source>
         <translation>Wählen Sie, woher die Häufigkeiten stammen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="186"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="211"/>
         <source>The stated shares are not a list of numbers from 0 on, one of them above 0.</source>
         <translation>Die angegebenen Anteile sind keine Liste von Zahlen ab 0, von denen eine über 0 liegt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="187"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="212"/>
         <source>Give one share for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an.</translation>
     </message>
@@ -17427,9 +17600,45 @@ Rückgabewerte:
         <translation>Geben Sie ihnen verschiedene Bezeichnungen.</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/limits.py" line="93"/>
+        <source>The limits name a column, {column}, that is not protected here.</source>
+        <translation>Die Grenzen nennen eine Spalte, {column}, die hier nicht geschützt wird.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/limits.py" line="94"/>
+        <source>Remove the limit, or protect the column together with the others.</source>
+        <translation>Entfernen Sie die Grenze, oder schützen Sie die Spalte gemeinsam mit den anderen.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/limits.py" line="100"/>
+        <source>The limits name a value, {value}, that the domain of {column} does not have.</source>
+        <translation>Die Grenzen nennen einen Wert, {value}, den der Wertebereich von {column} nicht enthält.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/limits.py" line="102"/>
+        <source>Remove the limit, or add the value to the domain.</source>
+        <translation>Entfernen Sie die Grenze, oder nehmen Sie den Wert in den Wertebereich auf.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/limits.py" line="145"/>
+        <source>The limits of values and combinations can&apos;t be read.</source>
+        <translation>Die Grenzen von Werten und Kombinationen sind nicht lesbar.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/limits.py" line="146"/>
+        <source>State for each limit its values by column, rho1 and rho2; for all others rho1 and rho2; and a mode (&apos;published&apos; or &apos;strict&apos;).</source>
+        <translation>Geben Sie zu jeder Grenze ihre Werte je Spalte, rho1 und rho2 an, für alle anderen rho1 und rho2, und einen Modus (&apos;published&apos; oder &apos;strict&apos;).</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/limits.py" line="170"/>
         <location filename="../../engine/mechanisms/per_value/limits.py" line="260"/>
         <source>The limits of {value} don&apos;t fit together: ρ1 = {rho1}, ρ2 = {rho2}.</source>
         <translation>Die Grenzen von {value} passen nicht zusammen: ρ1 = {rho1}, ρ2 = {rho2}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/limits.py" line="172"/>
+        <source>all other combinations</source>
+        <translation>allen anderen Kombinationen</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/per_value/limits.py" line="311"/>
@@ -17477,16 +17686,124 @@ Rückgabewerte:
         <translation>Die Grenzen lassen von keinem Wert etwas übrig: Jede Beibehaltungswahrscheinlichkeit ist 0.</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="107"/>
+        <source>The share of records whose combination is kept on purpose (with limits: of the combination that keeps most); the others are replaced at random.</source>
+        <translation>Der Anteil der Datensätze, deren Kombination bewusst erhalten bleibt (mit Grenzen: bei der Kombination, die am meisten behält); die anderen werden zufällig ersetzt.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="117"/>
+        <source>Only with limits of combinations: how much of what they allow is kept. 1 meets them exactly, more exceeds them.</source>
+        <translation>Nur mit Grenzen von Kombinationen: wie viel von dem erhalten bleibt, was sie erlauben. 1 hält sie genau ein, mehr überschreitet sie.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="128"/>
+        <source>Joint retention</source>
+        <translation>Gemeinsame Beibehaltung</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="130"/>
+        <source>The attributes are protected as one: the combination of a record&apos;s values is kept with a retention probability; otherwise it is replaced by one drawn evenly from all of them.</source>
+        <translation>Die Merkmale werden als eines geschützt: Die Kombination der Werte eines Datensatzes bleibt mit einer Beibehaltungswahrscheinlichkeit erhalten; sonst wird sie durch eine ersetzt, die gleichverteilt aus allen gezogen wird.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="150"/>
+        <source>{mechanism} protects several columns together; {column} stands alone.</source>
+        <translation>{mechanism} schützt mehrere Spalten gemeinsam; {column} steht allein.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="151"/>
+        <source>Add another column of categories, or choose uniform retention.</source>
+        <translation>Nehmen Sie eine weitere Spalte mit Ausprägungen hinzu, oder wählen Sie die gleichverteilte Ersetzung.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="194"/>
+        <source>The limits leave nothing of any combination: every retention probability is 0.</source>
+        <translation>Die Grenzen lassen von keiner Kombination etwas übrig: Alle Beibehaltungswahrscheinlichkeiten sind 0.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="195"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="137"/>
         <source>Loosen the tightest limits.</source>
         <translation>Lockern Sie die engsten Grenzen.</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="226"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="151"/>
         <source>the retention probabilities of {name}</source>
         <translation>die Beibehaltungswahrscheinlichkeiten von {name}</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="241"/>
+        <source>Joint retention has no setting called {name}.</source>
+        <translation>Die gemeinsame Beibehaltung hat keine Einstellung namens {name}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="262"/>
+        <source>The profile of {columns} is not a list of {size} probabilities, one of them above 0: one is needed for each combination.</source>
+        <translation>Das Profil von {columns} ist keine Liste von {size} Wahrscheinlichkeiten, davon eine über 0: Für jede Kombination wird eine gebraucht.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="292"/>
+        <source>Without limits of combinations there is no trust factor.</source>
+        <translation>Ohne Grenzen von Kombinationen gibt es keinen Vertrauensfaktor.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="293"/>
+        <source>State the level in another way, such as a retention probability.</source>
+        <translation>Geben Sie die Stufe anders an, zum Beispiel als Beibehaltungswahrscheinlichkeit.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="380"/>
+        <source>This release can prove a person&apos;s {names}: it promises nothing.</source>
+        <translation>Diese Freigabe kann {names} einer Person beweisen: Sie sagt nichts zu.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="384"/>
+        <source>Whatever anyone believed about a person&apos;s {names} and how they depend on one another, this release multiplies the odds on any combination, and on any value of one of them, by at most {gamma}.</source>
+        <translation>Was immer jemand über {names} einer Person und den Zusammenhang annahm: Diese Freigabe vervielfacht die Chancen auf jede Kombination und auf jeden einzelnen Wert höchstens um {gamma}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="394"/>
+        <source>Whatever anyone believed about a person&apos;s {names} and how they depend on one another, this release multiplies the odds on the combination {value} by at most {odds}, and on no combination and no single value by more than {highest} ({exposed}).</source>
+        <translation>Was immer jemand über {names} einer Person und den Zusammenhang annahm: Diese Freigabe vervielfacht die Chancen auf die Kombination {value} höchstens um {odds} und auf keine Kombination und keinen einzelnen Wert um mehr als {highest} ({exposed}).</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="405"/>
+        <source>A combination is kept this often at most.</source>
+        <translation>So oft bleibt eine Kombination höchstens erhalten.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="422"/>
+        <source>Odds factor on {name} by itself</source>
+        <translation>Chancenfaktor für {name} allein</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="424"/>
+        <source>No released combination multiplies anyone&apos;s odds on one of its values by more.</source>
+        <translation>Keine freigegebene Kombination vervielfacht jemandes Chancen auf einen seiner Werte stärker.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="443"/>
+        <source>Combinations whose limit is exceeded</source>
+        <translation>Kombinationen, deren Grenze überschritten ist</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="458"/>
+        <source>kept with probability {retention:.6g}</source>
+        <translation>blieb die Kombination ihrer Werte mit der Wahrscheinlichkeit {retention:.6g} erhalten</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="462"/>
+        <source>kept with a probability of its own, from {low:.6g} to {high:.6g},</source>
+        <translation>blieb die Kombination ihrer Werte mit einer eigenen Wahrscheinlichkeit erhalten, die zwischen {low:.6g} und {high:.6g} liegt,</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="535"/>
+        <source>Give a number from 0 to {highest}, at which what is kept most is always kept.</source>
+        <translation>Geben Sie eine Zahl von 0 bis {highest} an; dort bleibt, was am meisten behält, immer erhalten.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="221"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="155"/>
         <source>The retention probabilities of {name} follow from counts of the table with noise (ε0 = {epsilon:g}). The figures above include what they tell.</source>
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} folgen aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verraten.</translation>
@@ -17497,6 +17814,7 @@ Rückgabewerte:
         <translation>Das Profil von {column} hat {given} Wahrscheinlichkeiten für {size} Werte.</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="264"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="183"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="191"/>
         <source>Solve the limits again.</source>
@@ -17508,17 +17826,20 @@ Rückgabewerte:
         <translation>Das Profil von {column} ist keine Liste von Wahrscheinlichkeiten über 0.</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="310"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="238"/>
         <source>An odds factor of {gamma} leaves nothing for the released values: the noisy frequencies alone cost ε0 = {epsilon}.</source>
         <translation>Ein Chancenfaktor von {gamma} lässt für die freigegebenen Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon}.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="216"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="312"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="240"/>
         <source>Give a larger one, or lower ε0 of the frequencies.</source>
         <translation>Geben Sie einen größeren an oder senken Sie ε0 der Häufigkeiten.</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="534"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="251"/>
         <source>The trust factor {factor} is out of range.</source>
         <translation>Der Vertrauensfaktor {factor} liegt außerhalb des Bereichs.</translation>
@@ -17544,6 +17865,7 @@ Rückgabewerte:
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf {value} höchstens um den Faktor {odds} und auf keinen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="439"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="350"/>
         <source>1 meets the limits exactly; more exceeds them.</source>
         <translation>1 hält die Grenzen genau ein; mehr überschreitet sie.</translation>
@@ -17554,6 +17876,7 @@ Rückgabewerte:
         <translation>Werte mit überschrittener Grenze</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="445"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="356"/>
         <source>Recomputed from this release&apos;s retention probabilities.</source>
         <translation>Nachgerechnet aus den Beibehaltungswahrscheinlichkeiten dieser Freigabe.</translation>
@@ -17644,22 +17967,22 @@ Rückgabewerte:
         <translation>Geben Sie den Anteil einer Gleichverteilung an, der beigemischt wird, etwa 0,1.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="140"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="141"/>
         <source>Privacy loss of the frequencies</source>
         <translation>Privatheitsverlust der Häufigkeiten</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="141"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="142"/>
         <source>Counted in the odds factors and in ε.</source>
         <translation>In den Chancenfaktoren und in ε enthalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="413"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="157"/>
         <source>The limit of {value} (γ = {gamma}) leaves nothing for its released values: the noisy frequencies alone cost ε0 = {epsilon}.</source>
         <translation>Die Grenze von {value} (γ = {gamma}) lässt für dessen freigegebene Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="415"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="159"/>
         <source>Lower ε0 of the frequencies below {most}, loosen the limit, or let all values count the same.</source>
         <translation>Senken Sie ε0 der Häufigkeiten unter {most}, lockern Sie die Grenze oder lassen Sie alle Werte gleich zählen.</translation>
     </message>
@@ -17722,6 +18045,8 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="89"/>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="106"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="405"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="72"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="103"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="75"/>
@@ -18100,6 +18425,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="171"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="241"/>
         <location filename="../../engine/mechanisms/laplace/settings.py" line="138"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="110"/>
         <location filename="../../project/rules/reading.py" line="36"/>
@@ -18236,13 +18562,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/table/covariance.py" line="152"/>
-        <location filename="../../engine/table/table.py" line="223"/>
+        <location filename="../../engine/table/table.py" line="234"/>
         <source>Column {column} holds infinite numbers in {count} rows, first in row {row}.</source>
         <translation>Spalte {column} enthält in {count} Zeilen unendliche Zahlen, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location filename="../../engine/table/covariance.py" line="153"/>
-        <location filename="../../engine/table/table.py" line="224"/>
+        <location filename="../../engine/table/table.py" line="235"/>
         <source>Mend these rows in the source table, or empty them, which makes them missing.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder leeren Sie sie, wodurch sie fehlend werden.</translation>
     </message>
@@ -18574,17 +18900,17 @@ Rückgabewerte:
         <translation>Wählen Sie eine Tabelle mit dieser Spalte oder ändern Sie die Merkmale.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="200"/>
+        <location filename="../../engine/table/table.py" line="211"/>
         <source>Column {column} is missing in {count} rows, first in row {row}.</source>
         <translation>Spalte {column} fehlt in {count} Zeilen, zuerst in Zeile {row}.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="214"/>
+        <location filename="../../engine/table/table.py" line="225"/>
         <source>Column {column} does not hold numbers.</source>
         <translation>Spalte {column} enthält keine Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="215"/>
+        <location filename="../../engine/table/table.py" line="226"/>
         <source>Read it as categories under Attributes, or as numbers when the file is opened.</source>
         <translation>Lesen Sie sie unter Merkmale als Kategorien oder beim Öffnen der Datei als Zahlen.</translation>
     </message>
@@ -20982,52 +21308,52 @@ Rückgabewerte:
         <translation>Berechnen Sie die Einstellungen neu (Grenzen je Wert: lösen Sie sie mit verrauschten Häufigkeiten erneut) oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="70"/>
+        <location filename="../../project/release/fingerprinting.py" line="71"/>
         <source>The spacing between recipients&apos; levels is out of range.</source>
         <translation>Der Abstand zwischen den Stufen der Empfänger liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="71"/>
+        <location filename="../../project/release/fingerprinting.py" line="72"/>
         <source>Give a share from 0 to {widest:g}.</source>
         <translation>Geben Sie einen Anteil von 0 bis {widest:g} an.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="81"/>
+        <location filename="../../project/release/fingerprinting.py" line="82"/>
         <source>With a spacing of {spacing:g}, the last of {count} recipients would lose more than half of the level chosen.</source>
         <translation>Bei einem Abstand von {spacing:g} verlöre der letzte von {count} Empfängern mehr als die Hälfte der gewählten Stufe.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="83"/>
+        <location filename="../../project/release/fingerprinting.py" line="84"/>
         <source>Choose a spacing of at most {most:.2g}.</source>
         <translation>Wählen Sie einen Abstand von höchstens {most:.2g}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="135"/>
+        <location filename="../../project/release/fingerprinting.py" line="136"/>
         <source>{recipients} and {other} get the same values: a leaked file can&apos;t tell which of them it comes from.</source>
         <translation>{recipients} und {other} erhalten dieselben Werte: Bei einer durchgesickerten Datei lässt sich nicht sagen, von wem davon sie stammt.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="142"/>
+        <location filename="../../project/release/fingerprinting.py" line="143"/>
         <source> Levels are up to {cost:.2%} lower than chosen, so estimating shares or means with the same error needs up to {extra_records:.2%} more records.</source>
         <translation> Stufen liegen bis zu {cost:.2%} niedriger als gewählt; um Anteile oder Mittelwerte mit demselben Fehler zu schätzen, sind daher bis zu {extra_records:.2%} mehr Datensätze nötig.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="151"/>
+        <location filename="../../project/release/fingerprinting.py" line="152"/>
         <source>Leaked rows, taken by chance, name their recipient with at least {confidence:.0%} certainty where there are at least {most:,.0f}.{price}</source>
         <translation>Zufällig herausgegriffene durchgesickerte Zeilen benennen ihren Empfänger mit mindestens {confidence:.0%} Sicherheit, wenn es mindestens {most:,.0f} sind.{price}</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="190"/>
+        <location filename="../../project/release/fingerprinting.py" line="191"/>
         <source>Add another one.</source>
         <translation>Fügen Sie einen weiteren hinzu.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="190"/>
+        <location filename="../../project/release/fingerprinting.py" line="191"/>
         <source>With one recipient there is nobody to tell a leaked file from.</source>
         <translation>Bei einem Empfänger gibt es niemanden, von dem eine durchgesickerte Datei zu unterscheiden wäre.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="202"/>
+        <location filename="../../project/release/fingerprinting.py" line="203"/>
         <source>Making {recipient}&apos;s values</source>
         <translation>Die Werte von {recipient} werden erzeugt</translation>
     </message>
@@ -21538,97 +21864,97 @@ Rückgabewerte:
         <translation>Berichtigen Sie diese Zeilen oder lassen Sie {column} Zeile für Zeile ziehen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="153"/>
+        <location filename="../../project/release/units.py" line="154"/>
         <source>At most this many leave together.</source>
         <translation>Höchstens so viele werden zusammen freigegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="153"/>
+        <location filename="../../project/release/units.py" line="154"/>
         <source>Rows of a unit</source>
         <translation>Zeilen einer Einheit</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="156"/>
+        <location filename="../../project/release/units.py" line="157"/>
         <source>All rows with the same {unit} show the same released value, so this holds for all of them together.</source>
         <translation>Alle Zeilen mit gleichem {unit} zeigen denselben freigegebenen Wert, daher gilt dies für alle zusammen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="164"/>
+        <location filename="../../project/release/units.py" line="165"/>
         <source>This is said of one row. At most {rows} rows with the same {unit} leave, and together they tell no more about it than one row at the level stated.</source>
         <translation>Das gilt für eine Zeile. Höchstens {rows} Zeilen mit gleichem {unit} werden freigegeben, und zusammen verraten sie darüber nicht mehr als eine Zeile auf der angegebenen Stufe.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="173"/>
+        <location filename="../../project/release/units.py" line="174"/>
         <source>This is said of one row. At most {rows} rows with the same {unit} leave, and together they multiply the odds on anything about it by at most {gamma:.4g}.</source>
         <translation>Das gilt für eine Zeile. Höchstens {rows} Zeilen mit gleichem {unit} werden freigegeben, und zusammen erhöhen sie die Chancen auf irgendetwas darüber höchstens um den Faktor {gamma:.4g}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="180"/>
+        <location filename="../../project/release/units.py" line="181"/>
         <source>ε of a unit</source>
         <translation>ε einer Einheit</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="181"/>
+        <location filename="../../project/release/units.py" line="182"/>
         <source>Privacy loss of all rows of a unit</source>
         <translation>Privatheitsverlust aller Zeilen einer Einheit</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="183"/>
+        <location filename="../../project/release/units.py" line="184"/>
         <source>The sum over the rows that leave.</source>
         <translation>Die Summe über die freigegebenen Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="187"/>
+        <location filename="../../project/release/units.py" line="188"/>
         <source>Which rows of a unit leave is decided for each edition of the table: over several editions more than {rows} of them may leave.</source>
         <translation>Welche Zeilen einer Einheit freigegeben werden, wird für jede Ausgabe der Tabelle entschieden: Über mehrere Ausgaben können es mehr als {rows} sein.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="234"/>
+        <location filename="../../project/release/units.py" line="235"/>
         <source>{column} is sensitive, so it can&apos;t say which rows belong together.</source>
         <translation>{column} ist sensibel und kann daher nicht sagen, welche Zeilen zusammengehören.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="235"/>
+        <location filename="../../project/release/units.py" line="236"/>
         <source>Choose a column that names a person, a household or a company.</source>
         <translation>Wählen Sie eine Spalte, die eine Person, einen Haushalt oder einen Betrieb bezeichnet.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="240"/>
+        <location filename="../../project/release/units.py" line="241"/>
         <source>At most {rows} rows of a unit are to be released.</source>
         <translation>Höchstens {rows} Zeilen einer Einheit sollen freigegeben werden.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="241"/>
+        <location filename="../../project/release/units.py" line="242"/>
         <source>Give a whole number from 1 on.</source>
         <translation>Geben Sie eine ganze Zahl ab 1 an.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="248"/>
+        <location filename="../../project/release/units.py" line="249"/>
         <source>No two rows share {column}, so no rows belong together.</source>
         <translation>Keine zwei Zeilen teilen {column}, daher gehören keine Zeilen zusammen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="249"/>
+        <location filename="../../project/release/units.py" line="250"/>
         <source>Choose a column that several rows of one person or household share, or use it as the record key.</source>
         <translation>Wählen Sie eine Spalte, die mehrere Zeilen einer Person oder eines Haushalts teilen, oder verwenden Sie sie als Datensatzschlüssel.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="298"/>
+        <location filename="../../project/release/units.py" line="299"/>
         <source>No {unit} has more than {largest:,} rows, and K is {rows:,}: attributes that are drawn row by row get more noise than they need. Set K to {largest:,} or less.</source>
         <translation>Kein {unit} hat mehr als {largest:,} Zeilen, und K ist {rows:,}: Zeile für Zeile gezogene Merkmale erhalten mehr Rauschen, als sie brauchen. Setzen Sie K auf höchstens {largest:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="315"/>
+        <location filename="../../project/release/units.py" line="316"/>
         <source>Rows with the same {unit} are protected together; at most {rows:,} of them leave.</source>
         <translation>Zeilen mit gleichem {unit} werden gemeinsam geschützt; höchstens {rows:,} davon werden freigegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="319"/>
+        <location filename="../../project/release/units.py" line="320"/>
         <source>Drawn once for all of them: {names}.</source>
         <translation>Einmal für alle gezogen: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="321"/>
+        <location filename="../../project/release/units.py" line="322"/>
         <source>Drawn row by row, at a level that is stated for all of them: {names}.</source>
         <translation>Zeile für Zeile gezogen, auf einer Stufe, die für alle zusammen gilt: {names}.</translation>
     </message>
@@ -23811,6 +24137,7 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="294"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="388"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
@@ -24410,6 +24737,36 @@ Rückgabewerte:
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="198"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
+    </message>
+    <message>
+        <location filename="../../engine/table/combinations.py" line="43"/>
+        <source>Column {column} is numeric without bins, so its values can&apos;t be combined.</source>
+        <translation>Spalte {column} enthält Zahlen ohne Klassen; ihre Werte lassen sich nicht kombinieren.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/table/combinations.py" line="44"/>
+        <source>Group its numbers into bins, or protect it by a mechanism for numbers.</source>
+        <translation>Fassen Sie ihre Zahlen zu Klassen zusammen, oder schützen Sie sie durch ein Verfahren für Zahlen.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/table/combinations.py" line="51"/>
+        <source>{columns} have {size} combinations of values; {most} can be protected together at most.</source>
+        <translation>{columns} haben {size} Kombinationen von Werten; höchstens {most} lassen sich gemeinsam schützen.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/table/combinations.py" line="53"/>
+        <source>Leave a column out, or group values of the largest domain ({largest}).</source>
+        <translation>Lassen Sie eine Spalte weg, oder fassen Sie Werte des größten Wertebereichs ({largest}) zusammen.</translation>
+    </message>
+    <message>
+        <location filename="../../project/document/model.py" line="339"/>
+        <source>An earlier release was adopted for {columns}, which is on no ladder with others.</source>
+        <translation>Für {columns} wurde eine frühere Freigabe übernommen, die mit anderen Merkmalen auf keiner Leiter liegt.</translation>
+    </message>
+    <message>
+        <location filename="../../project/document/model.py" line="340"/>
+        <source>Take the adopted release away first.</source>
+        <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
 </context>
 <context>

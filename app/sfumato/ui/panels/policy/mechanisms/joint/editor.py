@@ -245,7 +245,7 @@ class JointSettings(SettingsEditor):
     def _add(self) -> None:
         values = {name: str(field.value) for name, field in self.values.items() if field.value}
         if not values:
-            self.problem.say("info", tr("Choose a value, or one of several columns, first."))
+            self.problem.say("info", tr("Choose a value first, of one column or of several."))
             return
         made = Limit(values, self.own[0].value, self.own[1].value)
         left = tuple(each for each in self._limits.stated if each.values != values)
