@@ -236,7 +236,8 @@ def _rounding(stage: Stage) -> None:
     stage.settle()
 
 
-def _combinations(stage: Stage, *, limits: bool = False) -> None:
+def protect_combinations(stage: Stage, *, limits: bool = False) -> None:
+    """Protect two columns of the sample as one, alike or with limits of their own."""
     stage.open_sample()
     panel, session = _panel(stage), stage.session
     document = session.document
@@ -280,8 +281,8 @@ SCENES = (
     Scene("limits-beside-uniform", partial(_values, view="matrices")),
     Scene("limits-over-theta", partial(_values, view="curve")),
     Scene("replacements", _replacements),
-    Scene("combinations", _combinations),
-    Scene("combinations-limits", partial(_combinations, limits=True)),
+    Scene("combinations", protect_combinations),
+    Scene("combinations-limits", partial(protect_combinations, limits=True)),
     Scene("chances", _chances),
     Scene("chances-error", partial(_chances, faulty=True)),
     Scene("small-groups", _small_groups),

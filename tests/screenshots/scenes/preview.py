@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from sfumato.ui.panels.preview.panel import JOB, PreviewPanel
+from tests.screenshots.scenes.policy import protect_combinations
 from tests.screenshots.stage import Scene, Stage
 
 
@@ -61,6 +62,14 @@ def _regression(stage: Stage) -> None:
     stage.settle()
 
 
+def _combinations(stage: Stage, page: int = 0) -> None:
+    protect_combinations(stage)
+    panel = _panel(stage)
+    stage.settle()
+    panel.tabs.setCurrentIndex(page)
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("working", _working),
@@ -69,6 +78,8 @@ SCENES = (
     Scene("posterior", partial(_filled, page=2)),
     Scene("usefulness", partial(_filled, page=3)),
     Scene("error", _error),
+    Scene("combinations", _combinations),
+    Scene("combinations-usefulness", partial(_combinations, page=3)),
     Scene("numbers", partial(_numbers, page="numbers")),
     Scene("numbers-distribution", partial(_numbers, page="distribution")),
     Scene("numbers-dependence", partial(_numbers, page="scatter")),

@@ -330,9 +330,10 @@ def _variance(
         own = [np.nanvar(a.numbers) if a.numbers is not None else 0.0 for a in attributes]
         return np.asarray(own) + np.diag(noise)
     matrix = mechanism.matrix(level, attributes, settings)
-    if matrix is None or attributes[0].counts is None or matrix.diagonal.min() <= 0.0:
+    whole = combined(attributes)
+    if matrix is None or whole.counts is None or matrix.diagonal.min() <= 0.0:
         return None
-    shares = combined(attributes).frequencies
+    shares = whole.frequencies
     try:
         squares = matrix.apply_squared_inverse(matrix.apply(shares))
     except EstimationError:

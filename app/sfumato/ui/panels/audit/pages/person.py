@@ -233,11 +233,10 @@ class PersonPage(AuditPage):
 
     def _offer_beliefs(self, document: Document) -> None:
         choices: list[tuple[Hashable, str]] = [("", self.tr("as in the table"))]
-        for entry in document.policy:
-            column_ = self.session.attribute(entry.attributes[0])
+        for name in (each for entry in document.policy for each in entry.attributes):
+            column_ = self.session.attribute(name)
             domain = None if column_ is None else column_.attribute.domain
-            if domain is not None and len(entry.attributes) == 1:
-                name = entry.attributes[0]
+            if domain is not None:
                 choices += [
                     ((name, place), f"{name}: {value}")
                     for place, value in enumerate(domain.names[:MOST_SUGGESTED])

@@ -18,6 +18,7 @@ from sfumato.analysis.holdings import Basis, Holding, holdings_of
 from sfumato.analysis.pooled_numbers import linear_errors, numbers_coalition
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute
 from sfumato.plots.coalitions import (
     GrowthData,
@@ -199,7 +200,7 @@ class CoalitionPage(AuditPage):
         beside = adopted_beside(entry)
         self.beside.setText(beside)
         self.beside.setVisible(bool(beside))
-        attribute = attributes[entry.attributes[0]]
+        attribute = combined([attributes[name] for name in entry.attributes])
         countable = attribute.counts is not None
         self.what_if.setVisible(countable)
         if countable:
