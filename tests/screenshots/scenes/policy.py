@@ -18,8 +18,8 @@ from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.distribution.editor import DistributionEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.editor import GaussianEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
-from sfumato.ui.panels.policy.mechanisms.laplace.editor import LaplaceEditor
 from sfumato.ui.panels.policy.mechanisms.joint.editor import JointSettings
+from sfumato.ui.panels.policy.mechanisms.laplace.editor import LaplaceEditor
 from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.editor import FineGrainEditor, FineGrainSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import HIGH, LOW

@@ -330,7 +330,10 @@ def _regrouped(
     if names == entry.attributes:
         return entry
     attributes = tuple(known[name] for name in names)
-    mechanism = serving(attributes, entry.mechanism)
+    mechanism = mechanism_called(entry.mechanism)
+    if all(attribute.domain is not None for attribute in attributes):
+        # Values can be protected as one by another mechanism, at the same odds; numbers can't.
+        mechanism = serving(attributes, entry.mechanism)
     mechanism.check_attributes(attributes)
     if mechanism.name == entry.mechanism:
         chosen = mechanism.resettled(attributes, entry.settings)

@@ -99,7 +99,8 @@ def candidates_for(
     """
     members = [attributes[name] for name in entry.attributes]
     of_values = members[0].domain is not None
-    if mechanism_called(entry.mechanism).needs_groups:
+    mechanism = mechanism_called(entry.mechanism)
+    if mechanism.needs_groups:
         return ()
     found = []
     for name, attribute in attributes.items():
@@ -110,7 +111,8 @@ def candidates_for(
         if not inside:
             together = (*members, attribute)
             try:
-                serving(together, entry.mechanism).check_attributes(together)
+                chosen = serving(together, entry.mechanism) if of_values else mechanism
+                chosen.check_attributes(together)
             except SfumatoError as error:
                 obstacle = error_texts(error)[0]
         others = [member for member in members if member.name != name]
