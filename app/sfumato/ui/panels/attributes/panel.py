@@ -47,6 +47,7 @@ from sfumato.ui.panels.attributes.columns import (
     NAME,
     ROLE,
     ROW_HEIGHT,
+    ROWS_AT_LEAST,
     ColumnsDelegate,
     ColumnsModel,
     kind_name,
@@ -201,6 +202,7 @@ class AttributesPanel(Panel):
         table.setAccessibleName(self.tr("Columns with their roles and kinds"))
         table.set_widths({ROLE: 154, KIND: 100})
         table.setMinimumWidth(scaled(330))
+        table.setMinimumHeight(scaled((ROWS_AT_LEAST + 1) * ROW_HEIGHT))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._offer_roles)
         return table
