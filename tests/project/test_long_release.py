@@ -21,6 +21,7 @@ from sfumato.project.release import buckets, long_table
 from sfumato.project.release.long_table import reason_for_whole
 from sfumato.project.release.release import make_release
 from sfumato.project.source import open_long_source, read_source
+from sfumato.project.verification.found import verify_file
 from tests.project.batched import hospital, hospital_document
 from tests.project.making import new_project
 
@@ -87,6 +88,10 @@ def test_the_bundle_of_a_release_in_parts_is_that_of_the_whole_table(
     with ward(frame_of(), lambda document: replace(document, rows_as_in_table=order)) as project:
         whole, first = bundle(project, whole_of(project), tmp_path / "whole", format_name)
         parts, second = bundle(project, long_of(project), tmp_path / "parts", format_name)
+        [made] = (tmp_path / "parts").iterdir()
+        verified = verify_file(project, long_of(project), made, Silent())
+    assert verified.holds, verified.failed
+    assert {str(check.title) for check in verified.checks} >= {"Records", "cost + stay: values"}
     assert parts == whole
     assert first.digest == second.digest
     assert sorted(

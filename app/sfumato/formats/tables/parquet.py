@@ -73,7 +73,7 @@ class _Parquet(TableFormat):
         found = _read(path, parts_of(path), options, context, rows)
         return with_fixed_types(found, options if rows is None else options.tolerant())
 
-    def batches(self, path: Path, options: ReadOptions) -> Batches | None:
+    def batches(self, path: Path, options: ReadOptions, plain: bool = False) -> Batches | None:
         """Return the rows by row groups, where no column is read otherwise than as it is stored.
 
         Categories in an order, and whole numbers without a sign, are known from all rows only.
@@ -81,7 +81,7 @@ class _Parquet(TableFormat):
         parts = parts_of(path)
         schema, rows = _measured(parts)
         known_from_all = any(pa.types.is_uint64(t) or _is_ordered(t) for t in schema.types)
-        if options.column_types or known_from_all or not rows:
+        if options.column_types or (known_from_all and not plain) or not rows:
             return None
         names = usable_names(schema.names)
         types = {name: target_of(name, t) for name, t in zip(names, schema.types, strict=True)}

@@ -501,18 +501,18 @@
         <translation>Mittlere Wahrscheinlichkeit, die die Koalition dem wahren Wert eines Datensatzes gibt. Klicken Sie zum Sortieren auf eine Überschrift.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="58"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="59"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="62"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="63"/>
         <location filename="../../ui/panels/audit/pages/person.py" line="82"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="66"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="67"/>
         <source>Once recipients have levels of trust, tick any group of them here and see what they would learn by putting their releases together.</source>
         <translation>Sobald Empfänger Vertrauensstufen haben, können Sie hier eine beliebige Gruppe von ihnen ankreuzen und sehen, was sie erfahren würden, wenn sie ihre Freigaben zusammenlegten.</translation>
     </message>
@@ -975,17 +975,17 @@
         <translation type="vanished">Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="83"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="84"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="83"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="84"/>
         <source>Released so far</source>
         <translation>Bisher freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="85"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="86"/>
         <source>Which releases are weighed</source>
         <translation>Welche Freigaben bewertet werden</translation>
     </message>
@@ -1002,53 +1002,53 @@
         <translation type="vanished">Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="98"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="99"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="99"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="100"/>
         <source>Tick all</source>
         <translation>Alle ankreuzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="100"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="101"/>
         <source>Untick all</source>
         <translation>Keine ankreuzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="102"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="103"/>
         <source>Coalition</source>
         <translation>Koalition</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="102"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="103"/>
         <source>Who might put their releases together?</source>
         <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="160"/>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="162"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="161"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="163"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="170"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="171"/>
         <source>Ledger intact, 1 entry</source>
         <translation>Freigabeverzeichnis unversehrt, 1 Eintrag</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="171"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="172"/>
         <source>Ledger intact, {n} entries</source>
         <translation>Freigabeverzeichnis unversehrt, {n} Einträge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="177"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="178"/>
         <source>Ledger not as it was written</source>
         <translation>Freigabeverzeichnis nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="210"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="211"/>
         <source>Weighing a coalition</source>
         <translation>Eine Koalition wird bewertet</translation>
     </message>
@@ -4548,42 +4548,42 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>wie in der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="252"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="251"/>
         <source>Reading other holders&apos; tables</source>
         <translation>Tabellen anderer Stellen werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="267"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="266"/>
         <source>not used</source>
         <translation>nicht verwendet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="271"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="270"/>
         <source>The person&apos;s class in the table of {holder}</source>
         <translation>Die Klasse der Person in der Tabelle von {holder}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="323"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="322"/>
         <source>Looking for a person</source>
         <translation>Eine Person wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="358"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="357"/>
         <source>Chance, %</source>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="358"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="357"/>
         <source>Row</source>
         <translation>Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="370"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="369"/>
         <source>Go to {name}</source>
         <translation>Zu {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="386"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="385"/>
         <source>With 90 % it lies between {low} and {high}, about {mean}; without the files, between {lowest} and {highest}, about {middle}.</source>
         <translation>Mit 90&#xa0;% liegt es zwischen {low} und {high}, um {mean}; ohne die Dateien zwischen {lowest} und {highest}, um {middle}.</translation>
     </message>
@@ -6453,7 +6453,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/entries.py" line="252"/>
-        <location filename="../../ui/panels/policy/entry_page.py" line="414"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="416"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
     </message>
@@ -6478,157 +6478,157 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="135"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="137"/>
         <source>Protect together</source>
         <translation>Gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="219"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="221"/>
         <source>Correlated attributes must be perturbed together: perturbed separately, each helps to remove the noise from the other. Each recipient then has one level of trust for all of them.</source>
         <translation>Zusammenhängende Merkmale müssen gemeinsam verfremdet werden: Getrennt verfremdet, hilft jedes, das Rauschen aus dem anderen zu entfernen. Jeder Empfänger hat dann eine Vertrauensstufe für alle zusammen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="200"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="202"/>
         <source>{name} depends on {partner} (correlation {value}). Tick it; otherwise whoever holds both learns more about each than its own level says.</source>
         <translation>{name} hängt von {partner} ab (Korrelation {value}). Kreuzen Sie es an; sonst erfährt, wer beide hat, über jedes mehr, als dessen eigene Stufe sagt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="193"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="195"/>
         <source>{name} depends on {partner} (Cramér&apos;s V {value}). Tick it; otherwise whoever holds both learns more about each than its own level says.</source>
         <translation>{name} hängt von {partner} ab (Cramérs V {value}). Kreuzen Sie es an; sonst erfährt, wer beide hat, über jedes mehr, als dessen eigene Stufe sagt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="214"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="216"/>
         <source>Attributes that depend on one another are protected as one: a record&apos;s combination of values is kept or replaced as a whole, and one promise holds for all of them. Levels stated as a retention probability are lowered so that the odds stay what they are.</source>
         <translation>Merkmale, die voneinander abhängen, werden als eines geschützt: Die Kombination der Werte eines Datensatzes bleibt als Ganzes erhalten oder wird als Ganzes ersetzt, und eine Zusage gilt für alle. Als Beibehaltungswahrscheinlichkeit angegebene Stufen werden so gesenkt, dass die Chancen bleiben, wie sie sind.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="230"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="232"/>
         <source>Cramér&apos;s V {value} with {partner}</source>
         <translation>Cramérs V {value} mit {partner}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="235"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="237"/>
         <source>correlation {value} with {partner}</source>
         <translation>Korrelation {value} mit {partner}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="289"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="291"/>
         <source>High trust</source>
         <translation>Hohes Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="289"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="291"/>
         <source>Low trust</source>
         <translation>Geringes Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="289"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="291"/>
         <source>Some trust</source>
         <translation>Mittleres Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="298"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="300"/>
         <source>{count} combinations</source>
         <translation>{count} Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="300"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="302"/>
         <source>{count} values</source>
         <translation>{count} Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="302"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="304"/>
         <source>{count} attributes together</source>
         <translation>{count} Merkmale gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="303"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="305"/>
         <source>numbers</source>
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="368"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="370"/>
         <source>Set a level</source>
         <translation>Stufe festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="370"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="372"/>
         <source>Same trust for all attributes</source>
         <translation>Gleiches Vertrauen für alle Merkmale</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="374"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="376"/>
         <source>Give the recipient this level for every attribute; change single ones afterwards</source>
         <translation>Dem Empfänger diese Stufe für jedes Merkmal geben; einzelne lassen sich danach ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="378"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="380"/>
         <source>Note: who this is, what the release is for</source>
         <translation>Notiz: wer das ist, wozu die Freigabe dient</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="379"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="381"/>
         <source>Note on the recipient</source>
         <translation>Notiz zum Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="382"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="384"/>
         <source>Language of the recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete dieses Empfängers</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="384"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="386"/>
         <source>The language of what a bundle tells the recipient: its README and descriptions</source>
         <translation>Die Sprache, in der ein Datenpaket den Empfänger anspricht: README und Beschreibungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="412"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="414"/>
         <source>Mechanism</source>
         <translation>Verfahren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="422"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="424"/>
         <source>Linear</source>
         <translation>Linear</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="422"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="424"/>
         <source>Log</source>
         <translation>Log</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="423"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="425"/>
         <source>Scale of the ladder</source>
         <translation>Maßstab der Leiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="425"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="427"/>
         <source>Trust ladder</source>
         <translation>Vertrauensleiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="429"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="431"/>
         <source>Drag a rung to change a level.</source>
         <translation>Ziehen Sie an einer Sprosse, um eine Stufe zu ändern.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="457"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="459"/>
         <source>Drawn once for all rows with the same {unit}.</source>
         <translation>Einmal gezogen für alle Zeilen mit gleichem {unit}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="459"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="461"/>
         <source>Levels are stated for all rows with the same {unit}: at most {rows} of them leave, each at so low a level that together they tell no more.</source>
         <translation>Stufen gelten für alle Zeilen mit gleichem {unit} zusammen: Höchstens {rows} davon werden freigegeben, jede auf einer so niedrigen Stufe, dass sie gemeinsam nicht mehr verraten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="498"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="500"/>
         <source>How far {recipient} is trusted with {attribute}</source>
         <translation>Wie weit {recipient} bei {attribute} vertraut wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="506"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="508"/>
         <location filename="../../ui/panels/policy/recipients.py" line="170"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
@@ -14405,7 +14405,7 @@ Rückgabewerte:
         <translation>Ein Datenpaket oder eine seiner Dateien gegen sein Projekt, das Freigabeverzeichnis und die Tabelle prüfen.</translation>
     </message>
     <message>
-        <location filename="../../commands/verify.py" line="53"/>
+        <location filename="../../commands/verify.py" line="50"/>
         <source>the bundle, folder or zip, or any file of one</source>
         <translation>das Datenpaket, Ordner oder Zip-Datei, oder irgendeine Datei daraus</translation>
     </message>
@@ -18967,7 +18967,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/packages.py" line="174"/>
-        <location filename="../../formats/bundles/reading.py" line="409"/>
+        <location filename="../../formats/bundles/reading.py" line="503"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
     </message>
@@ -19027,98 +19027,110 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, wie sie veröffentlicht wurde, oder die Datendatei selbst.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="174"/>
+        <location filename="../../formats/bundles/reading.py" line="177"/>
         <source>Column {column} should hold values of the type {type}, but row {row} does not.</source>
         <translation>Spalte {column} sollte Werte vom Typ {type} enthalten, Zeile {row} tut es nicht.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="175"/>
-        <location filename="../../formats/bundles/reading.py" line="216"/>
-        <location filename="../../formats/bundles/reading.py" line="266"/>
-        <location filename="../../formats/bundles/reading.py" line="273"/>
-        <location filename="../../formats/bundles/reading.py" line="410"/>
-        <location filename="../../formats/bundles/reading.py" line="432"/>
-        <location filename="../../formats/bundles/reading.py" line="440"/>
+        <location filename="../../formats/bundles/reading.py" line="178"/>
+        <location filename="../../formats/bundles/reading.py" line="219"/>
+        <location filename="../../formats/bundles/reading.py" line="269"/>
+        <location filename="../../formats/bundles/reading.py" line="276"/>
+        <location filename="../../formats/bundles/reading.py" line="407"/>
+        <location filename="../../formats/bundles/reading.py" line="504"/>
+        <location filename="../../formats/bundles/reading.py" line="526"/>
+        <location filename="../../formats/bundles/reading.py" line="534"/>
         <source>Ask for the bundle again.</source>
         <translation>Bitten Sie erneut um das Datenpaket.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="215"/>
+        <location filename="../../formats/bundles/reading.py" line="218"/>
+        <location filename="../../formats/bundles/reading.py" line="406"/>
         <source>{file} can&apos;t be read. {reason}</source>
         <translation>{file} ist nicht lesbar. {reason}</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="265"/>
+        <location filename="../../formats/bundles/reading.py" line="268"/>
         <source>Column {position} of {file} is not the one that {description} describes.</source>
         <translation>Spalte {position} von {file} ist nicht die, die {description} beschreibt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="272"/>
+        <location filename="../../formats/bundles/reading.py" line="275"/>
         <source>{file} has {found} columns, but {description} describes {stated}.</source>
         <translation>{file} hat {found} Spalten, aber {description} beschreibt {stated}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="344"/>
+        <location filename="../../formats/bundles/reading.py" line="354"/>
         <source>{file} in {path} was altered: its digest is not the one that {description} states.</source>
         <translation>{file} in {path} wurde verändert: Der Hashwert ist nicht der, den {description} angibt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="346"/>
+        <location filename="../../formats/bundles/reading.py" line="356"/>
         <source>Ask for the bundle again, or verify it against the project to see what differs.</source>
         <translation>Bitten Sie erneut um das Datenpaket oder überprüfen Sie es gegen das Projekt, um zu sehen, was abweicht.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="363"/>
+        <location filename="../../formats/bundles/reading.py" line="422"/>
+        <source>{file} is read as a whole only.</source>
+        <translation>{file} wird nur als Ganzes gelesen.</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/reading.py" line="423"/>
+        <source>Verify it with more memory.</source>
+        <translation>Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/reading.py" line="457"/>
         <source>There is no file or folder {path}.</source>
         <translation>Es gibt keine Datei und keinen Ordner {path}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="364"/>
+        <location filename="../../formats/bundles/reading.py" line="458"/>
         <source>Check the name of the bundle.</source>
         <translation>Prüfen Sie den Namen des Datenpakets.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="383"/>
+        <location filename="../../formats/bundles/reading.py" line="477"/>
         <source>data.</source>
         <translation>data.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="431"/>
+        <location filename="../../formats/bundles/reading.py" line="525"/>
         <source>{description} in {path} can&apos;t be read: it is not valid JSON.</source>
         <translation>{description} in {path} ist nicht lesbar: Es ist kein gültiges JSON.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="439"/>
+        <location filename="../../formats/bundles/reading.py" line="533"/>
         <source>{description} in {path} was not written by Sfumato, or was altered since.</source>
         <translation>{description} in {path} wurde nicht von Sfumato geschrieben oder seither verändert.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="457"/>
+        <location filename="../../formats/bundles/reading.py" line="551"/>
         <source>{file} is missing in {path}.</source>
         <translation>{file} fehlt in {path}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="458"/>
+        <location filename="../../formats/bundles/reading.py" line="552"/>
         <source>Ask for the whole bundle: it has {count} files.</source>
         <translation>Bitten Sie um das ganze Datenpaket: Es hat {count} Dateien.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="483"/>
+        <location filename="../../formats/bundles/reading.py" line="577"/>
         <source>{file} in {path} is a link to another place, which no bundle holds.</source>
         <translation>{file} in {path} ist eine Verknüpfung zu einem anderen Ort, die kein Datenpaket enthält.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="484"/>
+        <location filename="../../formats/bundles/reading.py" line="578"/>
         <source>Put the file itself there, if you know that it belongs to the bundle.</source>
         <translation>Legen Sie die Datei selbst dorthin, wenn Sie wissen, dass sie zum Datenpaket gehört.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="492"/>
+        <location filename="../../formats/bundles/reading.py" line="586"/>
         <source>{path} is not a bundle: it has no {description}.</source>
         <translation>{path} ist kein Datenpaket: Es hat keine {description}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="493"/>
+        <location filename="../../formats/bundles/reading.py" line="587"/>
         <source>Choose the folder or the zip file that was released.</source>
         <translation>Wählen Sie den Ordner oder die Zip-Datei, die freigegeben wurde.</translation>
     </message>
@@ -20060,27 +20072,27 @@ Rückgabewerte:
         <translation>Wählen Sie Parquet oder CSV oder lassen Sie die Freigabe mehr Arbeitsspeicher nehmen.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="289"/>
+        <location filename="../../formats/table_format.py" line="297"/>
         <source>Sfumato does not write {title} files.</source>
         <translation>Sfumato schreibt keine Dateien von {title}.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="290"/>
+        <location filename="../../formats/table_format.py" line="298"/>
         <source>Choose another format.</source>
         <translation>Wählen Sie ein anderes Format.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="310"/>
+        <location filename="../../formats/table_format.py" line="318"/>
         <source>{file} states {rows:,} rows of {columns:,} columns, more than are read unasked.</source>
         <translation>{file} gibt {rows:,} Zeilen mit {columns:,} Spalten an, mehr, als ungefragt gelesen werden.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="311"/>
+        <location filename="../../formats/table_format.py" line="319"/>
         <source>If you know where it comes from and there is memory for it, let any size be read.</source>
         <translation>Wenn Sie wissen, woher sie stammt, und der Arbeitsspeicher reicht, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="312"/>
+        <location filename="../../formats/table_format.py" line="320"/>
         <location filename="../../formats/tables/excel.py" line="220"/>
         <location filename="../../formats/workbook.py" line="333"/>
         <source>Read it all the same</source>
@@ -22776,27 +22788,32 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="78"/>
         <location filename="../../project/verification/chain.py" line="140"/>
+        <location filename="../../project/verification/long_verification.py" line="210"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="80"/>
+        <location filename="../../project/verification/long_verification.py" line="218"/>
         <source>It has no column {names}.</source>
         <translation>Es hat keine Spalte {names}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="87"/>
         <location filename="../../project/verification/chain.py" line="94"/>
+        <location filename="../../project/verification/long_verification.py" line="209"/>
         <source>{key}: ladder</source>
         <translation>{key}: Leiter</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="89"/>
+        <location filename="../../project/verification/long_verification.py" line="213"/>
         <source>It can&apos;t be made again. {obstacle}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {obstacle}</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="96"/>
+        <location filename="../../project/verification/long_verification.py" line="215"/>
         <source>By the policy of its release, it is made again on the same ladder.</source>
         <translation>Nach dem Regelwerk seiner Freigabe wird es auf derselben Leiter erneut erzeugt.</translation>
     </message>
@@ -22832,11 +22849,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="149"/>
+        <location filename="../../project/verification/long_verification.py" line="223"/>
         <source>They are not those that the key gives: {difference}.</source>
         <translation>Es sind nicht die, die der Schlüssel ergibt: {difference}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="154"/>
+        <location filename="../../project/verification/long_verification.py" line="227"/>
         <source>All {rows:,} are those that the key gives.</source>
         <translation>Alle {rows:,} sind die, die der Schlüssel ergibt.</translation>
     </message>
@@ -22846,66 +22865,77 @@ Rückgabewerte:
         <translation>{attribute} hat Werte außerhalb seines Wertebereichs: {outside:,} Zeilen, zuerst Zeile {first:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="197"/>
+        <location filename="../../project/verification/chain.py" line="230"/>
         <source>{key} beside {recipient}</source>
         <translation>{key} neben {recipient}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="199"/>
+        <location filename="../../project/verification/chain.py" line="232"/>
         <source>That release sits on another ladder: together the two tell more than either.</source>
         <translation>Jene Freigabe liegt auf einer anderen Leiter: Zusammen verraten beide mehr als jede einzeln.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="206"/>
+        <location filename="../../project/verification/chain.py" line="199"/>
         <source>{key} beside others</source>
         <translation>{key} neben anderen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="208"/>
+        <location filename="../../project/verification/chain.py" line="201"/>
         <source>Nobody holds it at another level so far.</source>
         <translation>Bisher hat es niemand auf einer anderen Stufe.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="246"/>
+        <location filename="../../project/verification/chain.py" line="251"/>
         <source>{key} beside {who}: {title}</source>
         <translation>{key} neben {who}: {title}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="95"/>
-        <location filename="../../project/verification/found.py" line="104"/>
-        <location filename="../../project/verification/found.py" line="114"/>
+        <location filename="../../project/verification/found.py" line="98"/>
+        <location filename="../../project/verification/found.py" line="107"/>
+        <location filename="../../project/verification/found.py" line="117"/>
+        <location filename="../../project/verification/long_verification.py" line="85"/>
         <location filename="../../project/verification/verify.py" line="97"/>
-        <location filename="../../project/verification/verify.py" line="127"/>
-        <location filename="../../project/verification/verify.py" line="137"/>
+        <location filename="../../project/verification/verify.py" line="134"/>
+        <location filename="../../project/verification/verify.py" line="144"/>
         <source>Files</source>
         <translation>Dateien</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="100"/>
+        <location filename="../../project/verification/found.py" line="103"/>
         <source>The ledger has no file with these bytes: it was changed or saved by another program since it was released, is only a part, or comes from elsewhere. Trace it to see whose rows it holds.</source>
         <translation>Das Freigabeverzeichnis hat keine Datei mit diesen Bytes: Sie wurde seit der Freigabe verändert oder von einem anderen Programm gespeichert, ist nur ein Teil oder stammt von anderswo. Verfolgen Sie sie zurück, um zu sehen, wessen Zeilen sie enthält.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="107"/>
+        <location filename="../../project/verification/found.py" line="110"/>
         <source>It is {name} of the release {release_id} to {recipient}, recorded on {day}, byte for byte.</source>
         <translation>Es ist {name} der am {day} verzeichneten Freigabe {release_id} an {recipient}, Byte für Byte.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="116"/>
+        <location filename="../../project/verification/found.py" line="119"/>
         <source>This release was abandoned: nobody should have it.</source>
         <translation>Diese Freigabe wurde aufgegeben: Niemand sollte sie haben.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="117"/>
-        <location filename="../../project/verification/verify.py" line="149"/>
-        <location filename="../../project/verification/verify.py" line="159"/>
-        <location filename="../../project/verification/verify.py" line="191"/>
-        <location filename="../../project/verification/verify.py" line="194"/>
-        <location filename="../../project/verification/verify.py" line="196"/>
+        <location filename="../../project/verification/found.py" line="120"/>
+        <location filename="../../project/verification/verify.py" line="156"/>
+        <location filename="../../project/verification/verify.py" line="166"/>
+        <location filename="../../project/verification/verify.py" line="198"/>
+        <location filename="../../project/verification/verify.py" line="201"/>
+        <location filename="../../project/verification/verify.py" line="203"/>
         <location filename="../../report/history.py" line="177"/>
         <location filename="../../report/history.py" line="218"/>
         <source>Ledger</source>
         <translation>Freigabeverzeichnis</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/found.py" line="131"/>
+        <source>{path} is packed, and the table is too long to verify it in memory.</source>
+        <translation>{path} ist gepackt, und die Tabelle ist zu lang, um es im Arbeitsspeicher zu überprüfen.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/found.py" line="132"/>
+        <source>Unpack it and verify the folder, or let more memory be taken.</source>
+        <translation>Entpacken Sie es und überprüfen Sie den Ordner, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
         <location filename="../../project/verification/leak.py" line="142"/>
@@ -22948,327 +22978,355 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="123"/>
+        <location filename="../../project/verification/rows.py" line="133"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="123"/>
+        <location filename="../../project/verification/rows.py" line="133"/>
         <source>units</source>
         <translation>Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="127"/>
+        <location filename="../../project/verification/rows.py" line="137"/>
         <source>The smallest class on {names} has {smallest:,} {what}; k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}; zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="129"/>
+        <location filename="../../project/verification/rows.py" line="139"/>
         <source>The smallest class on {names} has {smallest:,} {what}, and k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}, und zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="145"/>
+        <location filename="../../project/verification/long_verification.py" line="70"/>
+        <location filename="../../project/verification/rows.py" line="155"/>
         <source>{count:,} of {differing:,} rows {verb}, first in row {first:,}</source>
         <translation>{count:,} von {differing:,} Zeilen {verb}, zuerst in Zeile {first:,}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="154"/>
+        <location filename="../../project/verification/rows.py" line="164"/>
         <source>{words}, which is row {record:,} of the source table</source>
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="187"/>
+        <location filename="../../project/verification/long_verification.py" line="95"/>
+        <source>Its rows can&apos;t be compared in parts{why}. Verify it with more memory.</source>
+        <translation>Seine Zeilen können nicht in Teilen verglichen werden{why}. Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/long_verification.py" line="98"/>
+        <location filename="../../project/verification/long_verification.py" line="112"/>
+        <location filename="../../project/verification/rows.py" line="197"/>
         <location filename="../../report/sections.py" line="518"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="190"/>
+        <location filename="../../project/verification/long_verification.py" line="110"/>
+        <source>Its values are of other types.</source>
+        <translation>Seine Werte haben andere Typen.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/long_verification.py" line="111"/>
+        <source>It can&apos;t be compared. {error}</source>
+        <translation>Es kann nicht verglichen werden. {error}</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/long_verification.py" line="182"/>
+        <location filename="../../project/verification/rows.py" line="200"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="192"/>
+        <location filename="../../project/verification/rows.py" line="202"/>
         <source>the source table that may leave</source>
         <translation>die Quelltabelle, soweit sie freigegeben werden darf</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="199"/>
+        <location filename="../../project/verification/long_verification.py" line="187"/>
+        <location filename="../../project/verification/rows.py" line="209"/>
         <source>It has {found:,} records, {more:,} more than {where}.</source>
         <translation>Es hat {found:,} Datensätze, {more:,} mehr als die Vorlage ({where}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="207"/>
+        <location filename="../../project/verification/long_verification.py" line="189"/>
+        <location filename="../../project/verification/rows.py" line="217"/>
         <source>It has {found:,} records of {source:,}: {lost:,} are missing</source>
         <translation>Es hat {found:,} von {source:,} Datensätzen: {lost:,} fehlen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="214"/>
+        <location filename="../../project/verification/rows.py" line="224"/>
         <source>{missing}, and not only at the end.</source>
         <translation>{missing}, und nicht nur am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="217"/>
+        <location filename="../../project/verification/rows.py" line="227"/>
         <source>{missing} at the end.</source>
         <translation>{missing} am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="218"/>
+        <location filename="../../project/verification/rows.py" line="228"/>
         <source>{missing}, and others were altered.</source>
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="224"/>
+        <location filename="../../project/verification/rows.py" line="234"/>
         <source>It has all {found:,} records, but in another order than was released.</source>
         <translation>Es hat alle {found:,} Datensätze, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="228"/>
+        <location filename="../../project/verification/long_verification.py" line="184"/>
+        <location filename="../../project/verification/rows.py" line="238"/>
         <source>It has all {found:,} records of {where}.</source>
         <translation>Es hat alle {found:,} Datensätze (Vorlage: {where}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="236"/>
+        <location filename="../../project/verification/rows.py" line="246"/>
         <source>Columns</source>
         <translation>Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="256"/>
+        <location filename="../../project/verification/rows.py" line="266"/>
         <source>missing: {names}</source>
         <translation>fehlen: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="258"/>
+        <location filename="../../project/verification/rows.py" line="268"/>
         <source>not in the release: {names}</source>
         <translation>nicht in der Freigabe: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="263"/>
+        <location filename="../../project/verification/rows.py" line="273"/>
         <source>Its columns are not those released ({names}).</source>
         <translation>Die Spalten sind nicht die freigegebenen ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="266"/>
+        <location filename="../../project/verification/rows.py" line="276"/>
         <source>Its columns are in another order than was released.</source>
         <translation>Die Spalten stehen in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="268"/>
+        <location filename="../../project/verification/rows.py" line="278"/>
         <source>It has the {found} columns that were released.</source>
         <translation>Es hat die {found} freigegebenen Spalten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="275"/>
+        <location filename="../../project/verification/rows.py" line="285"/>
         <source>Identifying columns</source>
         <translation>Direkt identifizierende Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="280"/>
+        <location filename="../../project/verification/rows.py" line="290"/>
         <source>It has columns that identify a person: {names}.</source>
         <translation>Es hat Spalten, die eine Person bezeichnen: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="283"/>
+        <location filename="../../project/verification/rows.py" line="293"/>
         <source>No column of the project is identifying.</source>
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="288"/>
+        <location filename="../../project/verification/rows.py" line="298"/>
         <source>None of the {identifying} identifying columns is in it.</source>
         <translation>Keine der {identifying} direkt identifizierenden Spalten ist darin.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="300"/>
+        <location filename="../../project/verification/long_verification.py" line="199"/>
+        <location filename="../../project/verification/long_verification.py" line="201"/>
+        <location filename="../../project/verification/long_verification.py" line="203"/>
+        <location filename="../../project/verification/rows.py" line="310"/>
         <source>Unperturbed columns</source>
         <translation>Unverfremdete Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="307"/>
+        <location filename="../../project/verification/rows.py" line="317"/>
         <source>They have the source table&apos;s values, in other places.</source>
         <translation>Sie haben die Werte der Quelltabelle, an anderen Stellen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="316"/>
+        <location filename="../../project/verification/rows.py" line="326"/>
         <source>{name}: it can&apos;t be compared with the source table</source>
         <translation>{name}: lässt sich nicht mit der Quelltabelle vergleichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="323"/>
+        <location filename="../../project/verification/long_verification.py" line="198"/>
+        <location filename="../../project/verification/rows.py" line="333"/>
         <source>They are not as in the source table ({names}).</source>
         <translation>Sie sind nicht wie in der Quelltabelle ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="325"/>
+        <location filename="../../project/verification/rows.py" line="335"/>
         <source>They are not as released ({names}).</source>
         <translation>Sie sind nicht wie freigegeben ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="328"/>
+        <location filename="../../project/verification/long_verification.py" line="201"/>
+        <location filename="../../project/verification/rows.py" line="338"/>
         <source>It has none.</source>
         <translation>Es hat keine.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="333"/>
+        <location filename="../../project/verification/rows.py" line="343"/>
         <source>All {names} are as the recipient&apos;s view shows them.</source>
         <translation>Alle {names} sind so, wie die Sicht des Empfängers sie zeigt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="335"/>
+        <location filename="../../project/verification/long_verification.py" line="202"/>
+        <location filename="../../project/verification/rows.py" line="345"/>
         <source>All {names} are as in the source table.</source>
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="130"/>
+        <location filename="../../project/verification/verify.py" line="137"/>
         <source>Not as {description} states: {names}. The digest differs, so the file was altered after it was released.</source>
         <translation>Nicht wie in {description} angegeben: {names}. Der Hashwert weicht ab, die Datei wurde also nach der Freigabe verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="139"/>
+        <location filename="../../project/verification/verify.py" line="146"/>
         <source>All files are as {description} states.</source>
         <translation>Alle Dateien sind wie in {description} angegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="152"/>
+        <location filename="../../project/verification/verify.py" line="159"/>
         <source>The ledger has no such release. Its values are those that {recipient} would get, so it was made with this project&apos;s key: by a copy of the project, or before the ledger was lost.</source>
         <translation>Das Freigabeverzeichnis hat keine solche Freigabe. Die Werte sind die, die {recipient} erhielte; sie wurde also mit dem Schlüssel dieses Projekts erstellt: mit einer Kopie des Projekts oder bevor das Freigabeverzeichnis verloren ging.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="161"/>
+        <location filename="../../project/verification/verify.py" line="168"/>
         <source>The ledger has no such release, and its values are not those of any release of this project: it was made from another project, or altered beyond recognition.</source>
         <translation>Das Freigabeverzeichnis hat keine solche Freigabe, und die Werte sind nicht die irgendeiner Freigabe dieses Projekts: Sie wurde aus einem anderen Projekt erstellt oder bis zur Unkenntlichkeit verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="170"/>
+        <location filename="../../project/verification/verify.py" line="177"/>
         <source>the release {release_id} to {recipient}, recorded on {day}</source>
         <translation>die am {day} verzeichnete Freigabe {release_id} an {recipient}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="177"/>
+        <location filename="../../project/verification/verify.py" line="184"/>
         <source>The ledger has no bundle with these files. Its values are those of {release}.</source>
         <translation>Das Freigabeverzeichnis hat kein Datenpaket mit diesen Dateien. Die Werte entsprechen dieser: {release}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="182"/>
+        <location filename="../../project/verification/verify.py" line="189"/>
         <source>It states to be {release}; not as released: {other_files}.</source>
         <translation>Es gibt an, dies zu sein: {release}; nicht wie freigegeben: {other_files}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="188"/>
+        <location filename="../../project/verification/verify.py" line="195"/>
         <source>It is {release}, which was abandoned: nobody should have it.</source>
         <translation>Es ist {release}, die aufgegeben wurde: Niemand sollte sie haben.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="194"/>
+        <location filename="../../project/verification/verify.py" line="201"/>
         <source>It is {release}, which was interrupted.</source>
         <translation>Es ist {release}, die unterbrochen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="212"/>
+        <location filename="../../project/verification/verify.py" line="219"/>
         <source>Judged by the policy in force at its release, which the ledger keeps. Since then, these columns have changed: {columns}.</source>
         <translation>Beurteilt nach dem bei der Freigabe geltenden Regelwerk, das das Freigabeverzeichnis aufbewahrt. Seither haben sich diese Spalten geändert: {columns}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="216"/>
+        <location filename="../../project/verification/verify.py" line="223"/>
         <source>Policy</source>
         <translation>Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="221"/>
+        <location filename="../../project/verification/verify.py" line="228"/>
         <source>Source table</source>
         <translation>Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="225"/>
+        <location filename="../../project/verification/verify.py" line="232"/>
         <source>It has {rows:,} records.</source>
         <translation>Sie hat {rows:,} Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="231"/>
+        <location filename="../../project/verification/verify.py" line="238"/>
         <source>It has {rows:,} records, but the release was made from {made_from:,}. Verify with the table of then.</source>
         <translation>Sie hat {rows:,} Datensätze, aber die Freigabe wurde aus {made_from:,} erstellt. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="241"/>
+        <location filename="../../project/verification/verify.py" line="248"/>
         <source>It has changed since the release was made. Verify with the table of then.</source>
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="244"/>
+        <location filename="../../project/verification/verify.py" line="251"/>
         <source>The release was made from it: {rows:,} records.</source>
         <translation>Die Freigabe wurde daraus erstellt: {rows:,} Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="275"/>
-        <location filename="../../project/verification/verify.py" line="288"/>
+        <location filename="../../project/verification/verify.py" line="282"/>
+        <location filename="../../project/verification/verify.py" line="295"/>
         <source>It can&apos;t be made again. {error}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {error}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="275"/>
-        <location filename="../../project/verification/verify.py" line="281"/>
-        <location filename="../../project/verification/verify.py" line="289"/>
-        <location filename="../../project/verification/verify.py" line="337"/>
+        <location filename="../../project/verification/verify.py" line="282"/>
+        <location filename="../../project/verification/verify.py" line="288"/>
+        <location filename="../../project/verification/verify.py" line="296"/>
+        <location filename="../../project/verification/verify.py" line="344"/>
         <source>Table</source>
         <translation>Tabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="280"/>
+        <location filename="../../project/verification/verify.py" line="287"/>
         <source>It can&apos;t be made again: a hierarchy is not what it was when it was published.</source>
         <translation>Es lässt sich nicht erneut erzeugen: Eine Hierarchie ist nicht mehr so wie bei der Veröffentlichung.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="282"/>
+        <location filename="../../project/verification/verify.py" line="289"/>
         <source>Making the table again</source>
         <translation>Die Tabelle wird erneut erzeugt</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="325"/>
+        <location filename="../../project/verification/verify.py" line="332"/>
         <source>Its rows don&apos;t keep {names}.</source>
         <translation>Die Zeilen halten {names} nicht ein.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="328"/>
+        <location filename="../../project/verification/verify.py" line="335"/>
         <source>Its {rows:,} rows in {classes:,} classes keep {kept}.</source>
         <translation>Die {rows:,} Zeilen in {classes:,} Klassen halten {kept} ein.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="330"/>
+        <location filename="../../project/verification/verify.py" line="337"/>
         <source>Its {rows:,} rows in {classes:,} classes keep {kept}, k counted in records only.</source>
         <translation>Die {rows:,} Zeilen in {classes:,} Klassen halten {kept} ein, wobei k nur Datensätze zählt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="339"/>
+        <location filename="../../project/verification/verify.py" line="346"/>
         <source>Its columns are not those that were published.</source>
         <translation>Die Spalten sind nicht die veröffentlichten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="346"/>
+        <location filename="../../project/verification/verify.py" line="353"/>
         <source>All {rows:,} rows are those that were published.</source>
         <translation>Alle {rows:,} Zeilen sind die veröffentlichten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="349"/>
+        <location filename="../../project/verification/verify.py" line="356"/>
         <source>but not all of them</source>
         <translation>aber nicht alle davon</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="349"/>
+        <location filename="../../project/verification/verify.py" line="356"/>
         <source>in another order</source>
         <translation>in anderer Reihenfolge</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="351"/>
+        <location filename="../../project/verification/verify.py" line="358"/>
         <source>Its rows are those that were published, {what}.</source>
         <translation>Die Zeilen sind die veröffentlichten, {what}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="358"/>
+        <location filename="../../project/verification/verify.py" line="365"/>
         <source>It has {found:,} rows; {made:,} were published.</source>
         <translation>Es hat {found:,} Zeilen; veröffentlicht wurden {made:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="365"/>
+        <location filename="../../project/verification/verify.py" line="372"/>
         <source>They are not those published: {difference}.</source>
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
@@ -24534,12 +24592,12 @@ Rückgabewerte:
         <translation>Gesucht wird, welche Grenzen binden</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/writing.py" line="147"/>
+        <location filename="../../formats/bundles/writing.py" line="149"/>
         <source>Description for archives (DDI-Codebook 2.5)</source>
         <translation>Beschreibung für Archive (DDI-Codebook 2.5)</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/writing.py" line="152"/>
+        <location filename="../../formats/bundles/writing.py" line="154"/>
         <source>Description for data catalogues (DCAT)</source>
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
@@ -24759,12 +24817,12 @@ Rückgabewerte:
         <translation>Lassen Sie eine Spalte weg, oder fassen Sie Werte des größten Wertebereichs ({largest}) zusammen.</translation>
     </message>
     <message>
-        <location filename="../../project/document/model.py" line="339"/>
+        <location filename="../../project/document/model.py" line="342"/>
         <source>An earlier release was adopted for {columns}, which is on no ladder with others.</source>
         <translation>Für {columns} wurde eine frühere Freigabe übernommen, die mit anderen Merkmalen auf keiner Leiter liegt.</translation>
     </message>
     <message>
-        <location filename="../../project/document/model.py" line="340"/>
+        <location filename="../../project/document/model.py" line="343"/>
         <source>Take the adopted release away first.</source>
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
