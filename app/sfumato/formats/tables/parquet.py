@@ -45,6 +45,8 @@ from sfumato.formats.table_format import (
 
 _ROWS: Final = 1 << 17
 _GROUP: Final = 1 << 17
+_BUFFER: Final = 1 << 20
+"""Bytes of each column that are read at once where a file is too long for memory."""
 _LABELS: Final = b"sfumato"
 """Where labels stand in the file's own metadata, which other tools pass over."""
 
@@ -159,7 +161,11 @@ def _batches_of(
     part: Path, stored: Sequence[str], names: Sequence[str], types: Mapping[str, pa.DataType]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one file, with the columns' names and types as they are read."""
-    with _understood(part), pa.parquet.ParquetFile(part, memory_map=False) as file:
+    # What is read ahead is kept until the file is closed.
+    with (
+        _understood(part),
+        pa.parquet.ParquetFile(part, pre_buffer=False, buffer_size=_BUFFER) as file,
+    ):
         for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(stored)):
             arrays = []
             for name, in_file in zip(names, stored, strict=True):
