@@ -19977,20 +19977,20 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/reading.py" line="278"/>
-        <location filename="../../formats/tables/parquet.py" line="212"/>
+        <location filename="../../formats/tables/parquet.py" line="218"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
     <message>
         <location filename="../../formats/statistical/reading.py" line="278"/>
-        <location filename="../../formats/tables/parquet.py" line="212"/>
+        <location filename="../../formats/tables/parquet.py" line="218"/>
         <source>{file} has no records.</source>
         <translation>{file} hat keine Datensätze.</translation>
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="118"/>
         <location filename="../../formats/tables/delimited.py" line="268"/>
-        <location filename="../../formats/tables/parquet.py" line="123"/>
+        <location filename="../../formats/tables/parquet.py" line="125"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
@@ -20132,8 +20132,8 @@ Rückgabewerte:
         <location filename="../../formats/tables/delimited.py" line="175"/>
         <location filename="../../formats/tables/delimited.py" line="190"/>
         <location filename="../../formats/tables/excel.py" line="128"/>
-        <location filename="../../formats/tables/parquet.py" line="218"/>
-        <location filename="../../formats/tables/parquet.py" line="230"/>
+        <location filename="../../formats/tables/parquet.py" line="224"/>
+        <location filename="../../formats/tables/parquet.py" line="236"/>
         <source>Reading {path}</source>
         <translation>{path} wird gelesen</translation>
     </message>
@@ -20271,47 +20271,47 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="53"/>
+        <location filename="../../formats/tables/parquet.py" line="55"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="190"/>
+        <location filename="../../formats/tables/parquet.py" line="196"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="191"/>
+        <location filename="../../formats/tables/parquet.py" line="197"/>
         <source>Choose one of these, or write the table again without partitions.</source>
         <translation>Wählen Sie einen davon oder schreiben Sie die Tabelle ohne Partitionen neu.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="197"/>
+        <location filename="../../formats/tables/parquet.py" line="203"/>
         <source>The folder {folder} has no Parquet files.</source>
         <translation>Der Ordner {folder} enthält keine Parquet-Dateien.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="198"/>
+        <location filename="../../formats/tables/parquet.py" line="204"/>
         <source>Choose a file, or a folder of Parquet files that are parts of one table.</source>
         <translation>Wählen Sie eine Datei oder einen Ordner mit Parquet-Dateien, die Teile einer Tabelle sind.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="254"/>
+        <location filename="../../formats/tables/parquet.py" line="260"/>
         <source>{file} has other columns than {first}, or columns of other types.</source>
         <translation>{file} hat andere Spalten als {first} oder Spalten anderer Typen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="255"/>
+        <location filename="../../formats/tables/parquet.py" line="261"/>
         <source>Choose a folder whose Parquet files are all parts of one table.</source>
         <translation>Wählen Sie einen Ordner, dessen Parquet-Dateien alle Teile einer Tabelle sind.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="278"/>
+        <location filename="../../formats/tables/parquet.py" line="284"/>
         <source>{file} is not a whole Parquet file.</source>
         <translation>{file} ist keine vollständige Parquet-Datei.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="279"/>
+        <location filename="../../formats/tables/parquet.py" line="285"/>
         <location filename="../../formats/tables/sqlite.py" line="161"/>
         <source>Copy it again from where it comes from.</source>
         <translation>Kopieren Sie sie erneut von dort, woher sie stammt.</translation>
@@ -21073,7 +21073,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/publication/generalization_pipeline.py" line="288"/>
-        <location filename="../../project/source.py" line="221"/>
+        <location filename="../../project/source.py" line="224"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -21450,55 +21450,60 @@ Rückgabewerte:
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="240"/>
+        <location filename="../../project/release/long_table.py" line="242"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="240"/>
+        <location filename="../../project/release/long_table.py" line="242"/>
         <source>The table changed while it was read.</source>
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="396"/>
+        <location filename="../../project/release/long_table.py" line="401"/>
         <source>Column {column} has more than {most:,} different values, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene Werte, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="398"/>
+        <location filename="../../project/release/long_table.py" line="403"/>
         <source>Treat it as numbers, or give it bins or fewer values.</source>
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="503"/>
+        <location filename="../../project/release/long_table.py" line="504"/>
         <source>{recipient} sees the quasi-identifiers more coarsely</source>
         <translation>{recipient} sieht die Quasi-Identifikatoren gröber</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="509"/>
+        <location filename="../../project/release/long_table.py" line="510"/>
         <location filename="../../project/release/plan.py" line="496"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="511"/>
+        <location filename="../../project/release/long_table.py" line="512"/>
         <source>{entry} is fitted to earlier releases</source>
         <translation>{entry} ist an frühere Freigaben angepasst</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="513"/>
+        <location filename="../../project/release/long_table.py" line="514"/>
         <source>records are told apart by their position</source>
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="515"/>
+        <location filename="../../project/release/long_table.py" line="516"/>
         <source>rows belong to units</source>
         <translation>Zeilen gehören zu Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="517"/>
+        <location filename="../../project/release/long_table.py" line="518"/>
         <source>risks are weighed by sampling weights</source>
         <translation>Risiken werden mit Stichprobengewichten gewichtet</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="520"/>
+        <source>a single column leaves</source>
+        <translation>eine einzige Spalte wird weitergegeben</translation>
     </message>
     <message>
         <location filename="../../project/release/plan.py" line="498"/>
@@ -21710,7 +21715,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="228"/>
-        <location filename="../../project/release/long_table.py" line="317"/>
+        <location filename="../../project/release/long_table.py" line="319"/>
         <location filename="../../project/release/uniqueness.py" line="188"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -22465,32 +22470,32 @@ Rückgabewerte:
         <translation>Die Stufe ist unvollständig oder doppelt angegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="205"/>
+        <location filename="../../project/source.py" line="208"/>
         <source>Open a table under Data.</source>
         <translation>Öffnen Sie unter Daten eine Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="205"/>
+        <location filename="../../project/source.py" line="208"/>
         <source>The project has no source table yet.</source>
         <translation>Das Projekt hat noch keine Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="220"/>
+        <location filename="../../project/source.py" line="223"/>
         <source>The source table is not at {path}.</source>
         <translation>Die Quelltabelle liegt nicht unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="231"/>
+        <location filename="../../project/source.py" line="234"/>
         <source>Accept it as a new edition of the table, or bring the old one back.</source>
         <translation>Nehmen Sie sie als neue Ausgabe der Tabelle an oder bringen Sie die alte zurück.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="234"/>
+        <location filename="../../project/source.py" line="237"/>
         <source>Bring the old table back. Before the first release you can accept the changed one as a new edition; after it, only a project with a record-key column can go on.</source>
         <translation>Bringen Sie die alte Tabelle zurück. Vor der ersten Freigabe können Sie die geänderte als neue Ausgabe annehmen; danach kann nur ein Projekt mit einer Spalte als Datensatzschlüssel weitergeführt werden.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="238"/>
+        <location filename="../../project/source.py" line="241"/>
         <source>The table {path} changed since the project last read it.</source>
         <translation>Die Tabelle {path} hat sich geändert, seit das Projekt sie zuletzt gelesen hat.</translation>
     </message>
