@@ -43,8 +43,9 @@ REGULAR = {
         "distribution",
         {"frequencies": "stated", "shares": [1, 2, 5, 9, 2], "even_share": 0.2},
     ),
+    "hierarchical": ("hierarchical", {"chapters": ["a", "a", "b", "b", "b"], "inside_share": 0.5}),
 }
-LEVELS = {"finegrain": 0.6, "distribution": 0.4}
+LEVELS = {"finegrain": 0.6, "distribution": 0.4, "hierarchical": 0.4}
 """Levels that are not the most trusted there could be."""
 WITHOUT_INVERSE = {
     "two values never kept": (
@@ -107,7 +108,7 @@ def test_the_r_code_gives_the_numbers_that_the_python_code_gives(tmp_path, name,
     assert np.abs(found[names].to_numpy() - printed[names].to_numpy()).max() < 0.06
 
 
-@pytest.mark.parametrize("name", ["finegrain", "matrix", "distribution"])
+@pytest.mark.parametrize("name", ["finegrain", "matrix", "distribution", "hierarchical"])
 def test_a_few_records_taken_as_a_sample_have_the_engines_intervals(tmp_path, name):
     mechanism, settings = REGULAR[name]
     released, attribute, level = bundle(tmp_path, mechanism, settings)

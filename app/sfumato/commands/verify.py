@@ -14,8 +14,9 @@ from sfumato.commands.shared.command import (
     lines_of_verification,
     seal_as_check,
 )
-from sfumato.commands.shared.opening import MEMORY, opened_by_parts
+from sfumato.commands.shared.opening import open_project, source_of
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.progress import Part
 from sfumato.project.errors import LedgerTampered
 
 
@@ -23,9 +24,11 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.verification.found import verify_file
 
     try:
-        with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
+        with open_project(arguments, terminal, read_only=True) as project:
             chain = seal_as_check(project.tampering)
-            report = verify_file(project, table, arguments.bundle, context)
+            with terminal.working() as context:
+                table = source_of(project, Part(context, 0.0, 0.3))
+                report = verify_file(project, table, arguments.bundle, Part(context, 0.3, 1.0))
     except LedgerTampered as tampering:
         checks = [seal_as_check(tampering)]
     else:
@@ -49,7 +52,6 @@ COMMAND = Command(
     (
         file_argument("bundle", "BUNDLE", "the bundle, folder or zip, or any file of one"),
         BY_PROJECT,
-        MEMORY,
         JSON,
         PASSPHRASE,
     ),

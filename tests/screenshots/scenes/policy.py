@@ -18,6 +18,7 @@ from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.distribution.editor import DistributionEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.editor import GaussianEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
+from sfumato.ui.panels.policy.mechanisms.hierarchical.editor import HierarchicalEditor
 from sfumato.ui.panels.policy.mechanisms.joint.editor import JointSettings
 from sfumato.ui.panels.policy.mechanisms.laplace.editor import LaplaceEditor
 from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
@@ -66,12 +67,10 @@ def _many_views(stage: Stage) -> None:
     table = stage.open_sample()
     frame, session = table.frame.copy(), stage.session
     frame["municipality_of_residence"] = frame["region"].astype(str) + (
-        "-" + (table.column(stage.called("birth_year")) % 4).astype(str)
+        "-" + (table.column("birth_year") % 4).astype(str)
     )
-    frame["household_size"] = (table.column(stage.called("birth_year")) % 5 + 1).astype("int64")
-    frame["citizenship"] = np.where(
-        table.column(stage.called("birth_year")) % 9 == 0, "other", "own"
-    )
+    frame["household_size"] = (table.column("birth_year") % 5 + 1).astype("int64")
+    frame["citizenship"] = np.where(table.column("birth_year") % 9 == 0, "other", "own")
     wide, document = Table(frame), session.document
     for name in frame.columns[len(table.frame.columns) :]:
         kind = Kind.NUMERIC if name == "household_size" else Kind.CATEGORICAL
@@ -184,6 +183,11 @@ def _replacements(stage: Stage) -> None:
     stage.settle()
 
 
+def _chapters(stage: Stage) -> None:
+    _settings(stage, HierarchicalEditor.mechanism)
+    stage.settle()
+
+
 def _chances(stage: Stage, *, faulty: bool = False) -> None:
     editor = _settings(stage, MatrixEditor.mechanism)
     assert isinstance(editor, MatrixSettings)
@@ -195,7 +199,7 @@ def _chances(stage: Stage, *, faulty: bool = False) -> None:
 def _small_groups(stage: Stage, *, asked: float = 17.0, test: str = "exact") -> None:
     editor = _settings(stage, ReconstructionEditor.mechanism)
     assert isinstance(editor, ReconstructionSettings)
-    editor.public.chosen.emit(("sex", stage.called("birth_year"), "region"))
+    editor.public.chosen.emit(("sex", "birth_year", "region"))
     editor.rule.chosen.emit(test)
     editor.delta.value_changed.emit(asked)
     stage.settle()
@@ -285,6 +289,7 @@ SCENES = (
     Scene("replacements", _replacements),
     Scene("combinations", protect_combinations),
     Scene("combinations-limits", partial(protect_combinations, limits=True)),
+    Scene("chapters", _chapters),
     Scene("chances", _chances),
     Scene("chances-error", partial(_chances, faulty=True)),
     Scene("small-groups", _small_groups),

@@ -193,7 +193,14 @@ def _check_others(
     """Check the entry beside every other level at which somebody holds it."""
     rungs, strangers = _others(plan, releases)
     beside = regenerator.adopted(plan)
-    checks = check_strangers(plan, releases)
+    checks = [
+        Check(
+            Sentence("{key} beside {recipient}", key=plan.key, recipient=recipient),
+            False,
+            "That release sits on another ladder: together the two tell more than either.",
+        )
+        for recipient in strangers
+    ]
     if not rungs and not strangers and not beside:
         return [
             Check(
@@ -222,18 +229,6 @@ def _check_others(
         who = ", ".join(rung.recipients)
         checks += _check_pair(plan, actual, Released(rung.plan.level, columns), who, attributes)
     return checks
-
-
-def check_strangers(plan: EntryPlan, releases: Sequence[ReleaseRecord]) -> list[Check]:
-    """Find the releases of an entry's attributes that sit on another ladder."""
-    return [
-        Check(
-            Sentence("{key} beside {recipient}", key=plan.key, recipient=recipient),
-            False,
-            "That release sits on another ladder: together the two tell more than either.",
-        )
-        for recipient in _others(plan, releases)[1]
-    ]
 
 
 def _check_pair(

@@ -6878,6 +6878,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/generalized/explore_page.py" line="80"/>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="145"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="136"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="212"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -7824,6 +7825,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="175"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="42"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="159"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="381"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="214"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="23"/>
@@ -7833,6 +7835,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="176"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="43"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="160"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="382"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="215"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="24"/>
@@ -7842,6 +7845,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="177"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="44"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="161"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="383"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="216"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="25"/>
@@ -9697,6 +9701,51 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="187"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="52"/>
+        <source>Each value&apos;s chapter</source>
+        <translation>Das Kapitel jeder Ausprägung</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="56"/>
+        <source>Chapters by so many first letters of values</source>
+        <translation>Kapitel nach so vielen Anfangsbuchstaben der Ausprägungen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="58"/>
+        <source>Chapters in the order of the domain</source>
+        <translation>Kapitel in der Reihenfolge des Wertebereichs</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="61"/>
+        <source>Parted by semicolons; values with the same text are of one chapter.</source>
+        <translation>Durch Semikolons getrennt; Ausprägungen mit demselben Text gehören zu einem Kapitel.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="67"/>
+        <source>Share of the replacements that stay in the chapter</source>
+        <translation>Anteil der Ersetzungen, die im Kapitel bleiben</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="71"/>
+        <source>The more stay, the more often chapters are right, and the more a release tells about them at one retention probability.</source>
+        <translation>Je mehr bleiben, desto öfter stimmen die Kapitel, und desto mehr verrät eine Freigabe bei gleicher Beibehaltungswahrscheinlichkeit über sie.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="78"/>
+        <source>Which values are replaced by which first</source>
+        <translation>Welche Ausprägungen zuerst durch welche ersetzt werden</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="107"/>
+        <source>{chapters} chapters of {least} to {most} values.</source>
+        <translation>{chapters} Kapitel mit {least} bis {most} Ausprägungen.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="136"/>
+        <source>Chapter</source>
+        <translation>Kapitel</translation>
     </message>
 </context>
 <context>
@@ -14405,7 +14454,7 @@ Rückgabewerte:
         <translation>Ein Datenpaket oder eine seiner Dateien gegen sein Projekt, das Freigabeverzeichnis und die Tabelle prüfen.</translation>
     </message>
     <message>
-        <location filename="../../commands/verify.py" line="50"/>
+        <location filename="../../commands/verify.py" line="53"/>
         <source>the bundle, folder or zip, or any file of one</source>
         <translation>das Datenpaket, Ordner oder Zip-Datei, oder irgendeine Datei daraus</translation>
     </message>
@@ -16499,6 +16548,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/categorical.py" line="129"/>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="343"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="299"/>
         <source>Values of the more trusted release</source>
         <translation>Werte der Freigabe mit höherem Vertrauen</translation>
     </message>
@@ -17903,6 +17953,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="119"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="99"/>
         <source>Choose uniform retention, or group the values.</source>
         <translation>Wählen Sie gleichverteilte Ersetzung oder gruppieren Sie die Werte.</translation>
     </message>
@@ -18045,6 +18096,8 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="89"/>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="70"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="235"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="106"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="405"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="72"/>
@@ -18161,6 +18214,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="235"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="103"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="261"/>
         <source>A value is kept on purpose this often.</source>
@@ -18409,6 +18463,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="90"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="71"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="76"/>
         <source>The share of values that are kept on purpose; the others are replaced at random.</source>
         <translation>Der Anteil der Werte, die absichtlich beibehalten werden; die anderen werden zufällig ersetzt.</translation>
@@ -18425,6 +18480,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="171"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="130"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="241"/>
         <location filename="../../engine/mechanisms/laplace/settings.py" line="138"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="110"/>
@@ -18439,6 +18495,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="267"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="221"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="208"/>
         <source>This release shows everyone&apos;s true {name}: it promises nothing.</source>
         <translation>Diese Freigabe zeigt {name} aller Personen im Original: Sie sagt nichts zu.</translation>
@@ -18967,7 +19024,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/packages.py" line="174"/>
-        <location filename="../../formats/bundles/reading.py" line="503"/>
+        <location filename="../../formats/bundles/reading.py" line="409"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
     </message>
@@ -19027,110 +19084,98 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, wie sie veröffentlicht wurde, oder die Datendatei selbst.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="177"/>
+        <location filename="../../formats/bundles/reading.py" line="174"/>
         <source>Column {column} should hold values of the type {type}, but row {row} does not.</source>
         <translation>Spalte {column} sollte Werte vom Typ {type} enthalten, Zeile {row} tut es nicht.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="178"/>
-        <location filename="../../formats/bundles/reading.py" line="219"/>
-        <location filename="../../formats/bundles/reading.py" line="269"/>
-        <location filename="../../formats/bundles/reading.py" line="276"/>
-        <location filename="../../formats/bundles/reading.py" line="407"/>
-        <location filename="../../formats/bundles/reading.py" line="504"/>
-        <location filename="../../formats/bundles/reading.py" line="526"/>
-        <location filename="../../formats/bundles/reading.py" line="534"/>
+        <location filename="../../formats/bundles/reading.py" line="175"/>
+        <location filename="../../formats/bundles/reading.py" line="216"/>
+        <location filename="../../formats/bundles/reading.py" line="266"/>
+        <location filename="../../formats/bundles/reading.py" line="273"/>
+        <location filename="../../formats/bundles/reading.py" line="410"/>
+        <location filename="../../formats/bundles/reading.py" line="432"/>
+        <location filename="../../formats/bundles/reading.py" line="440"/>
         <source>Ask for the bundle again.</source>
         <translation>Bitten Sie erneut um das Datenpaket.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="218"/>
-        <location filename="../../formats/bundles/reading.py" line="406"/>
+        <location filename="../../formats/bundles/reading.py" line="215"/>
         <source>{file} can&apos;t be read. {reason}</source>
         <translation>{file} ist nicht lesbar. {reason}</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="268"/>
+        <location filename="../../formats/bundles/reading.py" line="265"/>
         <source>Column {position} of {file} is not the one that {description} describes.</source>
         <translation>Spalte {position} von {file} ist nicht die, die {description} beschreibt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="275"/>
+        <location filename="../../formats/bundles/reading.py" line="272"/>
         <source>{file} has {found} columns, but {description} describes {stated}.</source>
         <translation>{file} hat {found} Spalten, aber {description} beschreibt {stated}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="354"/>
+        <location filename="../../formats/bundles/reading.py" line="344"/>
         <source>{file} in {path} was altered: its digest is not the one that {description} states.</source>
         <translation>{file} in {path} wurde verändert: Der Hashwert ist nicht der, den {description} angibt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="356"/>
+        <location filename="../../formats/bundles/reading.py" line="346"/>
         <source>Ask for the bundle again, or verify it against the project to see what differs.</source>
         <translation>Bitten Sie erneut um das Datenpaket oder überprüfen Sie es gegen das Projekt, um zu sehen, was abweicht.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="422"/>
-        <source>{file} is read as a whole only.</source>
-        <translation>{file} wird nur als Ganzes gelesen.</translation>
-    </message>
-    <message>
-        <location filename="../../formats/bundles/reading.py" line="423"/>
-        <source>Verify it with more memory.</source>
-        <translation>Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
-    </message>
-    <message>
-        <location filename="../../formats/bundles/reading.py" line="457"/>
+        <location filename="../../formats/bundles/reading.py" line="363"/>
         <source>There is no file or folder {path}.</source>
         <translation>Es gibt keine Datei und keinen Ordner {path}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="458"/>
+        <location filename="../../formats/bundles/reading.py" line="364"/>
         <source>Check the name of the bundle.</source>
         <translation>Prüfen Sie den Namen des Datenpakets.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="477"/>
+        <location filename="../../formats/bundles/reading.py" line="383"/>
         <source>data.</source>
         <translation>data.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="525"/>
+        <location filename="../../formats/bundles/reading.py" line="431"/>
         <source>{description} in {path} can&apos;t be read: it is not valid JSON.</source>
         <translation>{description} in {path} ist nicht lesbar: Es ist kein gültiges JSON.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="533"/>
+        <location filename="../../formats/bundles/reading.py" line="439"/>
         <source>{description} in {path} was not written by Sfumato, or was altered since.</source>
         <translation>{description} in {path} wurde nicht von Sfumato geschrieben oder seither verändert.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="551"/>
+        <location filename="../../formats/bundles/reading.py" line="457"/>
         <source>{file} is missing in {path}.</source>
         <translation>{file} fehlt in {path}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="552"/>
+        <location filename="../../formats/bundles/reading.py" line="458"/>
         <source>Ask for the whole bundle: it has {count} files.</source>
         <translation>Bitten Sie um das ganze Datenpaket: Es hat {count} Dateien.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="577"/>
+        <location filename="../../formats/bundles/reading.py" line="483"/>
         <source>{file} in {path} is a link to another place, which no bundle holds.</source>
         <translation>{file} in {path} ist eine Verknüpfung zu einem anderen Ort, die kein Datenpaket enthält.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="578"/>
+        <location filename="../../formats/bundles/reading.py" line="484"/>
         <source>Put the file itself there, if you know that it belongs to the bundle.</source>
         <translation>Legen Sie die Datei selbst dorthin, wenn Sie wissen, dass sie zum Datenpaket gehört.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="586"/>
+        <location filename="../../formats/bundles/reading.py" line="492"/>
         <source>{path} is not a bundle: it has no {description}.</source>
         <translation>{path} ist kein Datenpaket: Es hat keine {description}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="587"/>
+        <location filename="../../formats/bundles/reading.py" line="493"/>
         <source>Choose the folder or the zip file that was released.</source>
         <translation>Wählen Sie den Ordner oder die Zip-Datei, die freigegeben wurde.</translation>
     </message>
@@ -19977,20 +20022,20 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/reading.py" line="278"/>
-        <location filename="../../formats/tables/parquet.py" line="218"/>
+        <location filename="../../formats/tables/parquet.py" line="212"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
     <message>
         <location filename="../../formats/statistical/reading.py" line="278"/>
-        <location filename="../../formats/tables/parquet.py" line="218"/>
+        <location filename="../../formats/tables/parquet.py" line="212"/>
         <source>{file} has no records.</source>
         <translation>{file} hat keine Datensätze.</translation>
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="118"/>
         <location filename="../../formats/tables/delimited.py" line="268"/>
-        <location filename="../../formats/tables/parquet.py" line="125"/>
+        <location filename="../../formats/tables/parquet.py" line="123"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
@@ -20072,27 +20117,27 @@ Rückgabewerte:
         <translation>Wählen Sie Parquet oder CSV oder lassen Sie die Freigabe mehr Arbeitsspeicher nehmen.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="297"/>
+        <location filename="../../formats/table_format.py" line="289"/>
         <source>Sfumato does not write {title} files.</source>
         <translation>Sfumato schreibt keine Dateien von {title}.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="298"/>
+        <location filename="../../formats/table_format.py" line="290"/>
         <source>Choose another format.</source>
         <translation>Wählen Sie ein anderes Format.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="318"/>
+        <location filename="../../formats/table_format.py" line="310"/>
         <source>{file} states {rows:,} rows of {columns:,} columns, more than are read unasked.</source>
         <translation>{file} gibt {rows:,} Zeilen mit {columns:,} Spalten an, mehr, als ungefragt gelesen werden.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="319"/>
+        <location filename="../../formats/table_format.py" line="311"/>
         <source>If you know where it comes from and there is memory for it, let any size be read.</source>
         <translation>Wenn Sie wissen, woher sie stammt, und der Arbeitsspeicher reicht, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="320"/>
+        <location filename="../../formats/table_format.py" line="312"/>
         <location filename="../../formats/tables/excel.py" line="220"/>
         <location filename="../../formats/workbook.py" line="333"/>
         <source>Read it all the same</source>
@@ -20132,8 +20177,8 @@ Rückgabewerte:
         <location filename="../../formats/tables/delimited.py" line="175"/>
         <location filename="../../formats/tables/delimited.py" line="190"/>
         <location filename="../../formats/tables/excel.py" line="128"/>
-        <location filename="../../formats/tables/parquet.py" line="224"/>
-        <location filename="../../formats/tables/parquet.py" line="236"/>
+        <location filename="../../formats/tables/parquet.py" line="218"/>
+        <location filename="../../formats/tables/parquet.py" line="230"/>
         <source>Reading {path}</source>
         <translation>{path} wird gelesen</translation>
     </message>
@@ -20271,47 +20316,47 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="55"/>
+        <location filename="../../formats/tables/parquet.py" line="53"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="196"/>
+        <location filename="../../formats/tables/parquet.py" line="190"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="197"/>
+        <location filename="../../formats/tables/parquet.py" line="191"/>
         <source>Choose one of these, or write the table again without partitions.</source>
         <translation>Wählen Sie einen davon oder schreiben Sie die Tabelle ohne Partitionen neu.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="203"/>
+        <location filename="../../formats/tables/parquet.py" line="197"/>
         <source>The folder {folder} has no Parquet files.</source>
         <translation>Der Ordner {folder} enthält keine Parquet-Dateien.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="204"/>
+        <location filename="../../formats/tables/parquet.py" line="198"/>
         <source>Choose a file, or a folder of Parquet files that are parts of one table.</source>
         <translation>Wählen Sie eine Datei oder einen Ordner mit Parquet-Dateien, die Teile einer Tabelle sind.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="260"/>
+        <location filename="../../formats/tables/parquet.py" line="254"/>
         <source>{file} has other columns than {first}, or columns of other types.</source>
         <translation>{file} hat andere Spalten als {first} oder Spalten anderer Typen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="261"/>
+        <location filename="../../formats/tables/parquet.py" line="255"/>
         <source>Choose a folder whose Parquet files are all parts of one table.</source>
         <translation>Wählen Sie einen Ordner, dessen Parquet-Dateien alle Teile einer Tabelle sind.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="284"/>
+        <location filename="../../formats/tables/parquet.py" line="278"/>
         <source>{file} is not a whole Parquet file.</source>
         <translation>{file} ist keine vollständige Parquet-Datei.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="285"/>
+        <location filename="../../formats/tables/parquet.py" line="279"/>
         <location filename="../../formats/tables/sqlite.py" line="161"/>
         <source>Copy it again from where it comes from.</source>
         <translation>Kopieren Sie sie erneut von dort, woher sie stammt.</translation>
@@ -21073,7 +21118,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/publication/generalization_pipeline.py" line="288"/>
-        <location filename="../../project/source.py" line="224"/>
+        <location filename="../../project/source.py" line="221"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -21450,60 +21495,55 @@ Rückgabewerte:
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="242"/>
+        <location filename="../../project/release/long_table.py" line="240"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="242"/>
+        <location filename="../../project/release/long_table.py" line="240"/>
         <source>The table changed while it was read.</source>
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="401"/>
+        <location filename="../../project/release/long_table.py" line="396"/>
         <source>Column {column} has more than {most:,} different values, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene Werte, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="403"/>
+        <location filename="../../project/release/long_table.py" line="398"/>
         <source>Treat it as numbers, or give it bins or fewer values.</source>
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="504"/>
+        <location filename="../../project/release/long_table.py" line="503"/>
         <source>{recipient} sees the quasi-identifiers more coarsely</source>
         <translation>{recipient} sieht die Quasi-Identifikatoren gröber</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="510"/>
+        <location filename="../../project/release/long_table.py" line="509"/>
         <location filename="../../project/release/plan.py" line="496"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="512"/>
+        <location filename="../../project/release/long_table.py" line="511"/>
         <source>{entry} is fitted to earlier releases</source>
         <translation>{entry} ist an frühere Freigaben angepasst</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="514"/>
+        <location filename="../../project/release/long_table.py" line="513"/>
         <source>records are told apart by their position</source>
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="516"/>
+        <location filename="../../project/release/long_table.py" line="515"/>
         <source>rows belong to units</source>
         <translation>Zeilen gehören zu Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="518"/>
+        <location filename="../../project/release/long_table.py" line="517"/>
         <source>risks are weighed by sampling weights</source>
         <translation>Risiken werden mit Stichprobengewichten gewichtet</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/long_table.py" line="520"/>
-        <source>a single column leaves</source>
-        <translation>eine einzige Spalte wird weitergegeben</translation>
     </message>
     <message>
         <location filename="../../project/release/plan.py" line="498"/>
@@ -21715,7 +21755,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="228"/>
-        <location filename="../../project/release/long_table.py" line="319"/>
+        <location filename="../../project/release/long_table.py" line="317"/>
         <location filename="../../project/release/uniqueness.py" line="188"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -22470,32 +22510,32 @@ Rückgabewerte:
         <translation>Die Stufe ist unvollständig oder doppelt angegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="208"/>
+        <location filename="../../project/source.py" line="205"/>
         <source>Open a table under Data.</source>
         <translation>Öffnen Sie unter Daten eine Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="208"/>
+        <location filename="../../project/source.py" line="205"/>
         <source>The project has no source table yet.</source>
         <translation>Das Projekt hat noch keine Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="223"/>
+        <location filename="../../project/source.py" line="220"/>
         <source>The source table is not at {path}.</source>
         <translation>Die Quelltabelle liegt nicht unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="234"/>
+        <location filename="../../project/source.py" line="231"/>
         <source>Accept it as a new edition of the table, or bring the old one back.</source>
         <translation>Nehmen Sie sie als neue Ausgabe der Tabelle an oder bringen Sie die alte zurück.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="237"/>
+        <location filename="../../project/source.py" line="234"/>
         <source>Bring the old table back. Before the first release you can accept the changed one as a new edition; after it, only a project with a record-key column can go on.</source>
         <translation>Bringen Sie die alte Tabelle zurück. Vor der ersten Freigabe können Sie die geänderte als neue Ausgabe annehmen; danach kann nur ein Projekt mit einer Spalte als Datensatzschlüssel weitergeführt werden.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="241"/>
+        <location filename="../../project/source.py" line="238"/>
         <source>The table {path} changed since the project last read it.</source>
         <translation>Die Tabelle {path} hat sich geändert, seit das Projekt sie zuletzt gelesen hat.</translation>
     </message>
@@ -22793,32 +22833,27 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="78"/>
         <location filename="../../project/verification/chain.py" line="140"/>
-        <location filename="../../project/verification/long_verification.py" line="210"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="80"/>
-        <location filename="../../project/verification/long_verification.py" line="218"/>
         <source>It has no column {names}.</source>
         <translation>Es hat keine Spalte {names}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="87"/>
         <location filename="../../project/verification/chain.py" line="94"/>
-        <location filename="../../project/verification/long_verification.py" line="209"/>
         <source>{key}: ladder</source>
         <translation>{key}: Leiter</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="89"/>
-        <location filename="../../project/verification/long_verification.py" line="213"/>
         <source>It can&apos;t be made again. {obstacle}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {obstacle}</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="96"/>
-        <location filename="../../project/verification/long_verification.py" line="215"/>
         <source>By the policy of its release, it is made again on the same ladder.</source>
         <translation>Nach dem Regelwerk seiner Freigabe wird es auf derselben Leiter erneut erzeugt.</translation>
     </message>
@@ -22854,13 +22889,11 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="149"/>
-        <location filename="../../project/verification/long_verification.py" line="223"/>
         <source>They are not those that the key gives: {difference}.</source>
         <translation>Es sind nicht die, die der Schlüssel ergibt: {difference}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="154"/>
-        <location filename="../../project/verification/long_verification.py" line="227"/>
         <source>All {rows:,} are those that the key gives.</source>
         <translation>Alle {rows:,} sind die, die der Schlüssel ergibt.</translation>
     </message>
@@ -22870,77 +22903,66 @@ Rückgabewerte:
         <translation>{attribute} hat Werte außerhalb seines Wertebereichs: {outside:,} Zeilen, zuerst Zeile {first:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="230"/>
+        <location filename="../../project/verification/chain.py" line="197"/>
         <source>{key} beside {recipient}</source>
         <translation>{key} neben {recipient}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="232"/>
+        <location filename="../../project/verification/chain.py" line="199"/>
         <source>That release sits on another ladder: together the two tell more than either.</source>
         <translation>Jene Freigabe liegt auf einer anderen Leiter: Zusammen verraten beide mehr als jede einzeln.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="199"/>
+        <location filename="../../project/verification/chain.py" line="206"/>
         <source>{key} beside others</source>
         <translation>{key} neben anderen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="201"/>
+        <location filename="../../project/verification/chain.py" line="208"/>
         <source>Nobody holds it at another level so far.</source>
         <translation>Bisher hat es niemand auf einer anderen Stufe.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="251"/>
+        <location filename="../../project/verification/chain.py" line="246"/>
         <source>{key} beside {who}: {title}</source>
         <translation>{key} neben {who}: {title}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="98"/>
-        <location filename="../../project/verification/found.py" line="107"/>
-        <location filename="../../project/verification/found.py" line="117"/>
-        <location filename="../../project/verification/long_verification.py" line="85"/>
+        <location filename="../../project/verification/found.py" line="95"/>
+        <location filename="../../project/verification/found.py" line="104"/>
+        <location filename="../../project/verification/found.py" line="114"/>
         <location filename="../../project/verification/verify.py" line="97"/>
-        <location filename="../../project/verification/verify.py" line="134"/>
-        <location filename="../../project/verification/verify.py" line="144"/>
+        <location filename="../../project/verification/verify.py" line="127"/>
+        <location filename="../../project/verification/verify.py" line="137"/>
         <source>Files</source>
         <translation>Dateien</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="103"/>
+        <location filename="../../project/verification/found.py" line="100"/>
         <source>The ledger has no file with these bytes: it was changed or saved by another program since it was released, is only a part, or comes from elsewhere. Trace it to see whose rows it holds.</source>
         <translation>Das Freigabeverzeichnis hat keine Datei mit diesen Bytes: Sie wurde seit der Freigabe verändert oder von einem anderen Programm gespeichert, ist nur ein Teil oder stammt von anderswo. Verfolgen Sie sie zurück, um zu sehen, wessen Zeilen sie enthält.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="110"/>
+        <location filename="../../project/verification/found.py" line="107"/>
         <source>It is {name} of the release {release_id} to {recipient}, recorded on {day}, byte for byte.</source>
         <translation>Es ist {name} der am {day} verzeichneten Freigabe {release_id} an {recipient}, Byte für Byte.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="119"/>
+        <location filename="../../project/verification/found.py" line="116"/>
         <source>This release was abandoned: nobody should have it.</source>
         <translation>Diese Freigabe wurde aufgegeben: Niemand sollte sie haben.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="120"/>
-        <location filename="../../project/verification/verify.py" line="156"/>
-        <location filename="../../project/verification/verify.py" line="166"/>
-        <location filename="../../project/verification/verify.py" line="198"/>
-        <location filename="../../project/verification/verify.py" line="201"/>
-        <location filename="../../project/verification/verify.py" line="203"/>
+        <location filename="../../project/verification/found.py" line="117"/>
+        <location filename="../../project/verification/verify.py" line="149"/>
+        <location filename="../../project/verification/verify.py" line="159"/>
+        <location filename="../../project/verification/verify.py" line="191"/>
+        <location filename="../../project/verification/verify.py" line="194"/>
+        <location filename="../../project/verification/verify.py" line="196"/>
         <location filename="../../report/history.py" line="177"/>
         <location filename="../../report/history.py" line="218"/>
         <source>Ledger</source>
         <translation>Freigabeverzeichnis</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/found.py" line="131"/>
-        <source>{path} is packed, and the table is too long to verify it in memory.</source>
-        <translation>{path} ist gepackt, und die Tabelle ist zu lang, um es im Arbeitsspeicher zu überprüfen.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/found.py" line="132"/>
-        <source>Unpack it and verify the folder, or let more memory be taken.</source>
-        <translation>Entpacken Sie es und überprüfen Sie den Ordner, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
         <location filename="../../project/verification/leak.py" line="142"/>
@@ -22983,355 +23005,327 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="133"/>
+        <location filename="../../project/verification/rows.py" line="123"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="133"/>
+        <location filename="../../project/verification/rows.py" line="123"/>
         <source>units</source>
         <translation>Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="137"/>
+        <location filename="../../project/verification/rows.py" line="127"/>
         <source>The smallest class on {names} has {smallest:,} {what}; k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}; zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="139"/>
+        <location filename="../../project/verification/rows.py" line="129"/>
         <source>The smallest class on {names} has {smallest:,} {what}, and k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}, und zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="70"/>
-        <location filename="../../project/verification/rows.py" line="155"/>
+        <location filename="../../project/verification/rows.py" line="145"/>
         <source>{count:,} of {differing:,} rows {verb}, first in row {first:,}</source>
         <translation>{count:,} von {differing:,} Zeilen {verb}, zuerst in Zeile {first:,}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="164"/>
+        <location filename="../../project/verification/rows.py" line="154"/>
         <source>{words}, which is row {record:,} of the source table</source>
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="95"/>
-        <source>Its rows can&apos;t be compared in parts{why}. Verify it with more memory.</source>
-        <translation>Seine Zeilen können nicht in Teilen verglichen werden{why}. Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/long_verification.py" line="98"/>
-        <location filename="../../project/verification/long_verification.py" line="112"/>
-        <location filename="../../project/verification/rows.py" line="197"/>
+        <location filename="../../project/verification/rows.py" line="187"/>
         <location filename="../../report/sections.py" line="518"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="110"/>
-        <source>Its values are of other types.</source>
-        <translation>Seine Werte haben andere Typen.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/long_verification.py" line="111"/>
-        <source>It can&apos;t be compared. {error}</source>
-        <translation>Es kann nicht verglichen werden. {error}</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/long_verification.py" line="182"/>
-        <location filename="../../project/verification/rows.py" line="200"/>
+        <location filename="../../project/verification/rows.py" line="190"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="202"/>
+        <location filename="../../project/verification/rows.py" line="192"/>
         <source>the source table that may leave</source>
         <translation>die Quelltabelle, soweit sie freigegeben werden darf</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="187"/>
-        <location filename="../../project/verification/rows.py" line="209"/>
+        <location filename="../../project/verification/rows.py" line="199"/>
         <source>It has {found:,} records, {more:,} more than {where}.</source>
         <translation>Es hat {found:,} Datensätze, {more:,} mehr als die Vorlage ({where}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="189"/>
-        <location filename="../../project/verification/rows.py" line="217"/>
+        <location filename="../../project/verification/rows.py" line="207"/>
         <source>It has {found:,} records of {source:,}: {lost:,} are missing</source>
         <translation>Es hat {found:,} von {source:,} Datensätzen: {lost:,} fehlen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="224"/>
+        <location filename="../../project/verification/rows.py" line="214"/>
         <source>{missing}, and not only at the end.</source>
         <translation>{missing}, und nicht nur am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="227"/>
+        <location filename="../../project/verification/rows.py" line="217"/>
         <source>{missing} at the end.</source>
         <translation>{missing} am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="228"/>
+        <location filename="../../project/verification/rows.py" line="218"/>
         <source>{missing}, and others were altered.</source>
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="234"/>
+        <location filename="../../project/verification/rows.py" line="224"/>
         <source>It has all {found:,} records, but in another order than was released.</source>
         <translation>Es hat alle {found:,} Datensätze, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="184"/>
-        <location filename="../../project/verification/rows.py" line="238"/>
+        <location filename="../../project/verification/rows.py" line="228"/>
         <source>It has all {found:,} records of {where}.</source>
         <translation>Es hat alle {found:,} Datensätze (Vorlage: {where}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="246"/>
+        <location filename="../../project/verification/rows.py" line="236"/>
         <source>Columns</source>
         <translation>Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="266"/>
+        <location filename="../../project/verification/rows.py" line="256"/>
         <source>missing: {names}</source>
         <translation>fehlen: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="268"/>
+        <location filename="../../project/verification/rows.py" line="258"/>
         <source>not in the release: {names}</source>
         <translation>nicht in der Freigabe: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="273"/>
+        <location filename="../../project/verification/rows.py" line="263"/>
         <source>Its columns are not those released ({names}).</source>
         <translation>Die Spalten sind nicht die freigegebenen ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="276"/>
+        <location filename="../../project/verification/rows.py" line="266"/>
         <source>Its columns are in another order than was released.</source>
         <translation>Die Spalten stehen in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="278"/>
+        <location filename="../../project/verification/rows.py" line="268"/>
         <source>It has the {found} columns that were released.</source>
         <translation>Es hat die {found} freigegebenen Spalten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="285"/>
+        <location filename="../../project/verification/rows.py" line="275"/>
         <source>Identifying columns</source>
         <translation>Direkt identifizierende Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="290"/>
+        <location filename="../../project/verification/rows.py" line="280"/>
         <source>It has columns that identify a person: {names}.</source>
         <translation>Es hat Spalten, die eine Person bezeichnen: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="293"/>
+        <location filename="../../project/verification/rows.py" line="283"/>
         <source>No column of the project is identifying.</source>
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="298"/>
+        <location filename="../../project/verification/rows.py" line="288"/>
         <source>None of the {identifying} identifying columns is in it.</source>
         <translation>Keine der {identifying} direkt identifizierenden Spalten ist darin.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="199"/>
-        <location filename="../../project/verification/long_verification.py" line="201"/>
-        <location filename="../../project/verification/long_verification.py" line="203"/>
-        <location filename="../../project/verification/rows.py" line="310"/>
+        <location filename="../../project/verification/rows.py" line="300"/>
         <source>Unperturbed columns</source>
         <translation>Unverfremdete Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="317"/>
+        <location filename="../../project/verification/rows.py" line="307"/>
         <source>They have the source table&apos;s values, in other places.</source>
         <translation>Sie haben die Werte der Quelltabelle, an anderen Stellen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="326"/>
+        <location filename="../../project/verification/rows.py" line="316"/>
         <source>{name}: it can&apos;t be compared with the source table</source>
         <translation>{name}: lässt sich nicht mit der Quelltabelle vergleichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="198"/>
-        <location filename="../../project/verification/rows.py" line="333"/>
+        <location filename="../../project/verification/rows.py" line="323"/>
         <source>They are not as in the source table ({names}).</source>
         <translation>Sie sind nicht wie in der Quelltabelle ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="335"/>
+        <location filename="../../project/verification/rows.py" line="325"/>
         <source>They are not as released ({names}).</source>
         <translation>Sie sind nicht wie freigegeben ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="201"/>
-        <location filename="../../project/verification/rows.py" line="338"/>
+        <location filename="../../project/verification/rows.py" line="328"/>
         <source>It has none.</source>
         <translation>Es hat keine.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="343"/>
+        <location filename="../../project/verification/rows.py" line="333"/>
         <source>All {names} are as the recipient&apos;s view shows them.</source>
         <translation>Alle {names} sind so, wie die Sicht des Empfängers sie zeigt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="202"/>
-        <location filename="../../project/verification/rows.py" line="345"/>
+        <location filename="../../project/verification/rows.py" line="335"/>
         <source>All {names} are as in the source table.</source>
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="137"/>
+        <location filename="../../project/verification/verify.py" line="130"/>
         <source>Not as {description} states: {names}. The digest differs, so the file was altered after it was released.</source>
         <translation>Nicht wie in {description} angegeben: {names}. Der Hashwert weicht ab, die Datei wurde also nach der Freigabe verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="146"/>
+        <location filename="../../project/verification/verify.py" line="139"/>
         <source>All files are as {description} states.</source>
         <translation>Alle Dateien sind wie in {description} angegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="159"/>
+        <location filename="../../project/verification/verify.py" line="152"/>
         <source>The ledger has no such release. Its values are those that {recipient} would get, so it was made with this project&apos;s key: by a copy of the project, or before the ledger was lost.</source>
         <translation>Das Freigabeverzeichnis hat keine solche Freigabe. Die Werte sind die, die {recipient} erhielte; sie wurde also mit dem Schlüssel dieses Projekts erstellt: mit einer Kopie des Projekts oder bevor das Freigabeverzeichnis verloren ging.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="168"/>
+        <location filename="../../project/verification/verify.py" line="161"/>
         <source>The ledger has no such release, and its values are not those of any release of this project: it was made from another project, or altered beyond recognition.</source>
         <translation>Das Freigabeverzeichnis hat keine solche Freigabe, und die Werte sind nicht die irgendeiner Freigabe dieses Projekts: Sie wurde aus einem anderen Projekt erstellt oder bis zur Unkenntlichkeit verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="177"/>
+        <location filename="../../project/verification/verify.py" line="170"/>
         <source>the release {release_id} to {recipient}, recorded on {day}</source>
         <translation>die am {day} verzeichnete Freigabe {release_id} an {recipient}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="184"/>
+        <location filename="../../project/verification/verify.py" line="177"/>
         <source>The ledger has no bundle with these files. Its values are those of {release}.</source>
         <translation>Das Freigabeverzeichnis hat kein Datenpaket mit diesen Dateien. Die Werte entsprechen dieser: {release}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="189"/>
+        <location filename="../../project/verification/verify.py" line="182"/>
         <source>It states to be {release}; not as released: {other_files}.</source>
         <translation>Es gibt an, dies zu sein: {release}; nicht wie freigegeben: {other_files}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="195"/>
+        <location filename="../../project/verification/verify.py" line="188"/>
         <source>It is {release}, which was abandoned: nobody should have it.</source>
         <translation>Es ist {release}, die aufgegeben wurde: Niemand sollte sie haben.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="201"/>
+        <location filename="../../project/verification/verify.py" line="194"/>
         <source>It is {release}, which was interrupted.</source>
         <translation>Es ist {release}, die unterbrochen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="219"/>
+        <location filename="../../project/verification/verify.py" line="212"/>
         <source>Judged by the policy in force at its release, which the ledger keeps. Since then, these columns have changed: {columns}.</source>
         <translation>Beurteilt nach dem bei der Freigabe geltenden Regelwerk, das das Freigabeverzeichnis aufbewahrt. Seither haben sich diese Spalten geändert: {columns}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="223"/>
+        <location filename="../../project/verification/verify.py" line="216"/>
         <source>Policy</source>
         <translation>Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="228"/>
+        <location filename="../../project/verification/verify.py" line="221"/>
         <source>Source table</source>
         <translation>Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="232"/>
+        <location filename="../../project/verification/verify.py" line="225"/>
         <source>It has {rows:,} records.</source>
         <translation>Sie hat {rows:,} Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="238"/>
+        <location filename="../../project/verification/verify.py" line="231"/>
         <source>It has {rows:,} records, but the release was made from {made_from:,}. Verify with the table of then.</source>
         <translation>Sie hat {rows:,} Datensätze, aber die Freigabe wurde aus {made_from:,} erstellt. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="248"/>
+        <location filename="../../project/verification/verify.py" line="241"/>
         <source>It has changed since the release was made. Verify with the table of then.</source>
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="251"/>
+        <location filename="../../project/verification/verify.py" line="244"/>
         <source>The release was made from it: {rows:,} records.</source>
         <translation>Die Freigabe wurde daraus erstellt: {rows:,} Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="282"/>
-        <location filename="../../project/verification/verify.py" line="295"/>
+        <location filename="../../project/verification/verify.py" line="275"/>
+        <location filename="../../project/verification/verify.py" line="288"/>
         <source>It can&apos;t be made again. {error}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {error}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="282"/>
-        <location filename="../../project/verification/verify.py" line="288"/>
-        <location filename="../../project/verification/verify.py" line="296"/>
-        <location filename="../../project/verification/verify.py" line="344"/>
+        <location filename="../../project/verification/verify.py" line="275"/>
+        <location filename="../../project/verification/verify.py" line="281"/>
+        <location filename="../../project/verification/verify.py" line="289"/>
+        <location filename="../../project/verification/verify.py" line="337"/>
         <source>Table</source>
         <translation>Tabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="287"/>
+        <location filename="../../project/verification/verify.py" line="280"/>
         <source>It can&apos;t be made again: a hierarchy is not what it was when it was published.</source>
         <translation>Es lässt sich nicht erneut erzeugen: Eine Hierarchie ist nicht mehr so wie bei der Veröffentlichung.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="289"/>
+        <location filename="../../project/verification/verify.py" line="282"/>
         <source>Making the table again</source>
         <translation>Die Tabelle wird erneut erzeugt</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="332"/>
+        <location filename="../../project/verification/verify.py" line="325"/>
         <source>Its rows don&apos;t keep {names}.</source>
         <translation>Die Zeilen halten {names} nicht ein.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="335"/>
+        <location filename="../../project/verification/verify.py" line="328"/>
         <source>Its {rows:,} rows in {classes:,} classes keep {kept}.</source>
         <translation>Die {rows:,} Zeilen in {classes:,} Klassen halten {kept} ein.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="337"/>
+        <location filename="../../project/verification/verify.py" line="330"/>
         <source>Its {rows:,} rows in {classes:,} classes keep {kept}, k counted in records only.</source>
         <translation>Die {rows:,} Zeilen in {classes:,} Klassen halten {kept} ein, wobei k nur Datensätze zählt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="346"/>
+        <location filename="../../project/verification/verify.py" line="339"/>
         <source>Its columns are not those that were published.</source>
         <translation>Die Spalten sind nicht die veröffentlichten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="353"/>
+        <location filename="../../project/verification/verify.py" line="346"/>
         <source>All {rows:,} rows are those that were published.</source>
         <translation>Alle {rows:,} Zeilen sind die veröffentlichten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="356"/>
+        <location filename="../../project/verification/verify.py" line="349"/>
         <source>but not all of them</source>
         <translation>aber nicht alle davon</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="356"/>
+        <location filename="../../project/verification/verify.py" line="349"/>
         <source>in another order</source>
         <translation>in anderer Reihenfolge</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="358"/>
+        <location filename="../../project/verification/verify.py" line="351"/>
         <source>Its rows are those that were published, {what}.</source>
         <translation>Die Zeilen sind die veröffentlichten, {what}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="365"/>
+        <location filename="../../project/verification/verify.py" line="358"/>
         <source>It has {found:,} rows; {made:,} were published.</source>
         <translation>Es hat {found:,} Zeilen; veröffentlicht wurden {made:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="372"/>
+        <location filename="../../project/verification/verify.py" line="365"/>
         <source>They are not those published: {difference}.</source>
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
@@ -24597,12 +24591,12 @@ Rückgabewerte:
         <translation>Gesucht wird, welche Grenzen binden</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/writing.py" line="149"/>
+        <location filename="../../formats/bundles/writing.py" line="147"/>
         <source>Description for archives (DDI-Codebook 2.5)</source>
         <translation>Beschreibung für Archive (DDI-Codebook 2.5)</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/writing.py" line="154"/>
+        <location filename="../../formats/bundles/writing.py" line="152"/>
         <source>Description for data catalogues (DCAT)</source>
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
@@ -24830,6 +24824,76 @@ Rückgabewerte:
         <location filename="../../project/document/model.py" line="343"/>
         <source>Take the adopted release away first.</source>
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="84"/>
+        <source>Hierarchical retention</source>
+        <translation>Hierarchische Ersetzung</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="86"/>
+        <source>Each value is kept with a retention probability; otherwise it is replaced, first by a value of its own chapter and then by any, so that chapters stay right more often.</source>
+        <translation>Jede Ausprägung bleibt mit einer Beibehaltungswahrscheinlichkeit erhalten; sonst wird sie ersetzt, zuerst durch eine ihres eigenen Kapitels und dann durch irgendeine, sodass Kapitel öfter stimmen.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="97"/>
+        <source>The domain of column {column} has {size} values; hierarchical retention takes {most} at most.</source>
+        <translation>Der Wertebereich der Spalte {column} hat {size} Ausprägungen; die hierarchische Ersetzung nimmt höchstens {most}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="129"/>
+        <source>Hierarchical retention has no setting called {name}.</source>
+        <translation>Die hierarchische Ersetzung hat keine Einstellung namens {name}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="137"/>
+        <source>The setting chapters does not name a chapter for each of the {size} values.</source>
+        <translation>Die Einstellung chapters nennt nicht für jede der {size} Ausprägungen ein Kapitel.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="138"/>
+        <source>Give a list of texts in the order of the domain, the same text for values of one chapter.</source>
+        <translation>Geben Sie eine Liste von Texten in der Reihenfolge des Wertebereichs an, denselben Text für Ausprägungen eines Kapitels.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="227"/>
+        <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value or chapter by at most {gamma}, and those between values of one chapter by at most {inside}.</source>
+        <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert oder irgendein Kapitel höchstens um den Faktor {gamma} und die zwischen Werten eines Kapitels höchstens um den Faktor {inside}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="238"/>
+        <source>Retention of the chapter</source>
+        <translation>Beibehaltung des Kapitels</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="240"/>
+        <source>A value&apos;s chapter is kept on purpose this often.</source>
+        <translation>So oft bleibt das Kapitel einer Ausprägung absichtlich erhalten.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="243"/>
+        <source>γ inside</source>
+        <translation>γ innen</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="244"/>
+        <source>Odds factor inside a chapter</source>
+        <translation>Chancenfaktor in einem Kapitel</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="246"/>
+        <source>For somebody who knows the chapter, no released value multiplies the odds between two of its values by more.</source>
+        <translation>Für jemanden, der das Kapitel kennt, erhöht kein freigegebener Wert die Chancen zwischen zwei seiner Ausprägungen stärker.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="327"/>
+        <source>The setting inside_share is not a number from 0 to {most:g}.</source>
+        <translation>Die Einstellung inside_share ist keine Zahl von 0 bis {most:g}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="328"/>
+        <source>Give the share of replacements that stay in the chapter, such as 0.5.</source>
+        <translation>Geben Sie den Anteil der Ersetzungen an, die im Kapitel bleiben, etwa 0,5.</translation>
     </message>
 </context>
 <context>

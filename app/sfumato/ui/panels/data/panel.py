@@ -26,7 +26,6 @@ from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, clear_layout, column, label, row
 from sfumato.ui.widgets.messages import Action, MessageKind
-from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 
 SHOWN = 4
@@ -191,13 +190,11 @@ class DataPanel(Panel):
 
     kind = PANEL
 
-    def assemble(self) -> Steps:
-        """Build the panel."""
-        session = self.session
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
         self.pages = Pages(self)
         self.welcome = WelcomePage(session, self.pages)
         self.importing = ImportPage(session, self.pages)
-        yield
         self.waiting = WaitingPage(self.pages)
         self.loaded = LoadedPage(session, self.pages)
         self.gone = self._build_gone()

@@ -198,10 +198,8 @@ class Unprotected(EmptyState):
         self.cards: tuple[ChoiceCard, ...] = ()
         self._list = column()
         self._choices = boxed(self._list, self)
-        self._choices.setMaximumWidth(scaled(CARDS_WIDTH))
-        line = row(None, self._choices, None)
-        line.setStretch(1, 1000)
-        self._column.insertLayout(self._column.count() - 1, line)
+        self._choices.setFixedWidth(scaled(CARDS_WIDTH))
+        self._column.insertLayout(self._column.count() - 1, row(None, self._choices, None))
 
     def show_attribute(self, attribute: str, mechanisms: Sequence[tuple[str, str]]) -> None:
         """Offer the mechanisms that suit, given as (name, title)."""

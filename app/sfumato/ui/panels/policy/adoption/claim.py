@@ -19,7 +19,6 @@ from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, prompt
 from sfumato.ui.widgets.layout import ElidedLabel, button, form, label, row
-from sfumato.ui.widgets.responsive import FlowLayout
 
 
 def level_field(mechanism_name: str) -> LevelField:
@@ -104,7 +103,7 @@ class ClaimForm(QWidget):
 
     def _lay_out(self, level_name: str) -> None:
         several = len(self.columns) > 1
-        keys = FlowLayout(self.match, self.table_key, self._is, self.file_key)
+        keys = row(self.match, self.table_key, self._is, self.file_key, None)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addLayout(
@@ -118,7 +117,7 @@ class ClaimForm(QWidget):
                     for name, field in self.columns.items()
                 ),
                 (tr("Rows are matched"), keys),
-                (tr("Level"), FlowLayout(self.how, label(level_name, "muted"), self.level)),
+                (tr("Level"), row(self.how, label(level_name, "muted"), self.level, None)),
                 (tr("Held by"), self.holder),
             )
         )

@@ -28,8 +28,7 @@ from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.mechanisms.matrix.grid import MatrixDraft, MatrixGrid
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import Card, button, column, label
-from sfumato.ui.widgets.responsive import FlowLayout
+from sfumato.ui.widgets.layout import Card, button, column, label, row
 from sfumato.ui.widgets.tables import sheet_rows
 
 JOB: Final = "compare matrices"
@@ -64,13 +63,11 @@ class MatrixSettings(SettingsEditor):
         self.status = Notice(parent=self)
         card = Card(parent=self)
         card.body.addLayout(
-            FlowLayout(
-                label(tr("Transition matrix"), "heading"), self.paste, self.from_file, apart=1
-            )
+            row(label(tr("Transition matrix"), "heading"), None, self.paste, self.from_file)
         )
         card.body.addWidget(self.matrix)
         card.body.addWidget(self.status)
-        card.body.addLayout(FlowLayout(self.normalise, self.transpose, self.take_back))
+        card.body.addLayout(row(self.normalise, self.transpose, self.take_back, None))
         self.setLayout(column(card, self.compare, spacing=Space.BETWEEN))
         self.matrix.entries.written.connect(self._write)
         self.matrix.grid.pasted.connect(self._paste)
@@ -235,7 +232,7 @@ class CompareCard(Card):
         )
         self.from_file = button(tr("Import it…"), self.import_asked.emit)
         self.verdict = Notice(parent=self)
-        self.body.addLayout(FlowLayout(self.paste, self.from_file))
+        self.body.addLayout(row(self.paste, self.from_file, None))
         self.body.addWidget(self.verdict)
 
     def start(self, this: TransitionMatrix, other: TransitionMatrix) -> None:

@@ -1,0 +1,1 @@
+"""Hierarchical retention: what belongs to it alone."""

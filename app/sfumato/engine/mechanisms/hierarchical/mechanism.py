@@ -1,0 +1,346 @@
+"""Retention in a hierarchy: values are replaced within their chapter first, and then everywhere.
+
+Where a chapter tells less than the value inside it (a group of diagnoses, a region), it may be kept
+more often. Of the events that replace a value, a share stays in its chapter; one level p governs
+both, so all levels form a ladder (`sfumato.engine.ladders.chapters`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Context as Digits
+from decimal import Decimal
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.errors import DomainError, PolicyError
+from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import is_number
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.ladders.chapters import release_in_chapters
+from sfumato.engine.matrices.chapter_matrix import ChapterMatrix
+from sfumato.engine.matrices.privacy import check_gamma, check_retention
+from sfumato.engine.mechanisms.base import (
+    Check,
+    Fact,
+    LevelField,
+    LevelTerm,
+    Promise,
+    PublishedFacts,
+    Released,
+    ReleaseRequest,
+    Settings,
+    Statement,
+    ladder_digest,
+)
+from sfumato.engine.mechanisms.categorical import (
+    BELIEF_TERM,
+    LIMITS,
+    LOSS_TERM,
+    ODDS_TERM,
+    PROBABILITY,
+    CategoricalMechanism,
+    at_most,
+    check_against_matrix,
+    check_between_releases,
+    codes_of,
+    domain_parameters,
+    falling_retentions,
+    nothing_told,
+    numbers_of,
+    stated_gamma,
+    unknown_statement,
+)
+from sfumato.engine.table.table import Attributes
+
+MOST_VALUES: Final = 1_000
+"""How many values a domain may have: the matrix is kept whole."""
+USUAL_INSIDE: Final = 0.5
+MOST_INSIDE: Final = 0.99
+
+_DIGITS: Final = Digits(prec=40)
+
+_TERMS = (
+    LevelTerm(
+        "retention",
+        "Retention probability",
+        "The share of values that are kept on purpose; the others are replaced at random.",
+        (LevelField("retention_probability", "p", *PROBABILITY),),
+    ),
+    LOSS_TERM,
+    BELIEF_TERM,
+    ODDS_TERM,
+)
+
+
+class HierarchicalRetention(CategoricalMechanism):
+    """Retention with replacements that stay in a value's chapter first."""
+
+    name = "hierarchical"
+    title = "Hierarchical retention"
+    summary = (
+        "Each value is kept with a retention probability; otherwise it is replaced, first by a"
+        " value of its own chapter and then by any, so that chapters stay right more often."
+    )
+    order = 16
+    terms = _TERMS
+
+    def domain_of(self, attributes: Attributes) -> Domain:
+        """Return the attribute's domain; raises `PolicyError` where it is too large, too."""
+        domain = super().domain_of(attributes)
+        if domain.size > MOST_VALUES:
+            raise PolicyError(
+                "The domain of column {column} has {size} values; hierarchical retention takes"
+                " {most} at most.",
+                "Choose uniform retention, or group the values.",
+                column=attributes[0].name,
+                size=f"{domain.size:,}",
+                most=f"{MOST_VALUES:,}",
+            )
+        return domain
+
+    def default_settings(self, attributes: Attributes) -> Settings:
+        """Return chapters by the first letters of values, as few letters as tell any apart."""
+        names = self.domain_of(attributes).names
+        longest = max(map(len, names))
+        found = next((n for n in range(1, longest) if len({x[:n] for x in names}) > 1), 1)
+        return {"chapters": chapters_by(names, found), "inside_share": USUAL_INSIDE}
+
+    def check_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Raise `PolicyError` where the settings are not valid for the attribute."""
+        self.chapters(attributes, settings)
+        inside_in(settings)
+
+    def chapters(self, attributes: Attributes, settings: Settings) -> tuple[int, ...]:
+        """Return each value's chapter, as a number in the order in which chapters come in.
+
+        Raises
+        ------
+        PolicyError
+            If a setting is unknown, or does not name one chapter for each value.
+        """
+        for name in settings:
+            if name not in ("chapters", "inside_share"):
+                raise PolicyError(
+                    "Hierarchical retention has no setting called {name}.",
+                    "Remove it.",
+                    name=name,
+                )
+        size, stated = self.domain_of(attributes).size, settings.get("chapters")
+        given = stated if isinstance(stated, list | tuple) else []
+        if len(given) != size or not all(isinstance(each, str) for each in given):
+            raise PolicyError(
+                "The setting chapters does not name a chapter for each of the {size} values.",
+                "Give a list of texts in the order of the domain, the same text for values of one"
+                " chapter.",
+                size=size,
+            )
+        numbers: dict[str, int] = {}
+        return tuple(numbers.setdefault(each, len(numbers)) for each in given)
+
+    def default_statements(self, count: int) -> tuple[Statement, ...]:
+        """Propose levels that fall by halves, or more slowly where there are many."""
+        return falling_retentions(0.6, 0.01, count)
+
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
+        """Return the retention probability that a statement means, rounded down.
+
+        Raises
+        ------
+        LevelError
+            If the statement is none of the mechanism's terms, or out of range.
+        """
+        self.check_settings(attributes, settings)
+        numbers = numbers_of(statement)
+        match numbers:
+            case {"retention_probability": retention, **rest} if not rest:
+                return check_retention(retention)
+        gamma = stated_gamma(numbers)
+        if gamma is None:
+            raise unknown_statement(self, statement)
+        check_gamma(gamma)
+        least = min(np.bincount(self.chapters(attributes, settings)))
+        size, low, high = self.domain_of(attributes).size, 0.0, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2.0
+            inside, chapter = levels_of(middle, settings)
+            kept = chapter * (inside + (1.0 - inside) / least)
+            low, high = (
+                (middle, high)
+                if kept * size <= (gamma - 1.0) * (1.0 - chapter) * (1.0 - 1e-12)
+                else (low, middle)
+            )
+        return low
+
+    def restate(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`."""
+        terms = self.matrix_terms(self.matrix(level, attributes, settings))
+        return {"retention": {"retention_probability": level}, **terms}
+
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
+        """Return a digest of the attribute's name, its domain, chapters and share inside."""
+        fingerprint = self.domain_of(attributes).fingerprint
+        parts: list[object] = ["hierarchical ladder", 1, attributes[0].name, fingerprint]
+        return ladder_digest(*parts, self.chapters(attributes, settings), inside_in(settings))
+
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released column: a pure function of the request."""
+        domain, name = self.domain_of(request.attributes), request.attributes[0].name
+        chapters = self.chapters(request.attributes, request.settings)
+        ladder = self.ladder_identity(request.attributes, request.settings)
+        inside, everywhere = (
+            request.keys.for_attribute(name, ladder, json.dumps([self.name, what]))
+            for what in ("inside", "everywhere")
+        )
+        codes = release_in_chapters(
+            codes_of(request),
+            chapters,
+            levels_of(request.level, request.settings),
+            request.record_ids,
+            (inside, everywhere),
+            context,
+        )
+        return {name: domain.decode(codes, name)}
+
+    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> ChapterMatrix:
+        """Return the matrix of a level."""
+        return ChapterMatrix(*levels_of(level, settings), self.chapters(attributes, settings))
+
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
+        """Return what a release at this level promises, computed from its matrix."""
+        matrix, name = self.matrix(level, attributes, settings), attributes[0].name
+        gamma, inside = matrix.gamma, matrix.gamma_inside
+        if math.isinf(gamma):
+            sentence = Sentence(
+                "This release shows everyone's true {name}: it promises nothing.", name=name
+            )
+        elif gamma == 1.0:
+            sentence = nothing_told(name)
+        else:
+            sentence = Sentence(
+                "Whatever anyone believed about a person's {name}, this release multiplies the"
+                " odds on any value or chapter by at most {gamma}, and those between values of one"
+                " chapter by at most {inside}.",
+                name=name,
+                gamma=at_most(gamma),
+                inside=at_most(inside),
+            )
+        facts = (
+            Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
+            Fact(
+                "c",
+                "Retention of the chapter",
+                matrix.chapter,
+                "A value's chapter is kept on purpose this often.",
+            ),
+            Fact(
+                "γ inside",
+                "Odds factor inside a chapter",
+                inside,
+                "For somebody who knows the chapter, no released value multiplies the odds between"
+                " two of its values by more.",
+            ),
+            *self.matrix_facts(matrix),
+        )
+        return Promise(sentence, facts, LIMITS)
+
+    def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
+        """Return the two retention probabilities, the chapters and the domain, with a guide."""
+        domain, matrix = (
+            self.domain_of(attributes),
+            self.matrix(level, attributes, settings),
+        )
+        return PublishedFacts(
+            parameters={
+                "retention_inside": matrix.inside,
+                "retention_of_chapter": matrix.chapter,
+                "chapters": list(settings["chapters"]),
+                "odds_factor_inside": (
+                    matrix.gamma_inside if math.isfinite(matrix.gamma_inside) else None
+                ),
+                **domain_parameters(domain, matrix.gamma),
+            },
+            guide="hierarchical" if level > 0.0 else "uniform-noise",
+            values={
+                "chapter": f"{matrix.chapter:.6g}",
+                "inside": f"{matrix.inside:.6g}",
+                "domain_size": f"{domain.size:,}",
+            },
+        )
+
+    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
+        """Examine a released column against the true one: rows, domain, spread."""
+        matrix = self.matrix(released.level, request.attributes, request.settings)
+        column = released.columns[request.attributes[0].name]
+        domain = self.domain_of(request.attributes)
+        return check_against_matrix(domain, codes_of(request), column, matrix)
+
+    def check_pair(
+        self,
+        upper: Released,
+        lower: Released,
+        attributes: Attributes,
+        settings: Settings,
+    ) -> tuple[Check, ...]:
+        """Examine whether the less trusted of two releases is the other, replaced further."""
+        domain, name = self.domain_of(attributes), attributes[0].name
+        if upper.level < lower.level:
+            upper, lower = lower, upper
+        above, below = upper.columns[name], lower.columns[name]
+        try:
+            codes = domain.encode(above)
+        except DomainError as error:
+            return (Check("Values of the more trusted release", False, error.what),)
+        if upper.level == lower.level:
+            return check_between_releases(domain, above, upper.level, below, lower.level)
+        first, then = levels_of(upper.level, settings), levels_of(lower.level, settings)
+        chapters = self.chapters(attributes, settings)
+        channel = ChapterMatrix(then[0] / first[0], then[1] / first[1], chapters)
+        return check_against_matrix(domain, codes, below, channel)
+
+
+MECHANISM = HierarchicalRetention()
+
+
+def chapters_by(names: Sequence[str], letters: int) -> list[str]:
+    """Return the first letters of values as their chapters."""
+    return [name[:letters] for name in names]
+
+
+def inside_in(settings: Mapping[str, Any]) -> float:
+    """Return which share of the replacements stays in the chapter.
+
+    Raises
+    ------
+    PolicyError
+        Unless it is a number from 0 to `MOST_INSIDE`.
+    """
+    share = settings.get("inside_share", USUAL_INSIDE)
+    if not is_number(share) or not 0.0 <= share <= MOST_INSIDE:
+        raise PolicyError(
+            "The setting inside_share is not a number from 0 to {most:g}.",
+            "Give the share of replacements that stay in the chapter, such as 0.5.",
+            most=MOST_INSIDE,
+        )
+    return float(share)
+
+
+def levels_of(level: float, settings: Mapping[str, Any]) -> tuple[float, float]:
+    """Return a = p^ι and c = p^(1 − ι): how often the place in a chapter and the chapter are kept.
+
+    They are the same to the last bit on every machine, and never larger at a lower level.
+    """
+    check_retention(level)
+    share = inside_in(settings)
+    if level in (0.0, 1.0):
+        return (1.0 if share == 0.0 else level), level
+    exact = _DIGITS.ln(Decimal(level))
+    inside = float(_DIGITS.exp(_DIGITS.multiply(exact, Decimal(share))))
+    return inside, float(_DIGITS.exp(_DIGITS.multiply(exact, 1 - Decimal(share))))

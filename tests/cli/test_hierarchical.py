@@ -1,0 +1,99 @@
+"""Hierarchical retention from a rules file, and what the exported files alone prove of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import runpy
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfumato.commands.shared.command import ExitCode
+from tests.formats.bundles import code_blocks
+
+VALUES = ("A1", "A2", "A3", "B1", "B2")
+TRUE = (1200, 300, 900, 400, 1200)
+LEVELS = {"Clinic A": 0.5, "Public": 0.15}
+RULES = """
+format = 1
+title = "Ward"
+record_key = "record"
+columns.record = { role = "insensitive" }
+[columns.illness]
+role = "sensitive"
+kind = "categorical"
+values = ["A1", "A2", "A3", "B1", "B2"]
+[[policy]]
+attributes = ["illness"]
+mechanism = "hierarchical"
+settings = { chapters = ["A", "A", "A", "B", "B"], inside_share = 0.6 }
+"""
+
+
+def matrix(inside, chapter, told):
+    names = np.array(told["chapters"])
+    same = names[:, None] == names
+    return (
+        inside * chapter * np.eye(len(names))
+        + chapter * (1 - inside) * same / same.sum(axis=0)
+        + (1 - chapter) / len(names)
+    )
+
+
+def test_the_files_follow_the_chain_and_the_odds_that_their_packages_describe(line, monkeypatch):
+    truth = pd.Series(np.repeat(VALUES, TRUE)).sample(frac=1, random_state=4, ignore_index=True)
+    table = pd.DataFrame({"record": range(len(truth)), "illness": truth})
+    table.to_csv(line.folder / "ward.csv", index=False)
+    people = "\n".join(
+        f'[[recipients]]\nname = "{name}"\nlevels.illness = {{ retention_probability = {level} }}'
+        for name, level in LEVELS.items()
+    )
+    (line.folder / "rules.toml").write_text(RULES + people)
+    assert line.init() == ExitCode.OK, line.remarks
+    made = []
+    for name in LEVELS:
+        assert line.release(name, "--accept", "Record numbers are known to both.") == 0, (
+            line.remarks
+        )
+    for bundle in (line.folder / "out").iterdir():
+        assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
+        package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
+        fields = package["resources"][0]["schema"]["fields"]
+        (told,) = (f["sfumato"]["parameters"] for f in fields if f["name"] == "illness")
+        data = pd.read_csv(bundle / "data.csv").set_index("record")["illness"].sort_index()
+        made.append((told["retention_of_chapter"], told["retention_inside"], told, data, bundle))
+    (c, a, told, first, _), (d, b, _, second, bundle) = sorted(made, key=lambda each: -each[0])
+
+    top, step = matrix(a, c, told), matrix(b / a, d / c, told)
+    law = np.einsum("x,yx,zy->xyz", TRUE, top, step).ravel()
+    places = [column.map(VALUES.index) for column in (truth, first, second)]
+    seen = np.bincount(25 * places[0] + 5 * places[1] + places[2], minlength=125)
+    few = law < 8
+    law, seen = np.append(law[~few], law[few].sum()), np.append(seen[~few], seen[few].sum())
+    freedom = len(law) - 1
+    assert ((seen - law) ** 2 / law).sum() < freedom + 5 * math.sqrt(2 * freedom)
+    assert told["odds_factor"] == pytest.approx((top.max(axis=1) / top.min(axis=1)).max())
+
+    # What the README's code estimates of chapters, beside the truth.
+    text = (bundle / "README.md").read_text(encoding="utf-8")
+    (line.folder / "guide.py").write_text("\n".join(code_blocks(text, "python")), encoding="utf-8")
+    monkeypatch.chdir(bundle)
+    guide = runpy.run_path(str(line.folder / "guide.py"))
+    found = guide["estimate_chapters"](guide["data"]).set_index("chapter")
+    for chapter, count in (("A", sum(TRUE[:3])), ("B", sum(TRUE[3:]))):
+        assert abs(found["count"][chapter] - count) < 4 * found["standard_error"][chapter]
+    values = guide["estimate"](guide["data"]).set_index("value")
+    assert (found["standard_error"] < values["standard_error"].max()).all()
+
+    # Over many shuffled halves of the file, the intervals of chapters cover as often as they say.
+    rng, covered = np.random.default_rng(3), 0
+    true_b = truth.isin(VALUES[3:]).to_numpy()
+    shown = second.to_numpy()
+    for _ in range(300):
+        half = rng.permutation(len(truth))[:400]
+        asked = guide["estimate_chapters"](pd.DataFrame({"illness": shown[half]}))
+        low, high = asked["low"][1], asked["high"][1]
+        covered += low <= true_b[half].sum() <= high
+    assert covered > 0.9 * 300
