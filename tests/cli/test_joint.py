@@ -175,3 +175,41 @@ def test_a_missing_value_that_the_domain_lacks_names_row_and_column(line):
     assert line.init() != ExitCode.OK
     assert "ward" in line.remarks
     assert "row 7" in line.remarks
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["drawn once", "drawn by row"])
+def test_rows_of_a_household_share_one_draw_or_one_promise(line, same):
+    codes = np.random.default_rng(2).integers(0, 6, 300)
+    rows = np.repeat(np.arange(300), 3)
+    second = codes[rows] if same else np.random.default_rng(3).integers(0, 6, 900)
+    table = pd.DataFrame(
+        {
+            "record": range(900),
+            "household": rows,
+            "illness": np.array(ILLNESS)[codes[rows] // 2],
+            "ward": np.array(WARD)[second % 2],
+        }
+    )
+    table.to_csv(line.folder / "ward.csv", index=False)
+    household = 'columns.household = { role = "identifying" }\n[columns.illness]'
+    write_rules(line, rules=RULES.replace("[columns.illness]", household))
+    assert line.init("--unit", "household", "--unit-rows", "3") == ExitCode.OK, line.remarks
+    reason = "Record numbers are known to both."
+    assert line.release("Clinic A", "--accept", reason) == ExitCode.OK, line.remarks
+    (bundle,) = (line.folder / "out").iterdir()
+    assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
+    package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
+    fields = {f["name"]: f for f in package["resources"][0]["schema"]["fields"]}
+    told = fields["illness"]["sfumato"]["parameters"]
+    data = pd.read_csv(bundle / "data.csv").set_index("record").sort_index()
+    shown = combinations(data, told).to_numpy().reshape(300, 3)
+    alike = (shown == shown[:, :1]).all(axis=1)
+    if same:
+        assert alike.all()
+        assert told["retention_probability"] == pytest.approx(0.5)
+    else:
+        assert not alike.all()
+        stated, row = (1 + 6 * p / (1 - p) for p in (0.5, told["retention_probability"]))
+        assert row**3 <= stated * (1 + 1e-9)
+        assert row**3 > stated * 0.999
+    assert line.run("audit", "units", line.project, "--by", "household") == ExitCode.OK
