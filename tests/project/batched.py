@@ -80,8 +80,8 @@ def hospital_document(rows: int = 300, view: ViewRule | None = None) -> Document
             ColumnSpec("visited", Role.INSENSITIVE, Kind.DATE),
             ColumnSpec("grade_of_pain", Role.SENSITIVE, categorical, Domain(GRADES)),
             ColumnSpec("severity", Role.INSENSITIVE, categorical),
-            ColumnSpec("weight", Role.WEIGHT, numeric),
             ColumnSpec("dose", Role.SENSITIVE, numeric),
+            ColumnSpec("weight", Role.WEIGHT, numeric),
         ),
         record_key="person",
         hierarchies={

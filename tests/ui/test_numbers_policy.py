@@ -15,7 +15,7 @@ from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
 from tests.ui.clinic import wait_for_jobs
-from tests.ui.hands import click, press
+from tests.ui.hands import click
 from tests.ui.payroll import (
     KEY,
     open_payroll,
@@ -69,7 +69,7 @@ def test_numbers_are_offered_noise_and_nothing_about_bins(panel):
     open_payroll(panel.session, payroll_document())
     assert panel.unprotected.heading.text() == "age is not protected yet"
     assert "bins" not in panel.unprotected.text.text()
-    press(panel.unprotected, "Protect it")
+    click(panel.unprotected.cards[0])
     (entry,) = panel.session.document.policy
     assert entry.attributes == ("age",)
     assert len(entry.settings["covariance"]) == 1
