@@ -1,6 +1,7 @@
 """``python -m tests.benchmarks [NAME …] [--json] [--quick] [--rounds N]``.
 
-A name is a benchmark's, or a figure's or table's of the papers that is run again.
+A name is a benchmark's, or a figure's or table's of the papers that is run again; ``window`` tells
+how long the window does not answer.
 """
 
 from __future__ import annotations
@@ -20,6 +21,17 @@ from tests.benchmarks.reproductions import REPRODUCTIONS, add_arguments
 COLUMNS = "{bench:<12} {case:<34} {seconds:>10} {baseline_seconds:>10} {ratio:>7} {peak_mb:>9}\n"
 
 
+def waits(chosen: argparse.Namespace) -> None:
+    """Print how long the window does not answer."""
+    from tests.e2e.waits import measure_waits  # noqa: PLC0415 - nothing else needs Qt
+
+    measure_waits(chosen)
+
+
+RUNS = {**REPRODUCTIONS, "window": waits}
+"""What prints its own figures."""
+
+
 def found() -> dict[str, ModuleType]:
     """Return the benchmarks by name."""
     modules = {
@@ -33,20 +45,20 @@ def found() -> dict[str, ModuleType]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m tests.benchmarks", description=__doc__)
     known = found()
-    names = [*known, *REPRODUCTIONS]
+    names = [*known, *RUNS]
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
     parser.add_argument("--json", action="store_true", help="print one JSON line a case")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     parser.add_argument("--rounds", type=int, help="how often each case is measured")
-    parser.add_argument("--rows", type=int, help="pipeline: of how many rows (usual: 1,000,000)")
+    parser.add_argument("--rows", type=int, help="pipeline and window: how many (usual: 1,000,000)")
     add_arguments(parser)
     chosen = parser.parse_args(arguments)
     unknown = [name for name in chosen.names if name not in names]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]}; known are {', '.join(names)}")
     for name in chosen.names:
-        if name in REPRODUCTIONS:
-            REPRODUCTIONS[name](chosen)
+        if name in RUNS:
+            RUNS[name](chosen)
     measured = [name for name in chosen.names or known if name in known]
     if measured and not chosen.json:
         sys.stdout.write(

@@ -28,6 +28,7 @@ BASELINE = "the analyst's script: read by Arrow, perturb by np.where, write, dig
 ROWS, QUICK = 1_000_000, 20_000
 FORMATS = ("csv", "parquet")
 RECIPIENT = "Institute"
+IN_PARTS = ("--memory", "0")
 SCRIPT = """
 import hashlib, sys
 import numpy as np, pyarrow as pa
@@ -97,16 +98,16 @@ class Workplace:
         given = (str(self.project), "--table", str(self.table), "--rules", rules)
         return self.command("init", *given)
 
-    def release(self) -> Started:
-        given = (str(self.project), "--recipient", RECIPIENT)
+    def release(self, *more: str) -> Started:
+        given = (str(self.project), "--recipient", RECIPIENT, *more)
         # The numbers leave as they are, so nearly everybody is unique, which is refused.
         reason = ("--accept", "A benchmark: the rows were drawn at random.")
         written = ("--out", str(self.folder / "out"), "--format", self.ending)
         return self.command("release", *given, *reason, *written)
 
-    def verify(self) -> Started:
+    def verify(self, *more: str) -> Started:
         (bundle,) = (self.folder / "out").iterdir()
-        return self.command("verify", str(bundle), "--project", str(self.project))
+        return self.command("verify", str(bundle), "--project", str(self.project), *more)
 
     def forget_project(self) -> None:
         self.project.unlink(missing_ok=True)
@@ -116,7 +117,10 @@ class Workplace:
 
 
 def cases(quick: bool, rows: int | None = None) -> Iterator[Case]:
-    """Yield init, release and verify of each format; `facts` tells the scripts' memory too."""
+    """Yield init, release and verify of each format, of Parquet in parts too.
+
+    `facts` tells the scripts' memory.
+    """
     rows = rows or (QUICK if quick else ROWS)
     with tempfile.TemporaryDirectory() as scratch:
         environment = environment_with(Path(scratch) / "bytecode")
@@ -150,6 +154,9 @@ def _cases_at(place: Workplace, rows: int) -> Iterator[Case]:
 
     yield case("release", release, place.forget_release)
     yield case("verify", place.verify())
+    if place.ending == "parquet":
+        yield case("release in parts", place.release(*IN_PARTS), place.forget_release)
+        yield case("verify in parts", place.verify(*IN_PARTS))
     yield case("init", init, place.forget_project)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+
+import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
@@ -54,3 +57,68 @@ def test_what_can_not_be_read_in_parts_is_read_as_a_whole_and_it_is_said(line, k
     assert line.release("Clinic A", "--memory", "0") == ExitCode.OK, line.remarks
     assert WHOLE in line.remarks
     assert ("position" in line.remarks) != key
+
+
+def bundle_in_parts(long, format_name):
+    assert long.release("Clinic A", "--memory", "0", "--format", format_name) == ExitCode.OK
+    [bundle] = long.bundles()
+    return bundle
+
+
+def verify(line, bundle):
+    return line.run("verify", bundle, "--project", line.project, "--memory", "0")
+
+
+@pytest.mark.parametrize("format_name", ["csv", "parquet"])
+def test_a_bundle_is_verified_in_parts(long, format_name):
+    bundle = bundle_in_parts(long, format_name)
+    assert verify(long, bundle) == ExitCode.OK, long.output
+    assert PARTS in long.remarks
+    assert "All 40 are those that the key gives." in long.output
+    assert "It has all 40 records" in long.output
+
+
+def altered(bundle, change):
+    if (path := bundle / "data.csv").exists():
+        kept = pd.read_csv(path, dtype=str)
+        change(kept).to_csv(path, index=False, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+        return
+    path = bundle / "data.parquet"
+    change(pd.read_parquet(path)).to_parquet(path, index=False)
+
+
+def with_other_value(frame):
+    frame.loc[7, "illness"] = "cold" if frame.loc[7, "illness"] != "cold" else "flu"
+    return frame
+
+
+def with_other_sex(frame):
+    frame["sex"] = ["x" if place in (3, 30) else sex for place, sex in enumerate(frame["sex"])]
+    return frame
+
+
+ALTERATIONS = {
+    "a value": (with_other_value, "1 of 40 rows differs, first in row 8"),
+    "open values": (with_other_sex, "sex: 2 of 40 rows differ, first in row 4"),
+    "rows cut off": (lambda frame: frame.iloc[:-3], "37 records of 40: 3 are missing"),
+    "rows added": (lambda frame: pd.concat([frame, frame[:2]]), "42 records, 2 more than"),
+    "a column less": (lambda frame: frame[["sex"]], "has 1 columns"),
+}
+
+
+@pytest.mark.parametrize("format_name", ["csv", "parquet"])
+@pytest.mark.parametrize("case", ALTERATIONS)
+def test_what_was_altered_is_told_by_row_and_column_without_a_value(long, format_name, case):
+    change, words = ALTERATIONS[case]
+    bundle = bundle_in_parts(long, format_name)
+    altered(bundle, change)
+    assert verify(long, bundle) == ExitCode.CHECK_FAILED
+    assert words in long.output
+    assert "cold" not in long.output
+
+
+def test_a_zipped_or_foreign_bundle_is_refused_in_parts(long):
+    assert long.release("Clinic A", "--zip") == ExitCode.OK
+    [packed] = long.bundles()
+    assert verify(long, packed) == ExitCode.EXPECTED_ERROR
+    assert "Unpack it" in long.remarks

@@ -17,26 +17,29 @@ class Heartbeat:
     ----------
     longest
         The longest wait between two beats, seconds: for so long nobody was answered.
+    busiest
+        The most processor's time that the main thread took between two beats, seconds.
     beats
         How often it beat.
     """
 
     def __init__(self) -> None:
-        self.longest = 0.0
+        self.longest = self.busiest = 0.0
         self.beats = 0
-        self._last = 0.0
+        self._last = self._last_busy = 0.0
         self._timer = QTimer()
         self._timer.setInterval(BEAT_MILLISECONDS)
         self._timer.timeout.connect(self._beat)
 
     def _beat(self) -> None:
-        now = time.monotonic()
+        now, busy = time.monotonic(), time.thread_time()
         self.longest = max(self.longest, now - self._last)
-        self._last = now
+        self.busiest = max(self.busiest, busy - self._last_busy)
+        self._last, self._last_busy = now, busy
         self.beats += 1
 
     def __enter__(self) -> Heartbeat:
-        self._last = time.monotonic()
+        self._last, self._last_busy = time.monotonic(), time.thread_time()
         self._timer.start()
         return self
 

@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
@@ -19,6 +16,7 @@ from sfumato.project.store.secret import ScryptCost
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from tests.e2e.heartbeat import Heartbeat
+from tests.e2e.waits import RULES, write_registry
 
 ROWS = 10_000_000
 LONGEST_WAIT = 2.0
@@ -30,58 +28,13 @@ FIRST_DRAWING = 3.0
 rows."""
 
 PATIENCE = 180_000
-DIAGNOSES = [f"Diagnosis {letter}" for letter in "ABCDEFGHIJKLMNOPQRST"]
-REGIONS = ["North", "East", "South", "West"]
-VALUES = ", ".join(f'"{name}"' for name in DIAGNOSES)
-
-RULES = f"""\
-format = 1
-title = "Registry"
-other_columns = "insensitive"
-[columns.diagnosis]
-role = "sensitive"
-kind = "categorical"
-values = [{VALUES}]
-[[policy]]
-attributes = ["diagnosis"]
-mechanism = "uniform"
-[[recipients]]
-name = "Office"
-levels = {{ diagnosis = {{ retention_probability = 0.6 }} }}
-[[recipients]]
-name = "Public"
-levels = {{ diagnosis = {{ retention_probability = 0.1 }} }}
-"""
 
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A CSV file of ten million rows; written in a few seconds."""
     path = tmp_path_factory.mktemp("registry") / "registry.csv"
-    random = np.random.default_rng(1)
-
-    def drawn(values: list[str], rows: int) -> pa.Array:
-        codes = random.integers(0, len(values), rows, dtype=np.int8)
-        return pa.DictionaryArray.from_arrays(codes, values).cast(pa.string())
-
-    schema = pa.schema(
-        [("year", pa.int16()), ("days", pa.int16())]
-        + [(name, pa.string()) for name in ("region", "diagnosis")]
-    )
-    block = ROWS // 10
-    with pyarrow.csv.CSVWriter(path, schema) as writer:
-        for _ in range(10):
-            writer.write_table(
-                pa.table(
-                    [
-                        pa.array(random.integers(1930, 2020, block, dtype=np.int16)),
-                        pa.array(random.integers(1, 90, block, dtype=np.int16)),
-                        drawn(REGIONS, block),
-                        drawn(DIAGNOSES, block),
-                    ],
-                    schema=schema,
-                )
-            )
+    write_registry(path, ROWS)
     yield path
     path.unlink()
 

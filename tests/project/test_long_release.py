@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 
 import pandas as pd
@@ -10,17 +11,19 @@ import pyarrow.parquet
 import pytest
 
 from sfumato.analysis.readiness import looked_at, settle
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import Binning, ColumnSpec, Role
 from sfumato.engine.core.errors import Cancelled, DomainError, SfumatoError, TableError
 from sfumato.engine.core.progress import Callback, Silent
+from sfumato.formats.errors import DiskFull
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import read_table
 from sfumato.formats.tables import parquet
-from sfumato.project.document.model import Unit, ViewRule
+from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
 from sfumato.project.release import buckets, long_table
 from sfumato.project.release.long_table import reason_for_whole
 from sfumato.project.release.release import make_release
 from sfumato.project.source import open_long_source, read_source
+from sfumato.project.verification.found import verify_file
 from tests.project.batched import hospital, hospital_document
 from tests.project.making import new_project
 
@@ -46,6 +49,10 @@ def frame_of(rows=ROWS):
     return frame
 
 
+def unweighted(spec):
+    return replace(spec, role=Role.INSENSITIVE) if spec.role is Role.WEIGHT else spec
+
+
 @pytest.fixture
 def ward(tmp_path):
     """Makes a project of a frame, whose table is in a Parquet file."""
@@ -54,9 +61,8 @@ def ward(tmp_path):
         path = tmp_path / "ward.parquet"
         pa.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
         document = hospital_document(ROWS)
-        columns = [replace(each) for each in document.columns if each.name in frame]
-        columns[-1] = replace(columns[-1], role=Role.INSENSITIVE)
-        extra = [replace(columns[-1], name=name, kind="text") for name in ("note", "late", "far")]
+        columns = [unweighted(each) for each in document.columns if each.name in frame]
+        extra = [ColumnSpec(name, Role.INSENSITIVE, "text") for name in ("note", "late", "far")]
         _, source = read_source(path, OPTIONS, Silent())
         document = replace(document, columns=(*columns, *extra), source=source)
         return new_project(tmp_path, change(document))
@@ -87,6 +93,10 @@ def test_the_bundle_of_a_release_in_parts_is_that_of_the_whole_table(
     with ward(frame_of(), lambda document: replace(document, rows_as_in_table=order)) as project:
         whole, first = bundle(project, whole_of(project), tmp_path / "whole", format_name)
         parts, second = bundle(project, long_of(project), tmp_path / "parts", format_name)
+        [made] = (tmp_path / "parts").iterdir()
+        verified = verify_file(project, long_of(project), made, Silent())
+    assert verified.holds, verified.failed
+    assert {str(check.title) for check in verified.checks} >= {"Records", "cost + stay: values"}
     assert parts == whole
     assert first.digest == second.digest
     assert sorted(
@@ -143,6 +153,20 @@ def test_values_without_a_stated_domain_are_found_in_all_rows(ward, tmp_path):
     assert parts == whole
 
 
+def test_a_disk_without_room_is_said_and_nothing_is_left(ward, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with ward(frame_of()) as project:
+        table = long_of(project)
+        table.summary(project.document, Silent())
+        monkeypatch.setattr(buckets.pa.ipc, "new_stream", full)
+        with pytest.raises(DiskFull):
+            bundle(project, table, tmp_path / "out", "parquet")
+        assert project.releases == ()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ward.parquet", "ward.sfumato"]
+
+
 MISFITS = {
     "a value outside": ("illness", 211, "Secret", DomainError, "illness.*row 212"),
     "a missing value": ("illness", 211, None, DomainError, "illness.*row 212"),
@@ -194,6 +218,38 @@ def test_a_table_that_was_replaced_meanwhile_is_refused(ward, tmp_path):
             bundle(project, table, tmp_path / "out", "parquet")
 
 
+def test_an_attribute_in_bins_is_counted_by_bin_and_a_misfit_is_named(ward, tmp_path):
+    def binned(document, edges=(0.0, 10.0, 31.0)):
+        columns = tuple(
+            replace(each, binning=Binning(edges)) if each.name == "stay" else each
+            for each in document.columns
+            if each.name != "cost"
+        )
+        policy = (
+            *(each for each in document.policy if len(each.attributes) == 1),
+            PolicyEntry(("stay",), "uniform"),
+        )
+        statements = {**document.recipients[0].statements, "stay": {"retention_probability": 0.5}}
+        statements.pop("cost + stay")
+        recipients = (replace(document.recipients[0], statements=statements),)
+        return replace(document, columns=columns, policy=policy, recipients=recipients)
+
+    frame = frame_of().drop(columns="cost")
+    with ward(frame, binned) as project:
+        whole, _ = bundle(project, whole_of(project), tmp_path / "whole", "parquet")
+        parts, _ = bundle(project, long_of(project), tmp_path / "parts", "parquet")
+        _, _, counted = looked_at(project, long_of(project), Silent())
+        assert parts == whole
+        assert counted["stay"].counts.sum() == ROWS
+        narrow = binned(hospital_document(ROWS), (0.0, 10.0, 20.0))
+        columns = {each.name: each for each in narrow.columns}
+        document = project.document.with_column(columns["stay"])
+        with pytest.raises(DomainError, match=r"stay .*There may be more") as refused:
+            long_of(project).summary(document, Silent())
+    first = int((frame["stay"] > 20.0).to_numpy().argmax()) + 1
+    assert f"first in row {first}." in str(refused.value)
+
+
 @pytest.mark.parametrize("format_name", ["sav", "dta"])
 def test_formats_that_are_made_in_memory_are_refused(ward, tmp_path, format_name):
     with ward(frame_of()) as project, pytest.raises(SfumatoError, match="300 rows"):
@@ -203,8 +259,7 @@ def test_formats_that_are_made_in_memory_are_refused(ward, tmp_path, format_name
 def test_what_needs_all_rows_at_once_is_said():
     document = hospital_document(ROWS)
     assert "weights" in reason_for_whole(document)
-    columns = tuple(replace(each, role=Role.INSENSITIVE) for each in document.columns[-1:])
-    plain = replace(document, columns=(*document.columns[:-1], *columns))
+    plain = replace(document, columns=tuple(map(unweighted, document.columns)))
     assert not reason_for_whole(plain)
     assert "position" in reason_for_whole(replace(plain, record_key=None))
     unit = Unit(("zip",), 3)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
+import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from PySide6.QtCore import Qt
@@ -53,10 +54,21 @@ class Stage:
         Where projects and bundles of the scene go; thrown away later.
     size
         The window's width and height.
+    rows
+        How many rows of the sample there are; all when None.
+    names
+        Other words for the sample's columns, values and recipients.
     """
 
-    def __init__(self, folder: Path, size: tuple[int, int] = (1366, 768)) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        size: tuple[int, int] = (1366, 768),
+        rows: int | None = None,
+        names: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.folder = folder
+        self._rows, self._names = rows, names
         self.session = Session(store=MemoryStore())
         self.window = MainWindow(self.session)
         self.window.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
@@ -86,12 +98,26 @@ class Stage:
         job.set_progress(fraction, text)
         return job
 
+    def called(self, name: str) -> str:
+        """Return what a column of the sample is called on this stage."""
+        return self._names.get(name, name)
+
     def sample(self) -> Path:
         """Return a copy of the sample in the scene's folder."""
         path = self.folder / f"{SAMPLE}.csv"
         if not path.exists():
-            shutil.copyfile(resource_path("samples", path.name), path)
+            lines = self._resource("csv").splitlines(keepends=True)
+            end = None if self._rows is None else self._rows + 1
+            path.write_text("".join(lines[:end]), encoding="utf-8")
         return path
+
+    def _resource(self, suffix: str) -> str:
+        """Return a file of the sample, in this stage's words."""
+        text = resource_path("samples", f"{SAMPLE}.{suffix}").read_text(encoding="utf-8")
+        if not self._names:
+            return text
+        words = re.compile(rf"\b({'|'.join(map(re.escape, self._names))})\b")
+        return words.sub(lambda found: self._names[found[0]], text)
 
     def open_sample(self, *, with_rules: bool = True) -> Table:
         """Load the sample; with rules, it has a policy and three recipients."""
@@ -99,8 +125,9 @@ class Stage:
         table, source = read_source(path, detect_options(path), Silent())
         document = Document(title=SAMPLE, source=source, columns=propose_columns(table))
         if with_rules:
-            text = resource_path("samples", f"{SAMPLE}.toml").read_text(encoding="utf-8")
-            document = apply_rules(text, table, document, noise=self.session.noise)
+            document = apply_rules(
+                self._resource("toml"), table, document, noise=self.session.noise
+            )
         self.session.open_table("Open", table, document)
         self.settle()
         return table
@@ -144,14 +171,16 @@ class Stage:
         """
         table = self.open_sample()
         document = replace(self.session.document, policy=(), recipients=())
-        for name in GENERALIZED:
+        for name in map(self.called, GENERALIZED):
             proposal = propose_hierarchy(document.column(name), table.column(name))
             document = document.with_hierarchy(name, proposal.recipe)
         start = proposed(document)
         assert start is not None
+        sensitive = self.called(decided.get("sensitive", start.sensitive))
+        decided["sensitive"] = sensitive
         if others:
-            sensitive = decided.get("sensitive", start.sensitive)
-            tables = (self._other_table(table, sensitive, column) for column in others)
+            shown = map(self.called, others)
+            tables = (self._other_table(table, sensitive, column) for column in shown)
             decided["others"] = tuple(tables)
         document = replace(document, generalization=replace(start, **decided))
         self.session.edit("Generalize", document)
@@ -161,7 +190,9 @@ class Stage:
     def _other_table(self, table: Table, sensitive: str, column: str) -> OtherTableFile:
         """Write a table that another holder might have published, and return how it is read."""
         path = self.folder / f"{column} registry.csv"
-        born = (table.column("birth_year") // 30 * 30).astype("Int64").astype(str) + " on"
+        born = (table.column(self.called("birth_year")) // 30 * 30).astype("Int64").astype(
+            str
+        ) + " on"
         shown = {"born": born, column: table.column(column)}
         table.frame[[sensitive]].assign(**shown).to_csv(path, index=False)
         return OtherTableFile(

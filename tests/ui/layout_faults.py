@@ -43,12 +43,13 @@ OVERLAYS = ("DropHint", "QSizeGrip", "QRubberBand")
 def layout_faults(window: QWidget) -> list[str]:
     """Return a line for each text that is cut off and each control that is covered or out of reach.
 
-    Text may be elided where a tip tells it whole, and a page may be longer or wider than its room
-    where it scrolls.
+    Text may be elided where a tip tells it whole. A page may be longer than its room where it
+    scrolls, but not wider: only tables, trees and pictures with a view of their own may be.
     """
     faults = []
     for widget in (window, *window.findChildren(QWidget)):
-        if widget is window or (widget.isVisibleTo(window) and not _overlay(widget)):
+        own = widget.window() is window and widget.isVisibleTo(window) and not _overlay(widget)
+        if widget is window or own:
             faults += [f"{_place(widget)}: {fault}" for fault in _of(widget, window)]
     return faults
 
@@ -75,14 +76,30 @@ def _outside(widget: QWidget) -> Iterator[str]:
     area = parent.parentWidget()
     rect = widget.geometry()
     if isinstance(area, QAbstractScrollArea) and area.viewport() is parent:
-        off = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
-        scrolls = area.horizontalScrollBarPolicy() != off
-        if isinstance(area, QScrollArea) and not scrolls and rect.width() > parent.width() + SLACK:
-            yield f"{rect.width()} wide on a page of {parent.width()} that does not scroll sideways"
+        if isinstance(area, QScrollArea) and rect.width() > parent.width():
+            widest = _widest(widget)
+            yield f"{rect.width()} wide on a page of {parent.width()}, for {widest}"
         return
     room = parent.rect().adjusted(-SLACK, -SLACK, SLACK, SLACK)
     if not room.contains(rect):
         yield f"{_box(rect)} sticks out of {type(parent).__name__} {_box(parent.rect())}"
+
+
+def _widest(page: QWidget) -> str:
+    """Name the innermost part that makes a page so wide, to begin looking there."""
+    inside = page
+    while True:
+        here = (one for one in inside.children() if isinstance(one, QWidget))
+        shown = [one for one in here if one.isVisibleTo(page) and not one.isWindow()]
+        parts = [one for one in shown if not isinstance(one, QScrollBar)]
+        wide = max(parts, key=_least_width, default=None)
+        if wide is None or _least_width(wide) < 0.5 * _least_width(inside):
+            return f"{_place(inside)}, which needs {_least_width(inside)}"
+        inside = wide
+
+
+def _least_width(widget: QWidget) -> int:
+    return max(widget.minimumSizeHint().width(), widget.minimumWidth())
 
 
 def _overlaps(parent: QWidget) -> Iterator[str]:
@@ -114,6 +131,8 @@ def _clipped(widget: QWidget) -> Iterator[str]:
             yield from _label(widget)
         case QTabBar():
             yield from _tabs(widget)
+        case QToolButton() if not widget.icon().isNull() and _icon_only(widget):
+            pass
         case QPushButton() | QToolButton() | QCheckBox() | QRadioButton() if widget.text():
             needed = _button_width(widget)
             told = {_plain(widget.text()), widget.accessibleName() or "\0"}  # "…" is elided there
@@ -131,6 +150,10 @@ def _clipped(widget: QWidget) -> Iterator[str]:
             needed = _width(widget, text) + 18
             if needed > widget.width() + SLACK and text not in widget.toolTip():
                 yield f"needs {needed:.0f}, is {widget.width()} wide"
+
+
+def _icon_only(widget: QToolButton) -> bool:
+    return widget.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonIconOnly
 
 
 def _label(widget: QLabel) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Nothing is ever cut off: every panel is laid out, and looked at by geometry."""
+"""Nothing is ever cut off: every panel is laid out in its states, and looked at by geometry."""
 
 from __future__ import annotations
 
@@ -10,31 +10,38 @@ import pytest
 from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QApplication, QDialog
 
-from sfumato.engine.core.progress import Silent
-from sfumato.engine.table.proposals import propose_columns
 from sfumato.formats import language
-from sfumato.formats.reading import detect_options
-from sfumato.project.document.model import Document
-from sfumato.project.rules.rules import apply_rules
-from sfumato.project.source import read_source
-from sfumato.resources import resource_path
+from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import themes
 from sfumato.ui.panels import all_panels
+from sfumato.ui.shell.panels import Panels
 from sfumato.ui.state import languages
-from tests.screenshots.stage import SAMPLE, Stage
+from tests.screenshots.scenes import scenes_of
+from tests.screenshots.stage import Stage
 from tests.ui.layout_faults import layout_faults
 from tests.ui.untranslated import pseudo_language
 
 SMALL, USUAL = (1100, 700), (1366, 768)
 LARGEST = 1.5
-ROWS = 300
+ROWS = 1000
 LONG = {
     "diagnosis": "main_diagnosis_at_discharge_coded_by_the_attending_physician",
-    "occupation": "occupation as stated by the person at admission",
+    "occupation": "occupation_as_stated_by_the_person_at_admission",
     "birth_year": "YearOfBirthAccordingToTheRegisterOfResidents",
     "Regional health office": "Regional office of public health, statistics and the environment",
+    "High blood pressure": "Essential high blood pressure with damage to the heart and the kidneys",
+    "Care and health": "Care and health services in hospitals and in homes for the elderly",
 }
-"""What the sample's columns and recipients are called where names are long."""
+"""What some of the sample's columns, recipients and values are called where names are long."""
+QUICK_SCENES = (
+    "data-options",
+    "attributes-hierarchy-editor",
+    "policy-small-groups",
+    "policy-replacements",
+    "policy-generalized-lattice",
+    "preview-usefulness",
+)
+"""Crowded ones, laid out at the worst size by the fast tests too."""
 
 
 def longer(text: str) -> str:
@@ -46,14 +53,19 @@ def longer(text: str) -> str:
 @pytest.fixture(scope="module")
 def wordy(tmp_path_factory) -> Path:
     """A language a third longer than English, compiled in a folder of its own."""
-    return pseudo_language(tmp_path_factory.mktemp("checkout"), longer)
+    return pseudo_language(tmp_path_factory.mktemp("checkout"), longer).parent
 
 
 @pytest.fixture
-def wordily(wordy: Path, themed: QApplication) -> Iterator[None]:
-    """The application speaks that language; afterwards its text is as large as before."""
+def spoken(wordy, themed: QApplication, monkeypatch) -> Iterator[None]:
+    """The application speaks that language in large text; afterwards it is as before.
+
+    Only the panel in sight is built: the others would cost most of the time.
+    """
+    monkeypatch.setattr(Panels, "_need_all", lambda _panels: None)
     before, written = language.spoken(), QLocale()
-    translators = languages.speak(themed, "eo", wordy.parent)
+    translators = languages.speak(themed, "eo", wordy)
+    themes().set_scale(LARGEST)
     yield
     for translator in translators:
         themed.removeTranslator(translator)
@@ -62,46 +74,50 @@ def wordily(wordy: Path, themed: QApplication) -> Iterator[None]:
     themes().set_scale()
 
 
+@pytest.fixture
+def stage(spoken, tmp_path) -> Iterator[Stage]:
+    """A small window with a part of the sample at hand, in long names."""
+    made = Stage(tmp_path, SMALL, ROWS, LONG)
+    yield made
+    made.close()
+
+
 def faults_at(stage: Stage, size: tuple[int, int]) -> list[str]:
     """Return what is cut off or covered in a window of that size, and in the dialogs before it."""
     stage.window.resize(*size)
+    every = (one for one in QApplication.topLevelWidgets() if isinstance(one, QDialog))
+    dialogs = [one for one in every if one.isVisible()]
+    for dialog in dialogs:  # as large as one that is opened before a window of that size
+        dialog.resize(dialog.size().boundedTo(stage.window.size()))
+        if isinstance(dialog, Dialog):
+            dialog.grow()
     for _ in range(6):  # layouts settle from the inside out
         QApplication.processEvents()
-    dialogs = [one for one in QApplication.topLevelWidgets() if isinstance(one, QDialog)]
-    shown = [stage.window, *(one for one in dialogs if one.isVisible())]
+    shown = [stage.window, *dialogs]
     return [f"{size}: {fault}" for one in shown for fault in layout_faults(one)]
 
 
-def open_with_long_names(stage: Stage) -> None:
-    """Load a small part of the sample, its columns, recipients and file with long names."""
-    path = stage.folder / "survey_of_admissions_to_hospitals_of_the_northern_region_2024_final.csv"
-    lines = resource_path("samples", f"{SAMPLE}.csv").read_text(encoding="utf-8").splitlines()
-    rules = resource_path("samples", f"{SAMPLE}.toml").read_text(encoding="utf-8")
-    for name, long in LONG.items():
-        lines[0] = re.sub(rf"\b{name}\b", long, lines[0])
-        rules = re.sub(rf'"?\b{name}\b"?', f'"{long}"', rules)
-    path.write_text("\n".join(lines[: ROWS + 1]), encoding="utf-8")
-    table, source = read_source(path, detect_options(path), Silent())
-    document = Document(title=path.stem, source=source, columns=propose_columns(table))
-    document = apply_rules(rules, table, document, noise=stage.session.noise)
-    stage.session.open_table("Open", table, document)
-    stage.settle()
+def faults_in(stage: Stage, name: str, *sizes: tuple[int, int]) -> list[str]:
+    """Arrange a state, named as ``panel-scene``, and return what is cut off in it."""
+    panel, _, name = name.partition("-")
+    scene = next(each for each in scenes_of(panel) if each.name == name)
+    stage.panel(panel)
+    scene.arrange(stage)
+    return [fault for size in sizes for fault in faults_at(stage, size)]
 
 
-def test_nothing_is_cut_off_where_text_is_largest_names_long_and_the_window_small(
-    wordily, tmp_path
-):
-    themes().set_scale(LARGEST)
-    stage = Stage(tmp_path, SMALL)
+def test_nothing_is_cut_off_where_text_is_largest_names_long_and_the_window_small(stage):
     faults = []
-    try:
-        open_with_long_names(stage)
-        for panel in all_panels():
-            stage.panel(panel.name)
-            stage.settle()
-            faults += [f"{panel.name} {fault}" for fault in faults_at(stage, SMALL)]
-        stage.window.guarantee.set_compact(False)
-        faults += [f"guarantee {fault}" for fault in faults_at(stage, USUAL)]
-    finally:
-        stage.close()
+    stage.open_sample()
+    for panel in all_panels():
+        stage.panel(panel.name)
+        stage.settle()
+        faults += [f"{panel.name} {fault}" for fault in faults_at(stage, SMALL)]
+    stage.window.guarantee.set_compact(False)
+    faults += [f"guarantee {fault}" for fault in faults_at(stage, USUAL)]
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("name", QUICK_SCENES)
+def test_nothing_is_cut_off_on_crowded_pages(stage, name):
+    assert not (faults := faults_in(stage, name, SMALL)), "\n".join(faults)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
+from PySide6.QtWidgets import QWidget
 
 from sfumato.ui.panels import all_panels
 from sfumato.ui.widgets.paint_queue import turns
@@ -24,6 +26,9 @@ window = MainWindow(Session(store=MemoryStore()))
 window.show()
 application.processEvents()
 assert not window.grab().isNull()
+print(*sys.modules, sep="\\n")
+print("BUILT")
+window.panels.values()
 print(*sys.modules, sep="\\n", flush=True)
 window.session.close()
 """
@@ -34,17 +39,25 @@ LATER = (
     *("sfumato.commands", "sfumato.plots.figure"),
     *("sfumato.report.material", "sfumato.report.writing"),
 )
+MOST_AT_ONCE = 170
+"""How many widgets may be made before the window answers again: some 20 ms of work."""
 
 
 @pytest.fixture(scope="module")
-def imported() -> set[str]:
-    """The modules of a process that shows the window."""
+def processes() -> tuple[set[str], set[str]]:
+    """The modules of a process that shows the window, and of one that has built all panels."""
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     shown = subprocess.run(
         [sys.executable, "-c", SHOWN], env=environment, capture_output=True, text=True, check=False
     )
     assert shown.returncode == 0, shown.stderr
-    return set(shown.stdout.split())
+    first, _, built = shown.stdout.partition("BUILT")
+    return set(first.split()), set(built.split())
+
+
+@pytest.fixture(scope="module")
+def imported(processes) -> set[str]:
+    return processes[0]
 
 
 @pytest.mark.parametrize("library", LATER)
@@ -59,6 +72,12 @@ def test_no_panel_but_the_first_is_imported_at_the_start(imported):
     assert built == {"data"}
 
 
+@pytest.mark.parametrize("library", ["openpyxl", "pyreadstat", "duckdb"])
+def test_what_reads_other_files_is_imported_once_there_is_one(processes, library):
+    assert "sfumato.formats.tables.excel" in processes[1]
+    assert library not in processes[1]
+
+
 def test_the_other_panels_are_built_once_something_is_open(window, qtbot, clinic):
     assert len(window.panels.built) == 1
     load_table(window, qtbot, clinic)
@@ -71,3 +90,22 @@ def test_a_panel_is_built_when_it_is_looked_at(window):
     window.show_panel("audit")
     assert window.panels.built == ("data", "audit")
     assert window.current.name == "audit"
+
+
+@pytest.mark.parametrize("name", ["attributes", "policy", "preview", "releases", "audit"])
+def test_a_panel_is_built_in_steps_none_of_which_is_much_of_it(window, session, name):
+    [kind] = [kind for kind in all_panels() if kind.name == name]
+    panel = kind(session, window, at_once=False)
+    counts = [0, *(len(panel.findChildren(QWidget)) for _ in panel.steps)]
+    assert len(counts) > 2
+    assert max(after - before for before, after in pairwise(counts)) < MOST_AT_ONCE
+
+
+def test_a_panel_that_is_looked_at_while_it_is_built_is_whole(window, qtbot, clinic):
+    load_table(window, qtbot, clinic)
+    qtbot.waitUntil(lambda: "policy" in window.panels._begun, timeout=60_000)
+    window.show_panel("policy")
+    assert window.current.ways.page.publish is not None
+    qtbot.waitUntil(lambda: not turns().waits(window.panels.stack), timeout=60_000)
+    assert window.panels.built == tuple(window.panels)
+    assert window.panels.stack.count() == len(window.panels)

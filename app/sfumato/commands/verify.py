@@ -14,9 +14,8 @@ from sfumato.commands.shared.command import (
     lines_of_verification,
     seal_as_check,
 )
-from sfumato.commands.shared.opening import open_project, source_of
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.engine.core.progress import Part
 from sfumato.project.errors import LedgerTampered
 
 
@@ -24,11 +23,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.verification.found import verify_file
 
     try:
-        with open_project(arguments, terminal, read_only=True) as project:
+        with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
             chain = seal_as_check(project.tampering)
-            with terminal.working() as context:
-                table = source_of(project, Part(context, 0.0, 0.3))
-                report = verify_file(project, table, arguments.bundle, Part(context, 0.3, 1.0))
+            report = verify_file(project, table, arguments.bundle, context)
     except LedgerTampered as tampering:
         checks = [seal_as_check(tampering)]
     else:
@@ -52,6 +49,7 @@ COMMAND = Command(
     (
         file_argument("bundle", "BUNDLE", "the bundle, folder or zip, or any file of one"),
         BY_PROJECT,
+        MEMORY,
         JSON,
         PASSPHRASE,
     ),

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.values import Value
 from sfumato.engine.table.table import Table
-from sfumato.formats.table_format import Rows, RowStream
+from sfumato.formats.table_format import RowStream
 
 _CHARACTERS: Final = "[-=+@\t\r\n＝＋－＠]"
 """The beginnings that OWASP names; the wide forms are taken for the narrow ones in East Asia."""
@@ -69,10 +69,8 @@ def with_escapes(table: Table) -> Table:
     return Table(pd.DataFrame(columns, index=table.frame.index, copy=False))
 
 
-def rows_with_escapes(rows: Rows) -> Rows:
+def rows_with_escapes(rows: RowStream) -> RowStream:
     """Return rows that are made while they are written as they stand in an escaped file."""
-    if not isinstance(rows, RowStream):
-        return rows
     made = rows.made
 
     def marked(texts: pa.Array) -> pa.Array:

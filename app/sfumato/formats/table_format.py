@@ -259,8 +259,16 @@ class TableFormat(ABC):
     ) -> ReadResult:
         """Read a file, or its first rows, which refuse nothing; see `sfumato.formats.reading`."""
 
-    def batches(self, path: Path, options: ReadOptions) -> Batches | None:  # noqa: ARG002
-        """Return a file's rows as batches; None where it has to be read as a whole."""
+    def batches(
+        self,
+        path: Path,  # noqa: ARG002
+        options: ReadOptions,  # noqa: ARG002
+        plain: bool = False,  # noqa: ARG002
+    ) -> Batches | None:
+        """Return a file's rows as batches; None where it has to be read as a whole.
+
+        Where values are to be `plain`, categories may be given as texts, without their order.
+        """
         return None
 
     def digest(self, path: Path, context: Context) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -138,7 +140,8 @@ def open_long_source(
     if batches is None:
         return None
     _check_digest(path, document, digest_of_source(path, options, context))
-    return LongTable(batches, beside), replace(document, source=replace(source, path=str(path)))
+    folder = beside if os.access(beside, os.W_OK) else Path(tempfile.gettempdir())
+    return LongTable(batches, folder), replace(document, source=replace(source, path=str(path)))
 
 
 def locate_source(document: Document, path: Place, context: Context) -> Document:

@@ -30,13 +30,13 @@ def _proposed(stage: Stage) -> None:
 
 def _filled(stage: Stage) -> None:
     stage.open_sample()
-    _panel(stage).choose("diagnosis")
+    _panel(stage).choose(stage.called("diagnosis"))
 
 
 def _bins(stage: Stage) -> None:
     _proposed(stage)
     panel = _panel(stage)
-    panel.choose("birth_year")
+    panel.choose(stage.called("birth_year"))
     panel.detail.bins.use.click()
     stage.settle()
 
@@ -44,18 +44,18 @@ def _bins(stage: Stage) -> None:
 def _misfit(stage: Stage) -> None:
     stage.open_sample()
     document = stage.session.document
-    spec = document.column("diagnosis")
+    spec = document.column(stage.called("diagnosis"))
     assert spec.domain is not None
     narrower = Domain(spec.domain.values[2:], spec.domain.labels)
     stage.session.edit("Narrow", document.with_column(replace(spec, domain=narrower)))
-    _panel(stage).choose("diagnosis")
+    _panel(stage).choose(stage.called("diagnosis"))
     stage.settle()
 
 
 def _ends(stage: Stage) -> None:
     _proposed(stage)
     panel = _panel(stage)
-    panel.choose("birth_year")
+    panel.choose(stage.called("birth_year"))
     panel.detail.coding.propose.click()
     stage.settle()
 
@@ -77,7 +77,7 @@ def _without_hierarchy(stage: Stage) -> None:
 
 def _with_hierarchy(stage: Stage) -> None:
     _proposed(stage)
-    _panel(stage).choose("birth_year")
+    _panel(stage).choose(stage.called("birth_year"))
     _panel(stage).detail.hierarchy.propose.click()
     stage.settle()
 
@@ -85,8 +85,8 @@ def _with_hierarchy(stage: Stage) -> None:
 def _editor(stage: Stage, column: str = "birth_year") -> HierarchyDialog:
     _proposed(stage)
     panel = _panel(stage)
-    panel.choose(column)
-    dialog = panel.detail.hierarchy.open_editor(column)
+    panel.choose(stage.called(column))
+    dialog = panel.detail.hierarchy.open_editor(stage.called(column))
     assert dialog is not None
     stage.settle()
     return dialog
@@ -97,7 +97,8 @@ def _table_with_problems(stage: Stage) -> None:
     dialog = _editor(stage, "occupation")
     table = stage.session.table
     assert table is not None
-    names = sorted(str(value) for value in table.column("occupation").dropna().unique())
+    occupations = table.column(stage.called("occupation")).dropna()
+    names = sorted(str(value) for value in occupations.unique())
     groups = ("Office", "Manual", "Care")
     rows = [f"{name};{groups[place % 3]};*" for place, name in enumerate(names[:-2])]
     rows.insert(2, rows[0])

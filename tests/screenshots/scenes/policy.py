@@ -67,10 +67,12 @@ def _many_views(stage: Stage) -> None:
     table = stage.open_sample()
     frame, session = table.frame.copy(), stage.session
     frame["municipality_of_residence"] = frame["region"].astype(str) + (
-        "-" + (table.column("birth_year") % 4).astype(str)
+        "-" + (table.column(stage.called("birth_year")) % 4).astype(str)
     )
-    frame["household_size"] = (table.column("birth_year") % 5 + 1).astype("int64")
-    frame["citizenship"] = np.where(table.column("birth_year") % 9 == 0, "other", "own")
+    frame["household_size"] = (table.column(stage.called("birth_year")) % 5 + 1).astype("int64")
+    frame["citizenship"] = np.where(
+        table.column(stage.called("birth_year")) % 9 == 0, "other", "own"
+    )
     wide, document = Table(frame), session.document
     for name in frame.columns[len(table.frame.columns) :]:
         kind = Kind.NUMERIC if name == "household_size" else Kind.CATEGORICAL
@@ -199,7 +201,7 @@ def _chances(stage: Stage, *, faulty: bool = False) -> None:
 def _small_groups(stage: Stage, *, asked: float = 17.0, test: str = "exact") -> None:
     editor = _settings(stage, ReconstructionEditor.mechanism)
     assert isinstance(editor, ReconstructionSettings)
-    editor.public.chosen.emit(("sex", "birth_year", "region"))
+    editor.public.chosen.emit(("sex", stage.called("birth_year"), "region"))
     editor.rule.chosen.emit(test)
     editor.delta.value_changed.emit(asked)
     stage.settle()

@@ -22,6 +22,8 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
@@ -29,7 +31,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import BundleError
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME, Descriptor, Field, descriptor_from
 from sfumato.formats.bundles.writing import digest_of_files
-from sfumato.formats.errors import BadValue
+from sfumato.formats.errors import BadValue, FileError
 from sfumato.formats.files import (
     LARGEST_PACKED_DATA,
     is_file,
@@ -41,6 +43,7 @@ from sfumato.formats.files import (
 )
 from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.reading import detect_options, preview, read_table
+from sfumato.formats.tables import format_called
 
 _TRUE: Final = frozenset({"true", "1"})
 _FALSE: Final = frozenset({"false", "0"})
@@ -279,6 +282,14 @@ def _check_names(names: tuple[str, ...], descriptor: Descriptor) -> None:
     )
 
 
+_ARROW_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "boolean": pa.bool_(),
+    "date": pa.date32(),
+    "datetime": pa.timestamp("us"),
+}
+_CSV_BLOCK: Final = 1 << 24
 _CHUNK: Final = 1 << 20
 _LARGEST_TEXT: Final = 64 << 20
 """More than a description or a README can need, in bytes."""
@@ -338,8 +349,7 @@ def read_bundle(
     """
     watcher = context or Silent()
     with _opened(path, watcher) as folder:
-        descriptor = _descriptor(folder, path)
-        files, altered = _digests(folder, path, descriptor, Part(watcher, 0.3, 0.5))
+        descriptor, files, altered = _looked_into(folder, path, Part(watcher, 0.3, 0.5))
         if altered and not accept_altered:
             raise BundleError(
                 "{file} in {path} was altered: its digest is not the one that {description}"
@@ -351,6 +361,90 @@ def read_bundle(
             )
         table = read_data(folder / descriptor.data_name, descriptor, Part(watcher, 0.5, 1.0))
     return Bundle(table, descriptor, files, altered)
+
+
+def read_long_bundle(folder: Path, context: Context) -> Bundle:
+    """Read a bundle whose data may be too long for memory: its table has a few rows only.
+
+    See `data_batches` for the others.
+
+    Raises
+    ------
+    BundleError
+        If the folder is not a bundle, a file is missing, or its columns are not as described.
+    """
+    descriptor, files, altered = _looked_into(folder, folder, context)
+    batch = next(data_batches(folder / descriptor.data_name, descriptor), None)
+    frame = pd.DataFrame({field.column: [] for field in descriptor.fields})
+    if batch is not None:
+        frame = batch.slice(0, 1).to_pandas()
+    return Bundle(Table(frame, is_part=True), descriptor, files, altered)
+
+
+def data_batches(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
+    """Yield a bundle's rows some at a time, its columns called as in the released table.
+
+    Raises
+    ------
+    BundleError
+        If the file can't be read, is neither Parquet nor CSV, or its columns are not as described.
+    """
+    names = [field.name for field in descriptor.fields]
+    called = [field.column for field in descriptor.fields]
+    reason = ""
+    with opening(path):
+        try:
+            for batch in _batches_in(path, descriptor):
+                _check_names(tuple(batch.schema.names), descriptor)
+                yield batch.rename_columns(called)
+        except (pa.ArrowException, FileError) as error:
+            if isinstance(error, BundleError):
+                raise
+            reason = error.what if isinstance(error, FileError) else ""
+        else:
+            return
+    raise BundleError(
+        "{file} can't be read. {reason}",
+        "Ask for the bundle again.",
+        file=descriptor.data_name,
+        reason=reason or f"It has not the {len(names)} columns of the types that are described.",
+    )
+
+
+def _batches_in(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a bundle's data file with the types of its schema."""
+    known = format_called(descriptor.format_name)
+    batches = known.batches(path, ReadOptions(format=known.name), plain=True)
+    if batches is not None:
+        yield from batches.read(tuple(batches.types))
+        return
+    if known.name != "csv":
+        raise BundleError(
+            "{file} is read as a whole only.",
+            "Verify it with more memory.",
+            file=descriptor.data_name,
+        )
+    types = {field.name: _ARROW_TYPES.get(field.type, pa.string()) for field in descriptor.fields}
+    yield from pa.csv.open_csv(
+        path,
+        pa.csv.ReadOptions(block_size=_CSV_BLOCK),
+        pa.csv.ParseOptions(newlines_in_values=True),
+        pa.csv.ConvertOptions(
+            column_types=types,
+            null_values=[""],
+            strings_can_be_null=True,
+            timestamp_parsers=[pa.csv.ISO8601],
+        ),
+    )
+
+
+def _looked_into(
+    folder: Path, path: Path, context: Context
+) -> tuple[Descriptor, dict[str, str], tuple[str, ...]]:
+    """Return what a bundle says of itself, its files' digests, and which are not as it says."""
+    descriptor = _descriptor(folder, path)
+    files, altered = _digests(folder, path, descriptor, context)
+    return descriptor, files, altered
 
 
 @contextmanager

@@ -42,6 +42,7 @@ from sfumato.formats.formulas import escaped, rows_with_escapes, with_escapes
 from sfumato.formats.hierarchies import hierarchy_text
 from sfumato.formats.language import speaking, worded
 from sfumato.formats.reading import names_in_file, write_table
+from sfumato.formats.table_format import RowStream
 
 __all__ = [
     "BundleContents",
@@ -124,7 +125,8 @@ def write_bundle(
     escapes = contents.escaped_in(format_name)
     if escapes:
         names = {name: escaped(in_file) for name, in_file in names.items()}
-        table, order = with_escapes(table), rows_with_escapes(order)
+        table = with_escapes(table)
+        order = rows_with_escapes(order) if isinstance(order, RowStream) else order
     write_table(table, folder / data_name, format_name, Part(context, 0.0, 0.8), order)
     data = _facts(folder / data_name, Part(context, 0.8, 1.0))
     done = Part(context, 1.0, 1.0)

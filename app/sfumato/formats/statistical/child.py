@@ -19,7 +19,6 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
-import pyreadstat
 
 _EVERY_BYTES: Final = 1 << 18
 _CALL_BYTES: Final = 64
@@ -80,18 +79,14 @@ HEADER: Final = struct.Struct("<cQ")
 PROGRESS, COLUMNS, DAMAGED, NO_MEMORY, SYSTEM = b"P", b"C", b"D", b"M", b"S"
 """The share that was read; what was read; why nothing was: the file, the memory, the system."""
 
-_COMPLAINTS: Final = (
-    pyreadstat.ReadstatError,
-    pyreadstat.PyreadstatError,
-    ValueError,
-    OverflowError,
-    TypeError,
-    pa.ArrowException,
-)
+_COMPLAINTS: Final = (ValueError, OverflowError, TypeError, pa.ArrowException)
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer requests until there are no more."""
+    import pyreadstat  # noqa: PLC0415
+
+    complaints = (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, *_COMPLAINTS)
 
     def say(letter: bytes, content: bytes = b"") -> None:
         answers.write(HEADER.pack(letter, len(content)))
@@ -108,7 +103,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             say(NO_MEMORY)
         except OSError as error:
             say(SYSTEM, str(error.errno or 0).encode())
-        except _COMPLAINTS:
+        except complaints:
             say(DAMAGED)
         else:
             say(COLUMNS, answer)
@@ -116,6 +111,8 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 def _answer(request: dict[str, Any], report: Any) -> bytes:
     """Return what a call of the library gives: an Arrow stream with the rest as its metadata."""
+    import pyreadstat  # noqa: PLC0415
+
     with open(request["path"], "rb") as file:  # noqa: PTH123 - spares an import
         watched = WatchedFile(file, os.fstat(file.fileno()).st_size, report)
         read = getattr(pyreadstat, request["reader"])

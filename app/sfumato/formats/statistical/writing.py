@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyreadstat import PyreadstatError, ReadstatError
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context
@@ -128,6 +127,8 @@ def _write(
     context: Context,
 ) -> None:
     """Let the library write the columns."""
+    from pyreadstat import PyreadstatError, ReadstatError  # noqa: PLC0415
+
     frame = pd.DataFrame({name: column.series for name, column in columns.items()}, copy=False)
     failure = ""
     try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pandas as pd
 import pyarrow as pa
@@ -21,7 +22,9 @@ from sfumato.formats.columns.settling import check_fixed_types, number_in_file, 
 from sfumato.formats.errors import BadOptions, EmptyFile, TooLarge, Way, grouped
 from sfumato.formats.options import ColumnType, DateOrder, ReadOptions
 from sfumato.formats.table_format import Note, ReadResult, TableFormat
-from sfumato.formats.workbook import Cell, Row, Sheet, Workbook, opened_workbook
+
+if TYPE_CHECKING:
+    from sfumato.formats.workbook import Cell, Row, Sheet, Workbook
 
 _EXACT = 2.0**53
 
@@ -120,7 +123,7 @@ def read_sheet(
     Cancelled
         If the context says so.
     """
-    with opened_workbook(path) as workbook:
+    with _opened(path) as workbook:
         sheet = _sheet(workbook, options, path)
         gathered = _Gathered(options, path)
         hidden = _hidden_notes(workbook, sheet)
@@ -132,6 +135,13 @@ def read_sheet(
         gathered.take(workbook.rows(sheet, options, report), rows)
     result = gathered.result(Part(context, 0.9, 1.0), whole=rows is None)
     return replace(result, notes=(*hidden, *result.notes))
+
+
+def _opened(path: Path) -> AbstractContextManager[Workbook]:
+    """Open a workbook; only now is the library imported, which takes a while."""
+    from sfumato.formats.workbook import opened_workbook  # noqa: PLC0415
+
+    return opened_workbook(path)
 
 
 def _hidden_notes(workbook: Workbook, sheet: Sheet) -> tuple[Note, ...]:
@@ -333,12 +343,12 @@ class _Excel(TableFormat):
 
     def detect(self, path: Path) -> ReadOptions:
         """Propose the first sheet that the workbook shows."""
-        with opened_workbook(path) as workbook:
+        with _opened(path) as workbook:
             first = _first(workbook)
         return ReadOptions(format=self.name, sheet=first.name if first is not None else "")
 
     def sheets(self, path: Path, context: Context) -> tuple[str, ...]:  # noqa: ARG002
-        with opened_workbook(path) as workbook:
+        with _opened(path) as workbook:
             return tuple(sheet.name for sheet in workbook.sheets)
 
     def read(

@@ -45,6 +45,8 @@ from sfumato.formats.table_format import (
 
 _ROWS: Final = 1 << 17
 _GROUP: Final = 1 << 17
+_BUFFER: Final = 1 << 20
+"""Bytes of each column that are read at once where a file is too long for memory."""
 _LABELS: Final = b"sfumato"
 """Where labels stand in the file's own metadata, which other tools pass over."""
 
@@ -73,7 +75,7 @@ class _Parquet(TableFormat):
         found = _read(path, parts_of(path), options, context, rows)
         return with_fixed_types(found, options if rows is None else options.tolerant())
 
-    def batches(self, path: Path, options: ReadOptions) -> Batches | None:
+    def batches(self, path: Path, options: ReadOptions, plain: bool = False) -> Batches | None:
         """Return the rows by row groups, where no column is read otherwise than as it is stored.
 
         Categories in an order, and whole numbers without a sign, are known from all rows only.
@@ -81,7 +83,7 @@ class _Parquet(TableFormat):
         parts = parts_of(path)
         schema, rows = _measured(parts)
         known_from_all = any(pa.types.is_uint64(t) or _is_ordered(t) for t in schema.types)
-        if options.column_types or known_from_all or not rows:
+        if options.column_types or (known_from_all and not plain) or not rows:
             return None
         names = usable_names(schema.names)
         types = {name: target_of(name, t) for name, t in zip(names, schema.types, strict=True)}
@@ -159,7 +161,11 @@ def _batches_of(
     part: Path, stored: Sequence[str], names: Sequence[str], types: Mapping[str, pa.DataType]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one file, with the columns' names and types as they are read."""
-    with _understood(part), pa.parquet.ParquetFile(part, memory_map=False) as file:
+    # What is read ahead is kept until the file is closed.
+    with (
+        _understood(part),
+        pa.parquet.ParquetFile(part, pre_buffer=False, buffer_size=_BUFFER) as file,
+    ):
         for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(stored)):
             arrays = []
             for name, in_file in zip(names, stored, strict=True):

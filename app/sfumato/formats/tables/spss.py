@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
-import pyreadstat
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
@@ -181,6 +180,8 @@ class _Spss(StatisticalFormat):
 
 
 def _write_data(frame: Any, path: Path, **described: Any) -> None:
+    import pyreadstat  # noqa: PLC0415
+
     pyreadstat.write_sav(frame, path, row_compress=True, **described)
 
 

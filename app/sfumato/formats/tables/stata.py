@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyreadstat
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
@@ -89,6 +88,8 @@ class _Stata(StatisticalFormat):
 
 
 def _write_data(frame: Any, path: Path, **described: Any) -> None:
+    import pyreadstat  # noqa: PLC0415
+
     pyreadstat.write_dta(frame, path, version=14, **described)
 
 

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.formats.files import refusal_to_write
+
 BUCKET_ROWS: Final = 1 << 19
 """Into so many rows a bucket the rows are spread, where that is no more than `_MOST` buckets."""
 _MOST: Final = 256
@@ -51,9 +53,15 @@ class Buckets:
 
         Raises
         ------
-        OSError
-            If the disk does not take them.
+        CannotWrite, DiskFull
+            If the folder does not take them.
         """
+        try:
+            self._add(batch, numbers)
+        except OSError as error:
+            raise refusal_to_write(error, self._folder) from None
+
+    def _add(self, batch: pa.RecordBatch, numbers: npt.NDArray[np.uint64]) -> None:
         if not self._writers:
             for _ in range(1 << self._bits):
                 nameless = tempfile.TemporaryFile(dir=self._folder, buffering=_BUFFER)  # noqa: SIM115

@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part
@@ -32,7 +32,7 @@ from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
 from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.marks import Marks, class_counts, value_marks
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
-from sfumato.formats.columns.arrow import NativeColumn, precision
+from sfumato.formats.columns.arrow import ArrowColumn, NativeColumn, precision
 from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 from sfumato.project.document.model import Document
@@ -147,7 +147,7 @@ class LongTable:
         ------
         DomainError, TableError
             If a row does not fit the document.
-        OSError
+        CannotWrite, DiskFull
             If the disk has no room.
         """
         asked = repr((document.columns, document.policy))
@@ -208,7 +208,7 @@ class _Pass:
         names = [name for entry in document.policy for name in entry.attributes]
         self.attributes = dict.fromkeys(names)
         self.counters = {
-            name: _ValueCounts(name)
+            name: _ValueCounts(document.column(name))
             for name in self.attributes
             if not _stays_number(document.column(name))
         }
@@ -229,10 +229,12 @@ class _Pass:
             for batch in table.read(table.columns, "Looking at the rows", reading):
                 start, end = np.searchsorted(places, [first_row, first_row + len(batch)])
                 kept.append(batch.take(pa.array(places[start:end] - first_row)))
-                self._count_values(batch, first_row)
-                for names, into in ((list(self.open), shown), (self.marked, some)):
-                    if names:
-                        _put(into, self._marks(batch, names, names is not self.marked), key)
+                with naming_rows(np.arange(first_row, first_row + len(batch))):
+                    self._count_values(batch, first_row)
+                    if self.open:
+                        _put(shown, self._marks(batch, list(self.open), True), key)
+                    if self.marked:
+                        _put(some, self._marks(batch, self.marked, False), key)
                 first_row += len(batch)
             counting = Part(context, 0.9, 1.0)
             sizes = _class_sizes(shown, first_row, counting) if self.open else np.zeros(1, int)
@@ -286,7 +288,7 @@ class _Pass:
         domain = column.attribute.domain
         if counter is None or domain is None:
             return column
-        counts = counter.by_domain(replace(spec, domain=domain))
+        counts = counter.by_domain(domain)
         return replace(column, attribute=Attribute(name, column.attribute.kind, domain, counts))
 
     def _alone(
@@ -371,16 +373,19 @@ class _Witnesses:
 
 
 class _ValueCounts:
-    """How often each value of a column occurs, in whatever batches its rows come."""
+    """How often each value, or bin, of a column occurs, in whatever batches its rows come."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, spec: ColumnSpec) -> None:
+        self._spec = spec
         self.values: pa.Array | None = None
         self.counts = np.zeros(0, dtype=np.int64)
         self.missing = 0
 
     def add(self, column: pa.Array) -> npt.NDArray[np.int64]:
         """Count some rows; return the places of the first ones with values not seen before."""
+        if self._spec.binning is not None:
+            bins = self._spec.binning.apply(self._series(column))
+            column = ArrowColumn(self._spec.name, bins).block(slice(None))
         encoded = column.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         self.missing += column.null_count
@@ -397,7 +402,7 @@ class _ValueCounts:
                 "Column {column} has more than {most:,} different values, too many to perturb them"
                 " one by one.",
                 "Treat it as numbers, or give it bins or fewer values.",
-                column=self.name,
+                column=self._spec.name,
                 most=_MOST_VALUES,
             )
         grown = np.zeros(len(self.values), dtype=np.int64)
@@ -407,22 +412,18 @@ class _ValueCounts:
         firsts = [_first_place(encoded.indices, at) for at in np.flatnonzero(new).tolist()]
         return np.array(firsts, dtype=np.int64)
 
-    def _values(self) -> Table:
-        assert self.values is not None
-        kind = str(self.values.type)
-        return table_of(pa.record_batch([self.values], names=[self.name]), {self.name: kind})
+    def _series(self, values: pa.Array) -> pd.Series:
+        name, kind = self._spec.name, str(values.type)
+        return table_of(pa.record_batch([values], names=[name]), {name: kind}).column(name)
 
-    def by_domain(self, spec: ColumnSpec) -> npt.NDArray[np.int64]:
+    def by_domain(self, domain: Domain) -> npt.NDArray[np.int64]:
         """Return how often each value of a domain occurs, shape (m,)."""
-        assert spec.domain is not None
-        series = self._values().column(self.name)
-        if spec.binning is not None:
-            series = spec.binning.apply(series)
-        codes = spec.domain.encode(series, self.name)
-        counts = np.bincount(codes, weights=self.counts, minlength=spec.domain.size)
+        assert self.values is not None
+        codes = domain.encode(self._series(self.values), self._spec.name)
+        counts = np.bincount(codes, weights=self.counts, minlength=domain.size)
         found: npt.NDArray[np.int64] = counts.astype(np.int64)
         if self.missing:
-            found[spec.domain.values.index(None)] += self.missing
+            found[domain.values.index(None)] += self.missing
         return found
 
 
@@ -516,4 +517,6 @@ def reason_for_whole(document: Document) -> str:
         found.append(Sentence("rows belong to units"))
     if any(column.role is Role.WEIGHT for column in document.columns):
         found.append(Sentence("risks are weighed by sampling weights"))
+    if sum(not column.is_dropped for column in document.columns) == 1:
+        found.append(Sentence("a single column leaves"))
     return found[0] if found else ""

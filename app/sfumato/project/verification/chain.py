@@ -193,14 +193,7 @@ def _check_others(
     """Check the entry beside every other level at which somebody holds it."""
     rungs, strangers = _others(plan, releases)
     beside = regenerator.adopted(plan)
-    checks = [
-        Check(
-            Sentence("{key} beside {recipient}", key=plan.key, recipient=recipient),
-            False,
-            "That release sits on another ladder: together the two tell more than either.",
-        )
-        for recipient in strangers
-    ]
+    checks = check_strangers(plan, releases)
     if not rungs and not strangers and not beside:
         return [
             Check(
@@ -229,6 +222,18 @@ def _check_others(
         who = ", ".join(rung.recipients)
         checks += _check_pair(plan, actual, Released(rung.plan.level, columns), who, attributes)
     return checks
+
+
+def check_strangers(plan: EntryPlan, releases: Sequence[ReleaseRecord]) -> list[Check]:
+    """Find the releases of an entry's attributes that sit on another ladder."""
+    return [
+        Check(
+            Sentence("{key} beside {recipient}", key=plan.key, recipient=recipient),
+            False,
+            "That release sits on another ladder: together the two tell more than either.",
+        )
+        for recipient in _others(plan, releases)[1]
+    ]
 
 
 def _check_pair(

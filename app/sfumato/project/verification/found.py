@@ -10,11 +10,14 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.table.table import Table
+from sfumato.formats.bundles.contents import BundleError
 from sfumato.formats.bundles.found import bundle_at, lone_file
 from sfumato.formats.errors import FileError
-from sfumato.formats.files import digest_of, is_file
+from sfumato.formats.files import digest_of, is_file, printable
 from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.verification.long_verification import verify_long
 from sfumato.project.verification.verify import VerificationReport, verify_bundle
 
 
@@ -70,7 +73,7 @@ def find_file(path: Path, releases: Sequence[ReleaseRecord], context: Context) -
 
 
 def verify_file(
-    project: ProjectFile, table: Table, path: Path, context: Context
+    project: ProjectFile, table: Table | LongTable, path: Path, context: Context
 ) -> VerificationReport:
     """Examine what a person has of a release: a whole bundle, or one of its files for itself.
 
@@ -89,13 +92,13 @@ def verify_file(
         Progress and cancelling.
     """
     if not is_file(path):
-        return verify_bundle(project, table, path, context)
+        return _verified(project, table, path, context)
     try:
         found = find_file(path, project.releases, context)
     except FileError as error:
         return VerificationReport((Check("Files", False, str(error)),))
     if found.is_bundle:
-        return verify_bundle(project, table, found.path, context)
+        return _verified(project, table, found.path, context)
     if found.release is None:
         finding = (
             "The ledger has no file with these bytes: it was changed or saved by another program"
@@ -117,3 +120,17 @@ def verify_file(
         finding = "This release was abandoned: nobody should have it."
         checks.append(Check("Ledger", False, finding))
     return VerificationReport(tuple(checks), record, record.recipient, whole=False)
+
+
+def _verified(
+    project: ProjectFile, table: Table | LongTable, path: Path, context: Context
+) -> VerificationReport:
+    if not isinstance(table, LongTable):
+        return verify_bundle(project, table, path, context)
+    if is_file(path):
+        raise BundleError(
+            "{path} is packed, and the table is too long to verify it in memory.",
+            "Unpack it and verify the folder, or let more memory be taken.",
+            path=printable(path),
+        )
+    return verify_long(project, table, path, context)

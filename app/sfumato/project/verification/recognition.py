@@ -90,14 +90,9 @@ def find_release(
     context
         Progress and cancelling.
     """
-    for record in reversed(releases):
-        if record.digest == bundle.digest:
-            return Match.of(Known.BY_DIGEST, record)
-    stated = [r for r in releases if r.release_id == bundle.descriptor.release_id]
-    if stated:
-        alike = [r for r in stated if bundle.descriptor.data_name in r.files]
-        record = (alike or stated)[-1]
-        return Match.of(Known.BY_IDENTIFIER, record)
+    known = known_release(bundle, releases)
+    if known.record is not None:
+        return known
     by_values = [Match.of(Known.BY_VALUES, record) for record in reversed(releases)]
     by_key = [
         Match(Known.BY_KEY, None, plans, recipient, ordered_for, view)
@@ -110,6 +105,18 @@ def find_release(
         ]
         if shares and min(shares) <= _ALIKE:
             return candidates[int(np.argmin(shares))]
+    return Match(Known.NOT_AT_ALL)
+
+
+def known_release(bundle: Bundle, releases: Sequence[ReleaseRecord]) -> Match:
+    """Recognise a bundle by its digest or its identifier alone."""
+    for record in reversed(releases):
+        if record.digest == bundle.digest:
+            return Match.of(Known.BY_DIGEST, record)
+    stated = [r for r in releases if r.release_id == bundle.descriptor.release_id]
+    if stated:
+        alike = [r for r in stated if bundle.descriptor.data_name in r.files]
+        return Match.of(Known.BY_IDENTIFIER, (alike or stated)[-1])
     return Match(Known.NOT_AT_ALL)
 
 

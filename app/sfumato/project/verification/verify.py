@@ -101,12 +101,7 @@ def verify_bundle(
     policies = PoliciesInForce(project.document, table, project.keys, folders)
     match = find_release(bundle, releases, policies, Part(context, 0.3, 0.5))
     regenerator = policies.at(match.record)
-    examined = (
-        _check_files(bundle),
-        _check_ledger(bundle, match),
-        *_check_policy(project, match),
-        _check_source(project, table, match),
-    )
+    examined = check_known_facts(project, table.rows, bundle, match)
     if match.record is not None and match.record.is_publication:
         part = Part(context, 0.5, 1.0)
         found = check_publication(bundle, match, regenerator, part)
@@ -119,6 +114,18 @@ def verify_bundle(
     )
     context.report(1.0, "Verified")
     return VerificationReport(checks, match.record, match.recipient)
+
+
+def check_known_facts(
+    project: ProjectFile, rows: int, bundle: Bundle, match: Match
+) -> tuple[Check, ...]:
+    """Check what is known without the rows of bundle and table, of which there are so many."""
+    return (
+        _check_files(bundle),
+        _check_ledger(bundle, match),
+        *_check_policy(project, match),
+        _check_source(project, rows, match),
+    )
 
 
 def _check_files(bundle: Bundle) -> Check:
@@ -217,21 +224,21 @@ def _check_policy(project: ProjectFile, match: Match) -> tuple[Check, ...]:
     return (Check("Policy", True, finding),)
 
 
-def _check_source(project: ProjectFile, table: Table, match: Match) -> Check:
+def _check_source(project: ProjectFile, rows: int, match: Match) -> Check:
     """Check that the table is the one that the release was made from."""
     title = "Source table"
     known = project.document.source
     made_from = known if match.record is None else match.record.source
     if known is None or made_from is None:
-        return Check(title, True, Sentence("It has {rows:,} records.", rows=table.rows))
-    if table.rows != made_from.rows:
+        return Check(title, True, Sentence("It has {rows:,} records.", rows=rows))
+    if rows != made_from.rows:
         return Check(
             title,
             False,
             Sentence(
                 "It has {rows:,} records, but the release was made from {made_from:,}. Verify "
                 "with the table of then.",
-                rows=table.rows,
+                rows=rows,
                 made_from=made_from.rows,
             ),
         )
@@ -242,7 +249,7 @@ def _check_source(project: ProjectFile, table: Table, match: Match) -> Check:
             "It has changed since the release was made. Verify with the table of then.",
         )
     return Check(
-        title, True, Sentence("The release was made from it: {rows:,} records.", rows=table.rows)
+        title, True, Sentence("The release was made from it: {rows:,} records.", rows=rows)
     )
 
 

@@ -137,17 +137,17 @@
         <translation>Ohne Klassen bleiben es Zahlen, die durch Rauschen geschützt sind: Empfänger schätzen Mittelwerte, Streuungen und Zusammenhänge zwischen den Merkmalen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/columns.py" line="138"/>
+        <location filename="../../ui/panels/attributes/columns.py" line="140"/>
         <source>Kind</source>
         <translation>Art</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/columns.py" line="138"/>
+        <location filename="../../ui/panels/attributes/columns.py" line="140"/>
         <source>Role</source>
         <translation>Rolle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/columns.py" line="139"/>
+        <location filename="../../ui/panels/attributes/columns.py" line="141"/>
         <source>Column</source>
         <translation>Spalte</translation>
     </message>
@@ -187,87 +187,87 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="83"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="85"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="148"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="150"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="404"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="412"/>
         <source>{count} columns</source>
         <translation>{count} Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="405"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="413"/>
         <source>Mark {column} as {role}</source>
         <translation>{column} als {role} kennzeichnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="416"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="424"/>
         <source>Read {column} as {kind}</source>
         <translation>{column} als {kind} lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="441"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="449"/>
         <source>Reading the values</source>
         <translation>Werte werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="462"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="470"/>
         <source>Missing values of {column}</source>
         <translation>Fehlende Werte von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="479"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="487"/>
         <source>Looking for round edges</source>
         <translation>Runde Klassengrenzen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="494"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="502"/>
         <source>Bins of {column}</source>
         <translation>Klassen von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="500"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="508"/>
         <source>Pseudonyms of {column}</source>
         <translation>Pseudonyme von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="507"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="515"/>
         <source>Rounding and ends of {column}</source>
         <translation>Rundung und Grenzen von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="517"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="525"/>
         <source>Looking for ends</source>
         <translation>Grenzen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="547"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="555"/>
         <source>Values of {column}</source>
         <translation>Werte von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="554"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="562"/>
         <source>Open the table first.</source>
         <translation>Öffnen Sie zuerst die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="566"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="574"/>
         <source>Confirm the values of {column}</source>
         <translation>Werte von {column} bestätigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="577"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="585"/>
         <source>Give each bin a name of its own.</source>
         <translation>Geben Sie jeder Klasse einen eigenen Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="581"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="589"/>
         <source>Name a bin of {column}</source>
         <translation>Eine Klasse von {column} benennen</translation>
     </message>
@@ -289,28 +289,28 @@
         <translation>Höchstens freigegebene Zeilen je Einheit</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="98"/>
+        <location filename="../../ui/panels/attributes/unit.py" line="99"/>
         <source>nobody else: each stands alone</source>
         <translation>niemandem sonst: jede steht für sich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="101"/>
+        <location filename="../../ui/panels/attributes/unit.py" line="102"/>
         <source>no other</source>
         <translation>keiner weiteren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="115"/>
-        <location filename="../../ui/panels/attributes/unit.py" line="151"/>
+        <location filename="../../ui/panels/attributes/unit.py" line="116"/>
+        <location filename="../../ui/panels/attributes/unit.py" line="152"/>
         <source>Protect by {column}</source>
         <translation>Nach {column} schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="125"/>
+        <location filename="../../ui/panels/attributes/unit.py" line="126"/>
         <source>Protect each row by itself</source>
         <translation>Jede Zeile für sich schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="144"/>
+        <location filename="../../ui/panels/attributes/unit.py" line="145"/>
         <source>Looking for what is the same in rows of one {unit}</source>
         <translation>Gesucht wird, was in den Zeilen einer Einheit von {unit} gleich ist</translation>
     </message>
@@ -323,22 +323,22 @@
         <translation>Regelwerk festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="184"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="185"/>
         <source>There are no columns yet</source>
         <translation>Es gibt noch keine Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="185"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="186"/>
         <source>Open a table first. Each of its columns gets a role here.</source>
         <translation>Öffnen Sie zuerst eine Tabelle. Hier erhält jede ihrer Spalten eine Rolle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="188"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="189"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="200"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="201"/>
         <source>Columns with their roles and kinds</source>
         <translation>Spalten mit Rolle und Art</translation>
     </message>
@@ -833,12 +833,12 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="46"/>
+        <location filename="../../ui/panels/audit/panel.py" line="52"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="107"/>
+        <location filename="../../ui/panels/audit/panel.py" line="113"/>
         <source>What was found needs attention.</source>
         <translation>Was gefunden wurde, erfordert Aufmerksamkeit.</translation>
     </message>
@@ -846,42 +846,42 @@
 <context>
     <name>BinningEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="162"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="163"/>
         <source>Divide the numbers into bins</source>
         <translation>Zahlen in Klassen einteilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="167"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="168"/>
         <source>bins</source>
         <translation>Klassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="168"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="169"/>
         <source>About how many bins</source>
         <translation>Ungefähre Zahl der Klassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="173"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="174"/>
         <source>of equal counts</source>
         <translation>gleicher Besetzung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="174"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="175"/>
         <source>of equal widths</source>
         <translation>gleicher Breite</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="177"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="178"/>
         <source>How the bins divide the numbers</source>
         <translation>Wie die Klassen die Zahlen einteilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="180"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="181"/>
         <source>Edges of the bins</source>
         <translation>Klassengrenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="188"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="189"/>
         <source>Edges, with semicolons between</source>
         <translation>Grenzen, durch Semikolon getrennt</translation>
     </message>
@@ -958,12 +958,12 @@
 <context>
     <name>CatalogueChoice</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="412"/>
+        <location filename="../../ui/widgets/fields.py" line="420"/>
         <source>Describe it for data catalogues too</source>
         <translation>Auch für Datenkataloge beschreiben</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="415"/>
+        <location filename="../../ui/widgets/fields.py" line="423"/>
         <source>Adds dcat.jsonld, which open-data portals read (DCAT as JSON-LD). Every bundle has ddi.xml, which data archives read (DDI-Codebook 2.5).</source>
         <translation>Fügt dcat.jsonld hinzu, das Portale für offene Daten lesen (DCAT als JSON-LD). Jedes Datenpaket enthält ddi.xml, das Datenarchive lesen (DDI-Codebook 2.5).</translation>
     </message>
@@ -1076,27 +1076,27 @@
         <translation>unverändert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="41"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="42"/>
         <source>Propose ends</source>
         <translation>Grenzen vorschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="45"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="46"/>
         <source>Round numbers that several records reach</source>
         <translation>Runde Zahlen, die mehrere Datensätze erreichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="80"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="81"/>
         <source>{count} numbers lie beyond the ends: recipients see the end instead.</source>
         <translation>{count} Zahlen liegen jenseits der Grenzen: Empfänger sehen stattdessen die Grenze.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="83"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="84"/>
         <source>Records with the largest number, which few share: {count}.</source>
         <translation>Datensätze mit der größten Zahl, die nur wenige haben: {count}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="86"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="87"/>
         <source>Records with the smallest number, which few share: {count}.</source>
         <translation>Datensätze mit der kleinsten Zahl, die nur wenige haben: {count}.</translation>
     </message>
@@ -1152,89 +1152,89 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="203"/>
+        <location filename="../../ui/panels/data/panel.py" line="206"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="204"/>
+        <location filename="../../ui/panels/data/panel.py" line="207"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="207"/>
-        <location filename="../../ui/panels/data/panel.py" line="268"/>
+        <location filename="../../ui/panels/data/panel.py" line="210"/>
+        <location filename="../../ui/panels/data/panel.py" line="271"/>
         <source>Load table</source>
         <translation>Tabelle laden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="229"/>
+        <location filename="../../ui/panels/data/panel.py" line="232"/>
         <source>The project&apos;s table is not open</source>
         <translation>Die Tabelle des Projekts ist nicht geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="231"/>
+        <location filename="../../ui/panels/data/panel.py" line="234"/>
         <source>Everything you decided is here. To go on, show where the table is now; if the file is being read, it appears by itself.</source>
         <translation>Alles, was Sie entschieden haben, ist da. Um fortzufahren, zeigen Sie, wo die Tabelle jetzt liegt; wird die Datei gerade gelesen, erscheint sie von selbst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="237"/>
+        <location filename="../../ui/panels/data/panel.py" line="240"/>
         <source>Show where it is…</source>
         <translation>Speicherort zeigen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="245"/>
+        <location filename="../../ui/panels/data/panel.py" line="248"/>
         <source>A table is being chosen and read.</source>
         <translation>Eine Tabelle wird gewählt und gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="268"/>
+        <location filename="../../ui/panels/data/panel.py" line="271"/>
         <source>Choose attributes</source>
         <translation>Merkmale festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="277"/>
+        <location filename="../../ui/panels/data/panel.py" line="280"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="289"/>
-        <location filename="../../ui/panels/data/panel.py" line="308"/>
+        <location filename="../../ui/panels/data/panel.py" line="292"/>
+        <location filename="../../ui/panels/data/panel.py" line="311"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="344"/>
+        <location filename="../../ui/panels/data/panel.py" line="347"/>
         <source>Reading {file}</source>
         <translation>{file} wird gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="366"/>
+        <location filename="../../ui/panels/data/panel.py" line="369"/>
         <source>Open {table}</source>
         <translation>{table} öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="376"/>
+        <location filename="../../ui/panels/data/panel.py" line="379"/>
         <source>{count} rows of the file were left out.</source>
         <translation>{count} Zeilen der Datei wurden weggelassen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="379"/>
+        <location filename="../../ui/panels/data/panel.py" line="382"/>
         <source>You chose so in how the file is read.</source>
         <translation>So haben Sie es bei der Art des Lesens gewählt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="387"/>
+        <location filename="../../ui/panels/data/panel.py" line="390"/>
         <source>The columns are the same, so your earlier decisions are kept.</source>
         <translation>Die Spalten sind dieselben, daher bleiben Ihre bisherigen Entscheidungen erhalten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="389"/>
+        <location filename="../../ui/panels/data/panel.py" line="392"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="393"/>
+        <location filename="../../ui/panels/data/panel.py" line="396"/>
         <source>Choose another file…</source>
         <translation>Andere Datei wählen&#xa0;…</translation>
     </message>
@@ -2020,18 +2020,18 @@
 <context>
     <name>Hierarchy</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="76"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="77"/>
         <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="175"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="78"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="79"/>
         <source>How its values become coarser, level by level. Every class lies within one class of the next level; the last level usually is one class, *.</source>
         <translation>Wie die Werte Stufe um Stufe gröber werden. Jede Klasse liegt in einer Klasse der nächsten Stufe; die letzte Stufe ist meist eine einzige Klasse, *.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="325"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="326"/>
         <source>Tables (*.csv *.txt *.tsv);;All files (*)</source>
         <translation>Tabellen (*.csv *.txt *.tsv);;Alle Dateien (*)</translation>
     </message>
@@ -2137,72 +2137,72 @@
         <translation>{count} Hierarchien übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="54"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="55"/>
         <source>Intervals of numbers</source>
         <translation>Intervalle von Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="55"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="56"/>
         <source>37 becomes [35, 40), then [30, 40), then [20, 40), then *.</source>
         <translation>37 wird zu [35, 40), dann [30, 40), dann [20, 40), dann *.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="58"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="59"/>
         <source>Neighbours in an order</source>
         <translation>Nachbarn in einer Reihenfolge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="59"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="60"/>
         <source>Values next to each other share a class, then neighbouring classes.</source>
         <translation>Nebeneinander liegende Werte teilen eine Klasse, dann benachbarte Klassen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="62"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="63"/>
         <source>Masked characters</source>
         <translation>Verdeckte Zeichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="63"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="64"/>
         <source>12345 becomes 1234*, then 123**, then 12***, then *.</source>
         <translation>12345 wird zu 1234*, dann 123**, dann 12***, dann *.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="66"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="67"/>
         <source>Spans of the calendar</source>
         <translation>Kalenderzeiträume</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="67"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="68"/>
         <source>2026-11-20 becomes 2026-11, then 2026 Q4, then 2026, then *.</source>
         <translation>2026-11-20 wird zu 2026-11, dann 2026 Q4, dann 2026, dann *.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="70"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="71"/>
         <source>A table</source>
         <translation>Eine Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="71"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="72"/>
         <source>Each value has a row: the value, then its label at each level.</source>
         <translation>Jeder Wert hat eine Zeile: den Wert, dann seine Bezeichnung auf jeder Stufe.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="74"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="75"/>
         <source>Four, two, one class</source>
         <translation>Vier, zwei, eine Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="75"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="76"/>
         <source>The values in their order, in four classes, then two, then one.</source>
         <translation>Die Werte in ihrer Reihenfolge, in vier Klassen, dann zwei, dann einer.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="78"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="79"/>
         <source>The value or nothing</source>
         <translation>Der Wert oder nichts</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="79"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="80"/>
         <source>The value is shown as it is, or hidden as *.</source>
         <translation>Der Wert wird gezeigt, wie er ist, oder als * verborgen.</translation>
     </message>
@@ -2277,57 +2277,57 @@
         <translation>Hierarchie von {column} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="23"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="25"/>
         <source>Keep the first row</source>
         <translation>Erste Zeile behalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="23"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="25"/>
         <source>Remove the row</source>
         <translation>Zeile entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="24"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="26"/>
         <source>Fill the row up</source>
         <translation>Zeile auffüllen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="25"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="27"/>
         <source>Shorten the row</source>
         <translation>Zeile kürzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="26"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="28"/>
         <source>Take the label above</source>
         <translation>Bezeichnung von oben übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="27"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="29"/>
         <source>Spell it as in the table</source>
         <translation>Wie in der Tabelle schreiben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="28"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="30"/>
         <source>Add it, hidden as *</source>
         <translation>Hinzufügen, als * verborgen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="29"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="31"/>
         <source>Add it as a class of its own</source>
         <translation>Als eigene Klasse hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="30"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="32"/>
         <source>Use “{label}” for all</source>
         <translation>„{label}“ für alle verwenden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="31"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="33"/>
         <source>Make two classes</source>
         <translation>Zwei Klassen daraus machen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="32"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="34"/>
         <source>Add * above</source>
         <translation>Darüber * ergänzen</translation>
     </message>
@@ -2335,93 +2335,93 @@
 <context>
     <name>HierarchyDialog</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="113"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="114"/>
         <source>Read a table: value;level 1;…;*</source>
         <translation>Tabelle einlesen: Wert;Stufe 1;…;*</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="114"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="115"/>
         <source>Import…</source>
         <translation>Importieren&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="115"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="116"/>
         <source>Take a table from the clipboard, copied from a spreadsheet</source>
         <translation>Eine aus einer Tabellenkalkulation kopierte Tabelle aus der Zwischenablage übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="116"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="117"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="117"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="118"/>
         <source>Write the hierarchy as a table, for other tools and for later</source>
         <translation>Die Hierarchie als Tabelle schreiben, für andere Programme und für später</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="118"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="119"/>
         <source>Export…</source>
         <translation>Exportieren&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="120"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="121"/>
         <source>Use this hierarchy</source>
         <translation>Diese Hierarchie verwenden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="153"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="154"/>
         <source>Reading {column}</source>
         <translation>{column} wird gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="191"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="192"/>
         <source>Building the hierarchy</source>
         <translation>Die Hierarchie wird gebildet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="240"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="241"/>
         <source>Looking at the values</source>
         <translation>Die Werte werden untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="254"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="255"/>
         <source>Mending the table</source>
         <translation>Die Tabelle wird berichtigt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="278"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="279"/>
         <source>Import a hierarchy</source>
         <translation>Hierarchie importieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="285"/>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="294"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="286"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="295"/>
         <source>Reading the hierarchy</source>
         <translation>Die Hierarchie wird gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="292"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="293"/>
         <source>The clipboard</source>
         <translation>Die Zwischenablage</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="306"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="307"/>
         <source>Export the hierarchy</source>
         <translation>Hierarchie exportieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="312"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="313"/>
         <source>Writing the hierarchy</source>
         <translation>Die Hierarchie wird geschrieben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="319"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="320"/>
         <source>The hierarchy is written to {path}.</source>
         <translation>Die Hierarchie ist nach {path} geschrieben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="320"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="321"/>
         <source>It lists the column&apos;s values: give it only to whom may know them.</source>
         <translation>Sie listet die Werte der Spalte auf: Geben Sie sie nur an Personen, die diese kennen dürfen.</translation>
     </message>
@@ -2467,17 +2467,17 @@
 <context>
     <name>Histogram</name>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="36"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="37"/>
         <source>Distribution of the numbers</source>
         <translation>Verteilung der Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="59"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="60"/>
         <source>{low} to {high}: {count}</source>
         <translation>{low} bis {high}: {count}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="68"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="69"/>
         <source>Bins end at {edges}</source>
         <translation>Klassen enden bei {edges}</translation>
     </message>
@@ -2536,52 +2536,52 @@
 <context>
     <name>ImportPage</name>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="340"/>
+        <location filename="../../ui/panels/import_page.py" line="339"/>
         <source>Click a column&apos;s name to choose its type.</source>
         <translation>Klicken Sie auf den Namen einer Spalte, um ihren Typ zu wählen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="346"/>
+        <location filename="../../ui/panels/import_page.py" line="345"/>
         <source>The first rows as they are read</source>
         <translation>Die ersten Zeilen, wie sie gelesen werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="350"/>
+        <location filename="../../ui/panels/import_page.py" line="349"/>
         <source>It can&apos;t be read like this</source>
         <translation>So lässt es sich nicht lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="406"/>
+        <location filename="../../ui/panels/import_page.py" line="405"/>
         <source>Reading the first rows</source>
         <translation>Die ersten Zeilen werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="439"/>
+        <location filename="../../ui/panels/import_page.py" line="438"/>
         <source>Find out from the values</source>
         <translation>Aus den Werten ermitteln</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="440"/>
+        <location filename="../../ui/panels/import_page.py" line="439"/>
         <source>Text</source>
         <translation>Text</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="441"/>
+        <location filename="../../ui/panels/import_page.py" line="440"/>
         <source>Whole numbers</source>
         <translation>Ganze Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="442"/>
+        <location filename="../../ui/panels/import_page.py" line="441"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="443"/>
+        <location filename="../../ui/panels/import_page.py" line="442"/>
         <source>Dates</source>
         <translation>Datumsangaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="444"/>
+        <location filename="../../ui/panels/import_page.py" line="443"/>
         <source>Yes or no</source>
         <translation>Ja oder nein</translation>
     </message>
@@ -2607,37 +2607,37 @@
 <context>
     <name>IntervalsForm</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="237"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="239"/>
         <source>One width</source>
         <translation>Eine Breite</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="237"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="239"/>
         <source>Own edges</source>
         <translation>Eigene Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="248"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="250"/>
         <source>Width at level 1</source>
         <translation>Breite auf Stufe 1</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="249"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="251"/>
         <source>An interval starts at</source>
         <translation>Ein Intervall beginnt bei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="253"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="254"/>
         <source>Edges at level 1, with semicolons between</source>
         <translation>Grenzen auf Stufe 1, durch Semikolon getrennt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="257"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="258"/>
         <source>Levels of intervals</source>
         <translation>Stufen der Intervalle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="258"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="259"/>
         <source>Merged per level</source>
         <translation>Je Stufe zusammengefasst</translation>
     </message>
@@ -3600,7 +3600,7 @@
 <context>
     <name>NumberField</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="196"/>
+        <location filename="../../ui/widgets/fields.py" line="204"/>
         <source>{low} to {high}</source>
         <translation>{low} bis {high}</translation>
     </message>
@@ -3734,145 +3734,145 @@
 <context>
     <name>OptionsForm</name>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="64"/>
+        <location filename="../../ui/panels/import_page.py" line="63"/>
         <source>comma</source>
         <translation>Komma</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="65"/>
+        <location filename="../../ui/panels/import_page.py" line="64"/>
         <source>semicolon</source>
         <translation>Semikolon</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="66"/>
+        <location filename="../../ui/panels/import_page.py" line="65"/>
         <source>tab</source>
         <translation>Tabulator</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="67"/>
+        <location filename="../../ui/panels/import_page.py" line="66"/>
         <source>bar</source>
         <translation>senkrechter Strich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="69"/>
+        <location filename="../../ui/panels/import_page.py" line="68"/>
         <source>nothing</source>
         <translation>nichts</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="69"/>
+        <location filename="../../ui/panels/import_page.py" line="68"/>
         <source>quotes  &quot;x&quot;</source>
         <translation>Anführungszeichen  &quot;x&quot;</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="69"/>
+        <location filename="../../ui/panels/import_page.py" line="68"/>
         <source>single  &apos;x&apos;</source>
         <translation>einfache  &apos;x&apos;</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="71"/>
+        <location filename="../../ui/panels/import_page.py" line="70"/>
         <source>comma  3,14</source>
         <translation>Komma  3,14</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="71"/>
+        <location filename="../../ui/panels/import_page.py" line="70"/>
         <source>point  3.14</source>
         <translation>Punkt  3.14</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="73"/>
+        <location filename="../../ui/panels/import_page.py" line="72"/>
         <source>none</source>
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="74"/>
+        <location filename="../../ui/panels/import_page.py" line="73"/>
         <source>comma  1,204</source>
         <translation>Komma  1,204</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="75"/>
+        <location filename="../../ui/panels/import_page.py" line="74"/>
         <source>point  1.204</source>
         <translation>Punkt  1.204</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="76"/>
+        <location filename="../../ui/panels/import_page.py" line="75"/>
         <source>blank  1 204</source>
         <translation>Leerzeichen  1 204</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="77"/>
+        <location filename="../../ui/panels/import_page.py" line="76"/>
         <source>apostrophe  1&apos;204</source>
         <translation>Apostroph  1&apos;204</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="78"/>
+        <location filename="../../ui/panels/import_page.py" line="77"/>
         <source>raised comma  1’204</source>
         <translation>hochgestelltes Komma  1’204</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="79"/>
+        <location filename="../../ui/panels/import_page.py" line="78"/>
         <source>fixed blank  1 204</source>
         <translation>festes Leerzeichen  1 204</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="80"/>
+        <location filename="../../ui/panels/import_page.py" line="79"/>
         <source>narrow blank  1 204</source>
         <translation>schmales Leerzeichen  1 204</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="83"/>
+        <location filename="../../ui/panels/import_page.py" line="82"/>
         <source>year-month-day</source>
         <translation>Jahr-Monat-Tag</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="84"/>
+        <location filename="../../ui/panels/import_page.py" line="83"/>
         <source>day.month.year</source>
         <translation>Tag.Monat.Jahr</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="85"/>
+        <location filename="../../ui/panels/import_page.py" line="84"/>
         <source>month/day/year</source>
         <translation>Monat/Tag/Jahr</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="88"/>
-        <location filename="../../ui/panels/import_page.py" line="92"/>
+        <location filename="../../ui/panels/import_page.py" line="87"/>
+        <location filename="../../ui/panels/import_page.py" line="91"/>
         <source>stop and tell me</source>
         <translation>anhalten und melden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="89"/>
-        <location filename="../../ui/panels/import_page.py" line="94"/>
+        <location filename="../../ui/panels/import_page.py" line="88"/>
+        <location filename="../../ui/panels/import_page.py" line="93"/>
         <source>leave the row out</source>
         <translation>Zeile weglassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="93"/>
+        <location filename="../../ui/panels/import_page.py" line="92"/>
         <source>treat as missing</source>
         <translation>als fehlend behandeln</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="95"/>
+        <location filename="../../ui/panels/import_page.py" line="94"/>
         <source>read the column as text</source>
         <translation>Spalte als Text lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="129"/>
+        <location filename="../../ui/panels/import_page.py" line="128"/>
         <source>How it is read</source>
         <translation>Wie gelesen wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="138"/>
+        <location filename="../../ui/panels/import_page.py" line="137"/>
         <source>The file itself says how it is read. There is nothing to choose.</source>
         <translation>Die Datei sagt selbst, wie sie gelesen wird. Es gibt nichts zu wählen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="161"/>
-        <location filename="../../ui/panels/import_page.py" line="241"/>
+        <location filename="../../ui/panels/import_page.py" line="160"/>
+        <location filename="../../ui/panels/import_page.py" line="240"/>
         <source>Sheet</source>
         <translation>Blatt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="163"/>
+        <location filename="../../ui/panels/import_page.py" line="162"/>
         <source>SELECT … FROM …
 
 Ctrl+Enter shows its rows.</source>
@@ -3881,92 +3881,92 @@ Ctrl+Enter shows its rows.</source>
 Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="165"/>
+        <location filename="../../ui/panels/import_page.py" line="164"/>
         <source>Or a query</source>
         <translation>Oder eine Abfrage</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="166"/>
+        <location filename="../../ui/panels/import_page.py" line="165"/>
         <source>Between columns</source>
         <translation>Zwischen den Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="167"/>
+        <location filename="../../ui/panels/import_page.py" line="166"/>
         <source>Around texts</source>
         <translation>Um Texte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="168"/>
+        <location filename="../../ui/panels/import_page.py" line="167"/>
         <source>Encoding</source>
         <translation>Zeichenkodierung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="169"/>
+        <location filename="../../ui/panels/import_page.py" line="168"/>
         <source>Decimal mark</source>
         <translation>Dezimalzeichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="170"/>
+        <location filename="../../ui/panels/import_page.py" line="169"/>
         <source>Thousands</source>
         <translation>Tausender</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="171"/>
+        <location filename="../../ui/panels/import_page.py" line="170"/>
         <source>Dates are written</source>
         <translation>Datumsangaben sind geschrieben als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="172"/>
+        <location filename="../../ui/panels/import_page.py" line="171"/>
         <source>The first row holds the names</source>
         <translation>Die erste Zeile enthält die Namen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="177"/>
+        <location filename="../../ui/panels/import_page.py" line="176"/>
         <source>Lines to leave out above</source>
         <translation>Oben wegzulassende Zeilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="179"/>
+        <location filename="../../ui/panels/import_page.py" line="178"/>
         <source>NA; ?; unknown</source>
         <translation>NA; ?; unbekannt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="180"/>
+        <location filename="../../ui/panels/import_page.py" line="179"/>
         <source>Texts that mean a missing value, with semicolons between.</source>
         <translation>Texte, die einen fehlenden Wert bedeuten, durch Semikolon getrennt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="182"/>
+        <location filename="../../ui/panels/import_page.py" line="181"/>
         <source>Empty, and these, mean missing</source>
         <translation>Leer und diese bedeuten fehlend</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="183"/>
+        <location filename="../../ui/panels/import_page.py" line="182"/>
         <source>Keep declared missing codes as values</source>
         <translation>Als fehlend erklärte Codes als Werte behalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="186"/>
+        <location filename="../../ui/panels/import_page.py" line="185"/>
         <source>A row with too many or few fields</source>
         <translation>Eine Zeile mit zu vielen oder zu wenigen Feldern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="187"/>
+        <location filename="../../ui/panels/import_page.py" line="186"/>
         <source>A value of another type</source>
         <translation>Ein Wert anderen Typs</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="241"/>
+        <location filename="../../ui/panels/import_page.py" line="240"/>
         <source>Table or view</source>
         <translation>Tabelle oder Sicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="253"/>
+        <location filename="../../ui/panels/import_page.py" line="252"/>
         <source>(the query&apos;s result)</source>
         <translation>(Ergebnis der Abfrage)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="257"/>
+        <location filename="../../ui/panels/import_page.py" line="256"/>
         <source>{mark} (other)</source>
         <translation>{mark} (anderes)</translation>
     </message>
@@ -4068,28 +4068,28 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>OrderList</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="107"/>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="114"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="108"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="115"/>
         <source>The values in their order</source>
         <translation>Die Werte in ihrer Reihenfolge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="110"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="111"/>
         <source>Move up</source>
         <translation>Nach oben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="111"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="112"/>
         <source>Move down</source>
         <translation>Nach unten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="112"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="113"/>
         <source>Natural order</source>
         <translation>Natürliche Reihenfolge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="141"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="143"/>
         <source>The values are too many to be put in order by hand. They stand in their natural order: numbers by size, texts by the alphabet.</source>
         <translation>Es sind zu viele Werte, um sie von Hand zu ordnen. Sie stehen in ihrer natürlichen Reihenfolge: Zahlen nach Größe, Texte nach dem Alphabet.</translation>
     </message>
@@ -6123,193 +6123,193 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Policy</name>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="58"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="59"/>
         <source>{level}, adopted</source>
         <translation>{level}, übernommen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="59"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="60"/>
         <source>An earlier release. Further levels are fitted to it.</source>
         <translation>Eine frühere Freigabe. Weitere Stufen werden an sie angepasst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="69"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="70"/>
         <source>matched row by row</source>
         <translation>Zeile für Zeile zugeordnet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="70"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="71"/>
         <source>matched by {column}</source>
         <translation>nach {column} zugeordnet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="87"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="88"/>
         <source>Adopt an earlier release…</source>
         <translation>Frühere Freigabe übernehmen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="90"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="91"/>
         <source>Was a version of this table given out before, made with another tool? Adopt it, and the levels released from here form one ladder with it.</source>
         <translation>Wurde eine Fassung dieser Tabelle früher herausgegeben, mit einem anderen Programm erzeugt? Übernehmen Sie sie, und die hier freigegebenen Stufen bilden mit ihr eine Leiter.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="98"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="100"/>
         <source>Earlier releases</source>
         <translation>Frühere Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="124"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="127"/>
         <source>On the ladder</source>
         <translation>Auf der Leiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="126"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="129"/>
         <source>Beside the ladder</source>
         <translation>Neben der Leiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="129"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="132"/>
         <source>{level}, estimated</source>
         <translation>{level}, geschätzt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="138"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="141"/>
         <source>Show where it is now…</source>
         <translation>Jetzigen Speicherort zeigen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="139"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="142"/>
         <source>Stop adopting it</source>
         <translation>Nicht mehr übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="164"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="167"/>
         <location filename="../../ui/panels/policy/adoption/dialog.py" line="146"/>
         <source>Adopt an earlier release of {name}</source>
         <translation>Frühere Freigabe von {name} übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="178"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="181"/>
         <source>Stop adopting a release of {name}</source>
         <translation>Freigabe von {name} nicht mehr übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="182"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="185"/>
         <source>Show where the file is now</source>
         <translation>Zeigen, wo die Datei jetzt liegt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="186"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="189"/>
         <location filename="../../ui/panels/policy/adoption/dialog.py" line="195"/>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="120"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="119"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="139"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="190"/>
-        <location filename="../../ui/panels/policy/panel.py" line="201"/>
+        <location filename="../../ui/panels/policy/panel.py" line="207"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="195"/>
+        <location filename="../../ui/panels/policy/adoption/card.py" line="198"/>
         <source>Show where an adopted release is</source>
         <translation>Zeigen, wo eine übernommene Freigabe liegt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="31"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="32"/>
         <source>{covered} of {records} records</source>
         <translation>{covered} von {records} Datensätzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="65"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="66"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="105"/>
         <source>Choose &amp;file…</source>
         <translation>&amp;Datei wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="66"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="67"/>
         <source>How it is &amp;read…</source>
         <translation>&amp;Wie gelesen wird&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="69"/>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="113"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="70"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="114"/>
         <source>Column of {name}</source>
         <translation>Spalte von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="71"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="72"/>
         <source>By a key column</source>
         <translation>Nach einer Schlüsselspalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="71"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="72"/>
         <source>Row by row</source>
         <translation>Zeile für Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="72"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="73"/>
         <source>How rows are matched</source>
         <translation>Wie Zeilen zugeordnet werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="73"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="74"/>
         <source>Key column of the table</source>
         <translation>Schlüsselspalte der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="77"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="78"/>
         <source>Key column of the file</source>
         <translation>Schlüsselspalte der Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="78"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="79"/>
         <source>Estimate it</source>
         <translation>Schätzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="78"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="79"/>
         <source>I know it</source>
         <translation>Ist bekannt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="79"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="80"/>
         <source>Where the level comes from</source>
         <translation>Woher die Stufe stammt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="88"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="89"/>
         <source>Who was given it</source>
         <translation>Wer sie erhalten hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="89"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="90"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="113"/>
         <source>Holder</source>
         <translation>Inhaber</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="110"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="111"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="93"/>
         <source>File</source>
         <translation>Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="113"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="114"/>
         <source>Column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="118"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="119"/>
         <source>Rows are matched</source>
         <translation>Zeilen zuordnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="119"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="120"/>
         <location filename="../../ui/panels/policy/recipients.py" line="141"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="120"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="121"/>
         <source>Held by</source>
         <translation>Im Besitz von</translation>
     </message>
@@ -6426,8 +6426,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/entries.py" line="181"/>
-        <location filename="../../ui/panels/policy/entries.py" line="251"/>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="135"/>
+        <location filename="../../ui/panels/policy/entries.py" line="253"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="145"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
@@ -6437,198 +6437,198 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="205"/>
+        <location filename="../../ui/panels/policy/entries.py" line="207"/>
         <source>{attribute} is not protected yet</source>
         <translation>{attribute} ist noch nicht geschützt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="217"/>
+        <location filename="../../ui/panels/policy/entries.py" line="219"/>
         <source>How should its values be hidden? You can change this later.</source>
         <translation>Wie sollen seine Werte verborgen werden? Sie können das später ändern.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="222"/>
+        <location filename="../../ui/panels/policy/entries.py" line="224"/>
         <source>This version has no mechanism for a column of this kind. Read it as categories or as numbers under Attributes.</source>
         <translation>Diese Version hat kein Verfahren für eine Spalte dieser Art. Lesen Sie sie unter Merkmale als Kategorien oder als Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="252"/>
-        <location filename="../../ui/panels/policy/entry_page.py" line="416"/>
+        <location filename="../../ui/panels/policy/entries.py" line="254"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="417"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="256"/>
+        <location filename="../../ui/panels/policy/entries.py" line="258"/>
         <source>Mark it as sensitive again, or remove its protection.</source>
         <translation>Kennzeichnen Sie es wieder als sensibel oder entfernen Sie seinen Schutz.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="257"/>
+        <location filename="../../ui/panels/policy/entries.py" line="259"/>
         <source>{attribute} is no longer sensitive</source>
         <translation>{attribute} ist nicht mehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="261"/>
+        <location filename="../../ui/panels/policy/entries.py" line="263"/>
         <source>{attribute} does not fit its domain</source>
         <translation>{attribute} passt nicht zu seinem Wertebereich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="266"/>
+        <location filename="../../ui/panels/policy/entries.py" line="268"/>
         <source>The protection of {attribute} does not suit it</source>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="137"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="136"/>
         <source>Protect together</source>
         <translation>Gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="221"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="220"/>
         <source>Correlated attributes must be perturbed together: perturbed separately, each helps to remove the noise from the other. Each recipient then has one level of trust for all of them.</source>
         <translation>Zusammenhängende Merkmale müssen gemeinsam verfremdet werden: Getrennt verfremdet, hilft jedes, das Rauschen aus dem anderen zu entfernen. Jeder Empfänger hat dann eine Vertrauensstufe für alle zusammen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="202"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="201"/>
         <source>{name} depends on {partner} (correlation {value}). Tick it; otherwise whoever holds both learns more about each than its own level says.</source>
         <translation>{name} hängt von {partner} ab (Korrelation {value}). Kreuzen Sie es an; sonst erfährt, wer beide hat, über jedes mehr, als dessen eigene Stufe sagt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="195"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="194"/>
         <source>{name} depends on {partner} (Cramér&apos;s V {value}). Tick it; otherwise whoever holds both learns more about each than its own level says.</source>
         <translation>{name} hängt von {partner} ab (Cramérs V {value}). Kreuzen Sie es an; sonst erfährt, wer beide hat, über jedes mehr, als dessen eigene Stufe sagt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="216"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="215"/>
         <source>Attributes that depend on one another are protected as one: a record&apos;s combination of values is kept or replaced as a whole, and one promise holds for all of them. Levels stated as a retention probability are lowered so that the odds stay what they are.</source>
         <translation>Merkmale, die voneinander abhängen, werden als eines geschützt: Die Kombination der Werte eines Datensatzes bleibt als Ganzes erhalten oder wird als Ganzes ersetzt, und eine Zusage gilt für alle. Als Beibehaltungswahrscheinlichkeit angegebene Stufen werden so gesenkt, dass die Chancen bleiben, wie sie sind.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="232"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="231"/>
         <source>Cramér&apos;s V {value} with {partner}</source>
         <translation>Cramérs V {value} mit {partner}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="237"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="236"/>
         <source>correlation {value} with {partner}</source>
         <translation>Korrelation {value} mit {partner}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="291"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="292"/>
         <source>High trust</source>
         <translation>Hohes Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="291"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="292"/>
         <source>Low trust</source>
         <translation>Geringes Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="291"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="292"/>
         <source>Some trust</source>
         <translation>Mittleres Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="300"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="301"/>
         <source>{count} combinations</source>
         <translation>{count} Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="302"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="303"/>
         <source>{count} values</source>
         <translation>{count} Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="304"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="305"/>
         <source>{count} attributes together</source>
         <translation>{count} Merkmale gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="305"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="306"/>
         <source>numbers</source>
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="370"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="371"/>
         <source>Set a level</source>
         <translation>Stufe festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="372"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="373"/>
         <source>Same trust for all attributes</source>
         <translation>Gleiches Vertrauen für alle Merkmale</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="376"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="377"/>
         <source>Give the recipient this level for every attribute; change single ones afterwards</source>
         <translation>Dem Empfänger diese Stufe für jedes Merkmal geben; einzelne lassen sich danach ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="380"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="381"/>
         <source>Note: who this is, what the release is for</source>
         <translation>Notiz: wer das ist, wozu die Freigabe dient</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="381"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="382"/>
         <source>Note on the recipient</source>
         <translation>Notiz zum Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="384"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="385"/>
         <source>Language of the recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete dieses Empfängers</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="386"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="387"/>
         <source>The language of what a bundle tells the recipient: its README and descriptions</source>
         <translation>Die Sprache, in der ein Datenpaket den Empfänger anspricht: README und Beschreibungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="414"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="415"/>
         <source>Mechanism</source>
         <translation>Verfahren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="424"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="427"/>
         <source>Linear</source>
         <translation>Linear</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="424"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="427"/>
         <source>Log</source>
         <translation>Log</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="425"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="428"/>
         <source>Scale of the ladder</source>
         <translation>Maßstab der Leiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="427"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="430"/>
         <source>Trust ladder</source>
         <translation>Vertrauensleiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="431"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="434"/>
         <source>Drag a rung to change a level.</source>
         <translation>Ziehen Sie an einer Sprosse, um eine Stufe zu ändern.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="459"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="462"/>
         <source>Drawn once for all rows with the same {unit}.</source>
         <translation>Einmal gezogen für alle Zeilen mit gleichem {unit}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="461"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="464"/>
         <source>Levels are stated for all rows with the same {unit}: at most {rows} of them leave, each at so low a level that together they tell no more.</source>
         <translation>Stufen gelten für alle Zeilen mit gleichem {unit} zusammen: Höchstens {rows} davon werden freigegeben, jede auf einer so niedrigen Stufe, dass sie gemeinsam nicht mehr verraten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="500"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="503"/>
         <source>How far {recipient} is trusted with {attribute}</source>
         <translation>Wie weit {recipient} bei {attribute} vertraut wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="508"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="511"/>
         <location filename="../../ui/panels/policy/recipients.py" line="170"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
@@ -6689,143 +6689,143 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>der Grundgesamtheit, mit gleicher Wahrscheinlichkeit gezogen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="109"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="108"/>
         <source>Choose a list of the population</source>
         <translation>Verzeichnis der Grundgesamtheit wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="129"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="128"/>
         <source>Use {name} as the population</source>
         <translation>{name} als Grundgesamtheit verwenden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="139"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="138"/>
         <source>State how much of the population is in the table</source>
         <translation>Angeben, welcher Teil der Grundgesamtheit in der Tabelle ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="146"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="145"/>
         <source>Forget the population</source>
         <translation>Grundgesamtheit vergessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="170"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="169"/>
         <source>As in the file</source>
         <translation>Wie in der Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="170"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="169"/>
         <source>Class by class</source>
         <translation>Klasse für Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="171"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="170"/>
         <source>Order of the rows</source>
         <translation>Reihenfolge der Zeilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="177"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="176"/>
         <source>The original table</source>
         <translation>Die Originaltabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="178"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="177"/>
         <source>The published table</source>
         <translation>Die veröffentlichte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="182"/>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="280"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="181"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="279"/>
         <source>Original</source>
         <translation>Original</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="182"/>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="280"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="181"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="279"/>
         <source>Published</source>
         <translation>Veröffentlicht</translation>
     </message>
     <message>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="197"/>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="198"/>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="199"/>
         <source>Statistics</source>
         <translation>Kennzahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="224"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="223"/>
         <source>Making the table…</source>
         <translation>Die Tabelle wird erzeugt&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="261"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="260"/>
         <source>Units</source>
         <translation>Einheiten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="263"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="262"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="370"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="265"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="264"/>
         <source>Equivalence classes</source>
         <translation>Äquivalenzklassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="266"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="265"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="72"/>
         <location filename="../../ui/panels/policy/views_card.py" line="136"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="267"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="266"/>
         <source>Average class</source>
         <translation>Mittlere Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="268"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="267"/>
         <source>Sample uniques</source>
         <translation>Stichprobenunikate</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="271"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="270"/>
         <source>Unique with the columns published unchanged</source>
         <translation>Einzigartig mit den unverändert veröffentlichten Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="275"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="274"/>
         <source>Unique in the population too</source>
         <translation>Auch in der Grundgesamtheit einzigartig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="277"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="276"/>
         <source>Different values of {name}</source>
         <translation>Verschiedene Werte von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="280"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="279"/>
         <source>Count</source>
         <translation>Anzahl</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="286"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="285"/>
         <source>{records} records in {classes} equivalence classes with records of at least {smallest} units.</source>
         <translation>{records} Datensätze in {classes} Äquivalenzklassen mit Datensätzen von mindestens {smallest} Einheiten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="289"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="288"/>
         <source>{records} records in {classes} equivalence classes of at least {smallest} records.</source>
         <translation>{records} Datensätze in {classes} Äquivalenzklassen von mindestens {smallest} Datensätzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="295"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="294"/>
         <source>{count} records are left out.</source>
         <translation>{count} Datensätze sind weggelassen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="297"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="296"/>
         <source>{count} records show only *.</source>
         <translation>{count} Datensätze zeigen nur *.</translation>
     </message>
@@ -6878,7 +6878,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/generalized/explore_page.py" line="80"/>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="145"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="136"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="138"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="212"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -6889,173 +6889,173 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Filtern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="125"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="124"/>
         <source>Remove this filter</source>
         <translation>Diesen Filter entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="146"/>
         <source>Keep it for comparison</source>
         <translation>Zum Vergleich behalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="174"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="146"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="175"/>
         <source>Pin</source>
         <translation>Anheften</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="148"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="176"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="177"/>
         <source>Choose</source>
         <translation>Wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="148"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
         <source>Publish with these levels</source>
         <translation>Mit diesen Stufen veröffentlichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="157"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="158"/>
         <location filename="../../ui/panels/policy/generalized/publishing.py" line="147"/>
         <source>Levels: {levels}</source>
         <translation>Stufen: {levels}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="169"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="253"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="170"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="256"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="54"/>
         <source>chosen</source>
         <translation>gewählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="171"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="251"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="405"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="172"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="254"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="408"/>
         <source>safe</source>
         <translation>sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="173"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="250"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="405"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="174"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="253"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="408"/>
         <source>not safe</source>
         <translation>nicht sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="174"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="175"/>
         <source>Unpin</source>
         <translation>Lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="176"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="177"/>
         <source>Choose the best</source>
         <translation>Beste wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="184"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="185"/>
         <source>Pin a candidate</source>
         <translation>Kandidaten anheften</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="184"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="185"/>
         <source>Unpin a candidate</source>
         <translation>Kandidaten lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="192"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="193"/>
         <source>Choose levels</source>
         <translation>Stufen wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="192"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="193"/>
         <source>Choose the best levels</source>
         <translation>Beste Stufen wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="231"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="234"/>
         <source>List</source>
         <translation>Liste</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="232"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="235"/>
         <source>Picture</source>
         <translation>Bild</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="233"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="236"/>
         <source>By height</source>
         <translation>Nach Höhe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="234"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="237"/>
         <source>Side by side</source>
         <translation>Nebeneinander</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="238"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="241"/>
         <source>How combinations are shown</source>
         <translation>Wie Kombinationen gezeigt werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="241"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="244"/>
         <source>Combinations of levels</source>
         <translation>Kombinationen von Stufen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="246"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="249"/>
         <source>Lattice of combinations</source>
         <translation>Verband der Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="252"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="255"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="134"/>
         <source>minimal</source>
         <translation>minimal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="254"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="257"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="58"/>
         <source>pinned</source>
         <translation>angeheftet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="264"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="267"/>
         <source>Candidates side by side</source>
         <translation>Kandidaten nebeneinander</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="281"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="284"/>
         <source>Measure all</source>
         <translation>Alle messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="283"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="286"/>
         <source>Measure the loss of the combinations not measured yet</source>
         <translation>Den Verlust der noch nicht gemessenen Kombinationen messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="317"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="320"/>
         <source>There are too many combinations to draw each of them</source>
         <translation>Es sind zu viele Kombinationen, um jede davon zu zeichnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="358"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="361"/>
         <source>Pin candidates in the list or the picture to compare them.</source>
         <translation>Heften Sie in der Liste oder im Bild Kandidaten an, um sie zu vergleichen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="374"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="377"/>
         <source>{shown} listed</source>
         <translation>{shown} aufgeführt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="377"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="380"/>
         <source>{listed}, {count} left to measure</source>
         <translation>{listed}, {count} noch zu messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="380"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="383"/>
         <source>{listed}; there are too many to list all</source>
         <translation>{listed}; es sind zu viele, um alle aufzuführen</translation>
     </message>
@@ -7193,7 +7193,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="96"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="227"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="228"/>
         <source>Public columns</source>
         <translation>Öffentliche Spalten</translation>
     </message>
@@ -7330,140 +7330,140 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Welche</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="60"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="61"/>
         <source>Searching for safe generalizations…</source>
         <translation>Sichere Vergröberungen werden gesucht&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="64"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="65"/>
         <source>This can take a while: set all the requirements first, then search.</source>
         <translation>Das kann dauern: Legen Sie zuerst alle Anforderungen fest und suchen Sie dann.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="65"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="66"/>
         <source>Not searched yet</source>
         <translation>Noch nicht gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="70"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="71"/>
         <source>The levels you chose are no longer safe: choose others.</source>
         <translation>Die gewählten Stufen sind nicht mehr sicher: Wählen Sie andere.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="85"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="86"/>
         <source>Even the highest levels fail {failing}.</source>
         <translation>Selbst die höchsten Stufen erfüllen {failing} nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="128"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="138"/>
         <source>No column can be generalized yet</source>
         <translation>Noch lässt sich keine Spalte vergröbern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="130"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="140"/>
         <source>A generalized table shows true sensitive values and coarser public ones: an age band instead of an age. Mark a sensitive column, and give the columns by which people could be recognized the role quasi-identifier and a hierarchy.</source>
         <translation>Eine vergröberte Tabelle zeigt wahre sensible Werte und gröbere öffentliche: eine Altersgruppe statt eines Alters. Kennzeichnen Sie eine sensible Spalte und geben Sie den Spalten, an denen Personen erkannt werden könnten, die Rolle Quasi-Identifikator und eine Hierarchie.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="138"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="148"/>
         <source>A generalized table instead of perturbed releases</source>
         <translation>Eine vergröberte Tabelle statt verfremdeter Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="140"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="150"/>
         <source>Sensitive values stay true. Public ones are made coarser until each person looks like enough others, even in combination with tables that other holders have published.</source>
         <translation>Sensible Werte bleiben wahr. Öffentliche werden vergröbert, bis jede Person genügend anderen gleicht, auch zusammen mit Tabellen, die andere Stellen veröffentlicht haben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="146"/>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="272"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="156"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="281"/>
         <source>Generalize the table</source>
         <translation>Tabelle vergröbern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="173"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="168"/>
         <location filename="../../ui/panels/policy/generalized/requirements.py" line="141"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="174"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="178"/>
         <source>Explore</source>
         <translation>Erkunden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="175"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="181"/>
         <source>Before and after</source>
         <translation>Vorher und nachher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="176"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="185"/>
         <source>Promise and publish</source>
         <translation>Zusage und Veröffentlichung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="188"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="197"/>
         <source>Search</source>
         <translation>Suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="189"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="198"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="191"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="200"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="149"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="194"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="203"/>
         <source>Discard the generalized table; undo restores it</source>
         <translation>Vergröberte Tabelle verwerfen; Rückgängig stellt sie wieder her</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="275"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="284"/>
         <source>Discard the generalized table</source>
         <translation>Vergröberte Tabelle verwerfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="299"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="308"/>
         <source>Generalized table</source>
         <translation>Vergröberte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="299"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="308"/>
         <source>Perturbed releases</source>
         <translation>Verfremdete Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="301"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="310"/>
         <source>How the table is released</source>
         <translation>Wie die Tabelle freigegeben wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="338"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="347"/>
         <source>None of the {size} combinations of levels is safe</source>
         <translation>Keine der {size} Kombinationen von Stufen ist sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="341"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="350"/>
         <source>1 of {size} combinations of levels is safe; its average level is {average}</source>
         <translation>1 von {size} Kombinationen von Stufen ist sicher; ihre mittlere Stufe ist {average}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="346"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="355"/>
         <source>{safe} of {size} combinations of levels are safe; the best has an average level of {average}</source>
         <translation>{safe} von {size} Kombinationen von Stufen sind sicher; die beste hat eine mittlere Stufe von {average}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="358"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="367"/>
         <source>One safe combination is minimal: it can&apos;t be made more detailed and stay safe.</source>
         <translation>Eine sichere Kombination ist minimal: Sie lässt sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="360"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="369"/>
         <source>{count} safe combinations are minimal: they can&apos;t be made more detailed and stay safe.</source>
         <translation>{count} sichere Kombinationen sind minimal: Sie lassen sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
@@ -7825,7 +7825,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="175"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="42"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="159"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="161"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="381"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="214"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="23"/>
@@ -7835,7 +7835,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="176"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="43"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="160"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="162"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="382"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="215"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="24"/>
@@ -7845,7 +7845,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="177"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="44"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="161"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="163"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="383"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="216"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="25"/>
@@ -7900,17 +7900,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/forms.py" line="75"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/forms.py" line="74"/>
         <source>multiples of</source>
         <translation>Vielfache von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/forms.py" line="76"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/forms.py" line="75"/>
         <source>no less than</source>
         <translation>mindestens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/forms.py" line="77"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/forms.py" line="76"/>
         <source>no more than</source>
         <translation>höchstens</translation>
     </message>
@@ -8029,184 +8029,184 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gemessen wird, was die Rundung preisgibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="52"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="53"/>
         <source>A whole matrix, or a block</source>
         <translation>Eine ganze Matrix oder ein Block</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="52"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="53"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="112"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="54"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="55"/>
         <source>From a CSV file</source>
         <translation>Aus einer CSV-Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="54"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="55"/>
         <source>Import…</source>
         <translation>Importieren&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="56"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="57"/>
         <source>Divide each column by its sum</source>
         <translation>Jede Spalte durch ihre Summe teilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="56"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="57"/>
         <source>Normalise</source>
         <translation>Normieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="59"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="60"/>
         <source>Exchange rows and columns</source>
         <translation>Zeilen und Spalten vertauschen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="59"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="60"/>
         <source>Transpose</source>
         <translation>Transponieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="61"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="62"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="92"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="62"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="63"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum Geltenden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="65"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="67"/>
         <location filename="../../ui/panels/policy/mechanisms/matrix/grid.py" line="187"/>
         <source>Transition matrix</source>
         <translation>Übergangsmatrix</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="107"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="110"/>
         <source>Every column sums to 1. This matrix is in force.</source>
         <translation>Jede Spalte summiert sich zu 1. Diese Matrix gilt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="111"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="239"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="114"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="241"/>
         <source>{count} more are marked.</source>
         <translation>{count} weitere sind gekennzeichnet.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="112"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="115"/>
         <source>Until this is right, the matrix before stays in force.</source>
         <translation>Bis das stimmt, gilt die bisherige Matrix.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="178"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="181"/>
         <source>The other</source>
         <translation>Die andere</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="178"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="181"/>
         <source>This</source>
         <translation>Diese</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="196"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="199"/>
         <source>Import a matrix</source>
         <translation>Matrix importieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="196"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="199"/>
         <source>Tables of text (*.csv *.tsv *.txt)</source>
         <translation>Texttabellen (*.csv *.tsv *.txt)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="207"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="210"/>
         <source>The file can&apos;t be read as text. Save it as CSV in UTF-8.</source>
         <translation>Die Datei lässt sich nicht als Text lesen. Speichern Sie sie als CSV in UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="220"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="223"/>
         <source>Compare with another matrix</source>
         <translation>Mit einer anderen Matrix vergleichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="222"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="225"/>
         <source>Was this attribute released by another matrix before? If one of the two can be made from the other, holding both tells nothing more than the better one.</source>
         <translation>Wurde dieses Merkmal früher mit einer anderen Matrix freigegeben? Lässt sich eine der beiden aus der anderen gewinnen, so verraten beide zusammen nicht mehr als die bessere.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="229"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="232"/>
         <source>Paste the other matrix</source>
         <translation>Andere Matrix einfügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="232"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="235"/>
         <source>Import it…</source>
         <translation>Importieren&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="239"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="242"/>
         <source>Comparing…</source>
         <translation>Wird verglichen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="241"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="244"/>
         <source>Comparing two matrices</source>
         <translation>Zwei Matrizen werden verglichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="260"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="263"/>
         <source>Each can be made from the other: they tell the same.</source>
         <translation>Jede lässt sich aus der anderen gewinnen: Sie verraten dasselbe.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="263"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="266"/>
         <source>Yes: this matrix can be made from the other one. Whoever holds both releases learns no more than from the other alone.</source>
         <translation>Ja: Diese Matrix lässt sich aus der anderen gewinnen. Wer beide Freigaben hat, erfährt nicht mehr als aus der anderen allein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="268"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="271"/>
         <source>Yes: the other matrix can be made from this one. Whoever holds both releases learns no more than from this one alone.</source>
         <translation>Ja: Die andere Matrix lässt sich aus dieser gewinnen. Wer beide Freigaben hat, erfährt nicht mehr als aus dieser allein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="273"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="276"/>
         <source>No: neither can be made from the other. Together they tell more than each.</source>
         <translation>Nein: Keine lässt sich aus der anderen gewinnen. Zusammen verraten sie mehr als jede einzeln.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="274"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="277"/>
         <source>This from the other</source>
         <translation>Diese aus der anderen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="275"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="278"/>
         <source>The other from this</source>
         <translation>Die andere aus dieser</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="294"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="297"/>
         <source>{direction}: no channel exists.</source>
         <translation>{direction}: Es gibt keinen Kanal.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="300"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="303"/>
         <source>{direction}: the channel would need negative chances ({listed}).</source>
         <translation>{direction}: Der Kanal bräuchte negative Wahrscheinlichkeiten ({listed}).</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="316"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="319"/>
         <source>The matrix itself</source>
         <translation>Die Matrix selbst</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="317"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="424"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="320"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="426"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="318"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="425"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="321"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="427"/>
         <source>A quarter of it</source>
         <translation>Ein Viertel davon</translation>
     </message>
@@ -8293,7 +8293,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="83"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="40"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="41"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
@@ -8468,70 +8468,70 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Leeren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="118"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="119"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="223"/>
         <source>Limits of the values</source>
         <translation>Grenzen der Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="224"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="226"/>
         <source>These limits were solved for other values of the attribute.</source>
         <translation>Diese Grenzen wurden für andere Werte des Merkmals gelöst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="228"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="230"/>
         <source>These limits were solved for the exact counts, which the profile gives away.</source>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten gelöst, die das Profil preisgibt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="247"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="249"/>
         <source>Not in the domain: {named}{more}.</source>
         <translation>Nicht im Wertebereich: {named}{more}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="249"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="251"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="188"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="239"/>
         <source> and {count} others</source>
         <translation> und {count} weitere</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="254"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="256"/>
         <source>Until this is right, the limits before stay in force.</source>
         <translation>Bis das stimmt, gelten die bisherigen Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="295"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="297"/>
         <source>Solving the limits of {count} values…</source>
         <translation>Die Grenzen von {count} Werten werden gelöst&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="298"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="300"/>
         <source>Solving the limits of {name}</source>
         <translation>Die Grenzen von {name} werden gelöst</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="342"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="344"/>
         <source>Select values in the grid first.</source>
         <translation>Wählen Sie zuerst Werte im Raster.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="353"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="355"/>
         <source>There is no text on the clipboard.</source>
         <translation>In der Zwischenablage ist kein Text.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="404"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="406"/>
         <source>Nothing released makes a value more likely than its limit allows, nor less likely by the same factor.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt, oder um denselben Faktor weniger wahrscheinlich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="408"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="410"/>
         <source>Nothing released makes a value more likely than its limit allows. It may become less likely by more: the paper says this can&apos;t happen, but that half of its theorem fails.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt. Er kann stärker an Wahrscheinlichkeit verlieren: Die Veröffentlichung sagt, das könne nicht geschehen, aber diese Hälfte ihres Satzes trifft nicht zu.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="423"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="425"/>
         <source>All that the limits allow</source>
         <translation>Alles, was die Grenzen erlauben</translation>
     </message>
@@ -8831,57 +8831,57 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grenzen setzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="101"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="102"/>
         <source>Select values in the grid, then say how sensitive they are:</source>
         <translation>Wählen Sie Werte im Raster und geben Sie dann an, wie sensibel sie sind:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="105"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="107"/>
         <source>Values without limits of their own follow the tolerance θ</source>
         <translation>Werte ohne eigene Grenzen folgen der Toleranz θ</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="110"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="112"/>
         <source>Tolerance θ</source>
         <translation>Toleranz θ</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="122"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="124"/>
         <source>Rare below</source>
         <translation>Selten unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="123"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="125"/>
         <source>Uncommon below</source>
         <translation>Wenig häufig unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="125"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="127"/>
         <source>Set by rarity</source>
         <translation>Nach Seltenheit setzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="129"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="131"/>
         <source>Very sensitive below</source>
         <translation>Sehr sensibel unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="130"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="132"/>
         <source>sensitive below</source>
         <translation>sensibel unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="131"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="134"/>
         <source>A value that few records have says more about them. Others: ordinary.</source>
         <translation>Ein Wert, den wenige Datensätze haben, sagt mehr über sie. Andere: gewöhnlich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="152"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="155"/>
         <source>Values without limits of their own have none.</source>
         <translation>Werte ohne eigene Grenzen haben keine.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="156"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="159"/>
         <source>Whoever believes in a value as often as it occurs comes to believe in it at most {theta} times as much. Values that {share}&#x202f;% or more of the records have need no limit.</source>
         <translation>Wer einen Wert für so wahrscheinlich hält, wie er vorkommt, hält ihn danach für höchstens {theta}-mal so wahrscheinlich. Werte, die {share}&#xa0;% oder mehr der Datensätze haben, brauchen keine Grenze.</translation>
     </message>
@@ -9040,258 +9040,258 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aus {rows} Datensätzen lässt sich der Anteil jedes Werts auf ±{points} Prozentpunkte genau schätzen (95&#xa0;%); ohne Neuziehen wären es ±{alone}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="34"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="35"/>
         <source>Exact</source>
         <translation>Exakt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="35"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="36"/>
         <source>Chernoff</source>
         <translation>Chernoff</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="36"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="37"/>
         <source>Simplified</source>
         <translation>Vereinfacht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="39"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="40"/>
         <source>Blindly</source>
         <translation>Blind</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="78"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="79"/>
         <source>An estimate is wrong when it is off by more than</source>
         <translation>Ein Schätzwert ist falsch, wenn er abweicht um mehr als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="79"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="80"/>
         <source>How likely it has to be wrong, on each side</source>
         <translation>Wie wahrscheinlich er auf jeder Seite falsch sein muss</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="80"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="81"/>
         <source>Retention probability of the most trusted release</source>
         <translation>Beibehaltungswahrscheinlichkeit der Freigabe mit dem höchsten Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="83"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="84"/>
         <source>Test</source>
         <translation>Test</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="84"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="85"/>
         <source>Draw records</source>
         <translation>Datensätze ziehen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="85"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="86"/>
         <source>What a group must keep to itself</source>
         <translation>Was eine Gruppe für sich behalten muss</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="93"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="94"/>
         <source>What changes in this table</source>
         <translation>Was sich in dieser Tabelle ändert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="148"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="149"/>
         <source>Until this is right, what was asked before stays in force.</source>
         <translation>Bis das stimmt, gilt das bisher Verlangte.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="157"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="158"/>
         <source>Weighing this test…</source>
         <translation>Dieser Test wird bewertet&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="158"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="159"/>
         <source>Working out which groups have to be resampled…</source>
         <translation>Ermittelt wird, welche Gruppen neu gezogen werden müssen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="160"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="161"/>
         <source>Looking at the groups of {name}</source>
         <translation>Die Gruppen von {name} werden untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="224"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="225"/>
         <source>All that are released</source>
         <translation>Alle, die freigegeben werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="237"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="238"/>
         <source>A group is the records alike in all of these. Take out only what nobody knows of a person: it makes groups larger, and more of them are resampled.</source>
         <translation>Eine Gruppe sind die Datensätze, die in all diesen gleich sind. Nehmen Sie nur heraus, was niemand über eine Person weiß: Das macht Gruppen größer, und mehr von ihnen werden neu gezogen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="242"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="243"/>
         <source>No other column is released, so there is nothing by which records would be alike.</source>
         <translation>Keine andere Spalte wird freigegeben, daher gibt es nichts, worin Datensätze gleich wären.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="272"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="273"/>
         <source>Nobody can prove by Chernoff&apos;s bound that an attacker&apos;s estimate for a group is off by more than {error} less often than {times}.</source>
         <translation>Niemand kann mit Chernoffs Schranke beweisen, dass der Schätzwert eines Angreifers für eine Gruppe seltener als {times} um mehr als {error} abweicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="278"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="279"/>
         <source>An attacker&apos;s estimate for any group is off by more than {error} at least {times}: {sides}.</source>
         <translation>Der Schätzwert eines Angreifers für irgendeine Gruppe weicht mindestens {times} um mehr als {error} ab: {sides}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="290"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="291"/>
         <source>How many records of a group are drawn follows from its size alone, and which ones from chance: nothing about the group shows but the draws.</source>
         <translation>Wie viele Datensätze einer Gruppe gezogen werden, folgt allein aus ihrer Größe, und welche, aus dem Zufall: Von der Gruppe zeigt sich nichts als die Ziehungen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="294"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="295"/>
         <source>How many records are drawn follows from the group&apos;s largest share. The number of copies shows it: whoever counts them learns how much of the group shares one value.</source>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="79"/>
+        <location filename="../../ui/panels/policy/panel.py" line="80"/>
         <source>Add recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="98"/>
+        <location filename="../../ui/panels/policy/panel.py" line="102"/>
         <source>The table is large; this takes a moment.</source>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="302"/>
+        <location filename="../../ui/panels/policy/panel.py" line="308"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="328"/>
+        <location filename="../../ui/panels/policy/panel.py" line="334"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="352"/>
+        <location filename="../../ui/panels/policy/panel.py" line="358"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="353"/>
+        <location filename="../../ui/panels/policy/panel.py" line="359"/>
         <source>Split {name}</source>
         <translation>{name} trennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="358"/>
+        <location filename="../../ui/panels/policy/panel.py" line="364"/>
         <source>Remove the protection of {name}</source>
         <translation>Schutz von {name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="367"/>
+        <location filename="../../ui/panels/policy/panel.py" line="373"/>
         <source>Change the trust in {name}</source>
         <translation>Vertrauen in {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="379"/>
+        <location filename="../../ui/panels/policy/panel.py" line="385"/>
         <source>The attributes are still being read.</source>
         <translation>Die Merkmale werden noch gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="387"/>
+        <location filename="../../ui/panels/policy/panel.py" line="393"/>
         <source>Trust {name} alike in everything</source>
         <translation>{name} in allem gleich vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="390"/>
+        <location filename="../../ui/panels/policy/panel.py" line="396"/>
         <source>{entry} keeps its level: {reason}</source>
         <translation>{entry} behält seine Stufe: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="415"/>
+        <location filename="../../ui/panels/policy/panel.py" line="421"/>
         <source>Change the protection of {name}</source>
         <translation>Schutz von {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="426"/>
+        <location filename="../../ui/panels/policy/panel.py" line="432"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="430"/>
+        <location filename="../../ui/panels/policy/panel.py" line="436"/>
         <source>{names} was lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurde auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="432"/>
+        <location filename="../../ui/panels/policy/panel.py" line="438"/>
         <source>{names} were lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurden auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="437"/>
+        <location filename="../../ui/panels/policy/panel.py" line="443"/>
         <source>No recipient can learn more than the most trusted release reveals.</source>
         <translation>Kein Empfänger kann mehr erfahren, als die Freigabe mit dem höchsten Vertrauen verrät.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="438"/>
-        <location filename="../../ui/panels/policy/panel.py" line="510"/>
+        <location filename="../../ui/panels/policy/panel.py" line="444"/>
+        <location filename="../../ui/panels/policy/panel.py" line="516"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="459"/>
+        <location filename="../../ui/panels/policy/panel.py" line="465"/>
         <source>New recipient</source>
         <translation>Neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="461"/>
+        <location filename="../../ui/panels/policy/panel.py" line="467"/>
         <source>Add a recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="474"/>
+        <location filename="../../ui/panels/policy/panel.py" line="480"/>
         <source>Add three recipients</source>
         <translation>Drei Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="480"/>
+        <location filename="../../ui/panels/policy/panel.py" line="486"/>
         <source>A recipient needs a name. Give one, or remove the recipient.</source>
         <translation>Ein Empfänger braucht einen Namen. Geben Sie einen an oder entfernen Sie den Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="481"/>
+        <location filename="../../ui/panels/policy/panel.py" line="487"/>
         <source>{name} is already a recipient. Give another name.</source>
         <translation>{name} ist schon ein Empfänger. Geben Sie einen anderen Namen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="487"/>
+        <location filename="../../ui/panels/policy/panel.py" line="493"/>
         <source>Rename {old} to {new}</source>
         <translation>{old} in {new} umbenennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="493"/>
+        <location filename="../../ui/panels/policy/panel.py" line="499"/>
         <source>Choose the language of a recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete eines Empfängers wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="497"/>
+        <location filename="../../ui/panels/policy/panel.py" line="503"/>
         <source>Change the note on {name}</source>
         <translation>Notiz zu {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="504"/>
+        <location filename="../../ui/panels/policy/panel.py" line="510"/>
         <source>Remove {name}</source>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="508"/>
+        <location filename="../../ui/panels/policy/panel.py" line="514"/>
         <source>{name} was removed.</source>
         <translation>{name} wurde entfernt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="509"/>
+        <location filename="../../ui/panels/policy/panel.py" line="515"/>
         <source>Releases made for them stay in the ledger.</source>
         <translation>An ihn gegangene Freigaben bleiben im Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="516"/>
+        <location filename="../../ui/panels/policy/panel.py" line="522"/>
         <source>Move {name}</source>
         <translation>{name} verschieben</translation>
     </message>
@@ -9703,47 +9703,47 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grenzen werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="52"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="54"/>
         <source>Each value&apos;s chapter</source>
         <translation>Das Kapitel jeder Ausprägung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="56"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="58"/>
         <source>Chapters by so many first letters of values</source>
         <translation>Kapitel nach so vielen Anfangsbuchstaben der Ausprägungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="58"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="60"/>
         <source>Chapters in the order of the domain</source>
         <translation>Kapitel in der Reihenfolge des Wertebereichs</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="61"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="63"/>
         <source>Parted by semicolons; values with the same text are of one chapter.</source>
         <translation>Durch Semikolons getrennt; Ausprägungen mit demselben Text gehören zu einem Kapitel.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="67"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="69"/>
         <source>Share of the replacements that stay in the chapter</source>
         <translation>Anteil der Ersetzungen, die im Kapitel bleiben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="71"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="73"/>
         <source>The more stay, the more often chapters are right, and the more a release tells about them at one retention probability.</source>
         <translation>Je mehr bleiben, desto öfter stimmen die Kapitel, und desto mehr verrät eine Freigabe bei gleicher Beibehaltungswahrscheinlichkeit über sie.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="78"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="80"/>
         <source>Which values are replaced by which first</source>
         <translation>Welche Ausprägungen zuerst durch welche ersetzt werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="107"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="109"/>
         <source>{chapters} chapters of {least} to {most} values.</source>
         <translation>{chapters} Kapitel mit {least} bis {most} Ausprägungen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="136"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="138"/>
         <source>Chapter</source>
         <translation>Kapitel</translation>
     </message>
@@ -9821,82 +9821,82 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Preview</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="312"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="316"/>
         <source>No tree yet</source>
         <translation>Noch kein Baum</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="313"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="317"/>
         <source>The tree appears here once the settings or the table give one.</source>
         <translation>Der Baum erscheint hier, sobald die Einstellungen oder die Tabelle einen ergeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="315"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="319"/>
         <source>Table</source>
         <translation>Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="315"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="319"/>
         <source>Tree</source>
         <translation>Baum</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="320"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="325"/>
         <source>Double-click a name to change it</source>
         <translation>Doppelklicken Sie auf einen Namen, um ihn zu ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="336"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="345"/>
         <source>The hierarchy as a tree</source>
         <translation>Die Hierarchie als Baum</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="353"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="362"/>
         <source>The hierarchy as a table</source>
         <translation>Die Hierarchie als Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="38"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="39"/>
         <source>Explained also by</source>
         <translation>Erklärt auch durch</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="76"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="77"/>
         <source>A plain spread of the released numbers is too wide and, where each column has noise of its own, a plain correlation is too weak: the recipient&apos;s guide says how to correct both, as it was done here.</source>
         <translation>Die einfache Streuung der freigegebenen Zahlen ist zu groß, und wo jede Spalte eigenes Rauschen hat, ist eine einfache Korrelation zu schwach: Die Anleitung für den Empfänger sagt, wie beides zu korrigieren ist, wie es hier geschehen ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="83"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="84"/>
         <source>Quantiles and dependence of</source>
         <translation>Quantile und Zusammenhang von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="126"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="127"/>
         <source>Estimated from the first four moments, less what noise adds to them: good for distributions with one peak. The intervals do not cover what other shapes add.</source>
         <translation>Geschätzt aus den ersten vier Momenten, abzüglich dessen, was das Rauschen hinzufügt: gut für Verteilungen mit einem Gipfel. Die Intervalle decken nicht ab, was andere Formen hinzufügen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="131"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="132"/>
         <source>Quantiles of {attribute} can&apos;t be estimated: the noise explains all of its spread. More records, or less noise, would help.</source>
         <translation>Quantile von {attribute} lassen sich nicht schätzen: Das Rauschen erklärt die ganze Streuung. Mehr Datensätze oder weniger Rauschen würden helfen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="152"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="153"/>
         <source>Estimating a regression</source>
         <translation>Eine Regression wird geschätzt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="168"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="169"/>
         <source>How {attribute} depends on the others can&apos;t be estimated: there is too much noise for so few records.</source>
         <translation>Wie {attribute} von den anderen abhängt, lässt sich nicht schätzen: Für so wenige Datensätze ist das Rauschen zu stark.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="175"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="176"/>
         <source>Where each column has noise of its own, a plain regression on the released numbers finds slopes that are too weak: here, as in the recipient&apos;s guide, the noise was taken out of the covariances first.</source>
         <translation>Wo jede Spalte eigenes Rauschen hat, findet eine einfache Regression auf den freigegebenen Zahlen zu schwache Steigungen: Hier wurde das Rauschen, wie in der Anleitung für den Empfänger, zuerst aus den Kovarianzen herausgerechnet.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="180"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="181"/>
         <source>Columns that are released as they are enter as they are.</source>
         <translation>Unverändert freigegebene Spalten gehen unverändert ein.</translation>
     </message>
@@ -10065,90 +10065,90 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PreviewPanel</name>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="52"/>
+        <location filename="../../ui/panels/preview/panel.py" line="54"/>
         <source>This takes a moment for a large table.</source>
         <translation>Bei einer großen Tabelle dauert das einen Moment.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="69"/>
+        <location filename="../../ui/panels/preview/panel.py" line="72"/>
         <source>There is nothing to preview yet</source>
         <translation>Noch gibt es keine Vorschau</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="71"/>
+        <location filename="../../ui/panels/preview/panel.py" line="74"/>
         <source>Open a table, mark what is sensitive, choose its protection and add a recipient: then you see here what they would get.</source>
         <translation>Öffnen Sie eine Tabelle, kennzeichnen Sie, was sensibel ist, wählen Sie dessen Schutz und fügen Sie einen Empfänger hinzu: Dann sehen Sie hier, was er erhielte.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="77"/>
-        <location filename="../../ui/panels/preview/panel.py" line="87"/>
+        <location filename="../../ui/panels/preview/panel.py" line="80"/>
+        <location filename="../../ui/panels/preview/panel.py" line="90"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="85"/>
+        <location filename="../../ui/panels/preview/panel.py" line="88"/>
         <source>This can&apos;t be previewed yet</source>
         <translation>Dafür gibt es noch keine Vorschau</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="97"/>
+        <location filename="../../ui/panels/preview/panel.py" line="100"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="98"/>
+        <location filename="../../ui/panels/preview/panel.py" line="101"/>
         <source>Reci&amp;pient</source>
         <translation>Em&amp;pfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="110"/>
+        <location filename="../../ui/panels/preview/panel.py" line="113"/>
         <source>Working…</source>
         <translation>Wird berechnet&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="136"/>
-        <location filename="../../ui/panels/preview/panel.py" line="140"/>
+        <location filename="../../ui/panels/preview/panel.py" line="137"/>
+        <location filename="../../ui/panels/preview/panel.py" line="141"/>
         <source>Before and after</source>
         <translation>Vorher und nachher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="137"/>
+        <location filename="../../ui/panels/preview/panel.py" line="138"/>
         <source>What becomes of a value</source>
         <translation>Was aus einem Wert wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="138"/>
+        <location filename="../../ui/panels/preview/panel.py" line="139"/>
         <source>What a value tells</source>
         <translation>Was ein Wert verrät</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="139"/>
-        <location filename="../../ui/panels/preview/panel.py" line="144"/>
+        <location filename="../../ui/panels/preview/panel.py" line="140"/>
+        <location filename="../../ui/panels/preview/panel.py" line="145"/>
         <source>Usefulness</source>
         <translation>Analysewert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="141"/>
+        <location filename="../../ui/panels/preview/panel.py" line="142"/>
         <source>Distribution</source>
         <translation>Verteilung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="142"/>
+        <location filename="../../ui/panels/preview/panel.py" line="143"/>
         <source>Dependence</source>
         <translation>Zusammenhang</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="143"/>
+        <location filename="../../ui/panels/preview/panel.py" line="144"/>
         <source>What it tells</source>
         <translation>Was es verrät</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="207"/>
+        <location filename="../../ui/panels/preview/panel.py" line="208"/>
         <source>Previewing {name}</source>
         <translation>Vorschau für {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="219"/>
+        <location filename="../../ui/panels/preview/panel.py" line="220"/>
         <source>Working out what {name} shows</source>
         <translation>Ermittelt wird, was {name} zeigt</translation>
     </message>
@@ -10156,27 +10156,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProblemsView</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="80"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="82"/>
         <source>Problems of the table</source>
         <translation>Probleme der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="99"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="100"/>
         <source>{count} problems to mend</source>
         <translation>{count} Probleme zu beheben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="101"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="102"/>
         <source>One problem to mend</source>
         <translation>Ein Problem zu beheben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="103"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="104"/>
         <source>{count} remarks; the table can be used</source>
         <translation>{count} Hinweise; die Tabelle ist verwendbar</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="128"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="129"/>
         <source>Mend all {count} of this kind</source>
         <translation>Alle {count} dieser Art beheben</translation>
     </message>
@@ -10575,12 +10575,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadingDialog</name>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="494"/>
+        <location filename="../../ui/panels/import_page.py" line="493"/>
         <source>Change how the file is read</source>
         <translation>Art des Lesens ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="498"/>
+        <location filename="../../ui/panels/import_page.py" line="497"/>
         <source>Read it like this</source>
         <translation>So lesen</translation>
     </message>
@@ -10588,28 +10588,28 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordKeyField</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="104"/>
-        <location filename="../../ui/panels/attributes/panel.py" line="108"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="106"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="110"/>
         <source>Records are known by</source>
         <translation>Datensätze werden erkannt an</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="133"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="135"/>
         <source>their position in the table</source>
         <translation>ihrer Position in der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="137"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="139"/>
         <source>Rows can be sorted, added and removed between releases.</source>
         <translation>Zwischen Freigaben dürfen Zeilen sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="139"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="141"/>
         <source>The table must not change between releases; with a key it may.</source>
         <translation>Die Tabelle darf sich zwischen Freigaben nicht ändern; mit einem Schlüssel darf sie es.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="142"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="144"/>
         <source>The table must stay as it is between releases: no column numbers its records.</source>
         <translation>Die Tabelle muss zwischen Freigaben bleiben, wie sie ist: Keine Spalte nummeriert ihre Datensätze.</translation>
     </message>
@@ -10699,32 +10699,32 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="72"/>
+        <location filename="../../ui/panels/releases/panel.py" line="71"/>
         <source>{count} releases are in {folder}.</source>
         <translation>{count} Freigaben liegen in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="74"/>
+        <location filename="../../ui/panels/releases/panel.py" line="73"/>
         <source>The release is in {folder}.</source>
         <translation>Die Freigabe liegt in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="78"/>
+        <location filename="../../ui/panels/releases/panel.py" line="77"/>
         <source>Hand each recipient only the bundle with their name.</source>
         <translation>Geben Sie jedem Empfänger nur das Datenpaket mit seinem Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="79"/>
+        <location filename="../../ui/panels/releases/panel.py" line="78"/>
         <source>Show folder</source>
         <translation>Ordner zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="90"/>
+        <location filename="../../ui/panels/releases/panel.py" line="89"/>
         <source>No release for {name}: {what}</source>
         <translation>Keine Freigabe für {name}: {what}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="95"/>
+        <location filename="../../ui/panels/releases/panel.py" line="94"/>
         <source>No release for {names}.</source>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
@@ -10757,162 +10757,162 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <name>ReleasesPanel</name>
     <message>
         <location filename="../../ui/panels/releases/panel.py" line="118"/>
-        <location filename="../../ui/panels/releases/panel.py" line="236"/>
+        <location filename="../../ui/panels/releases/panel.py" line="240"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="139"/>
+        <location filename="../../ui/panels/releases/panel.py" line="143"/>
         <source>Nothing can be released yet</source>
         <translation>Noch kann nichts freigegeben werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="187"/>
+        <location filename="../../ui/panels/releases/panel.py" line="191"/>
         <source>Open the table.</source>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="205"/>
+        <location filename="../../ui/panels/releases/panel.py" line="209"/>
         <source>. To release in spite of it, give the reason for the ledger.</source>
         <translation>. Um trotzdem freizugeben, geben Sie die Begründung für das Freigabeverzeichnis an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="222"/>
+        <location filename="../../ui/panels/releases/panel.py" line="226"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="224"/>
+        <location filename="../../ui/panels/releases/panel.py" line="228"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="226"/>
+        <location filename="../../ui/panels/releases/panel.py" line="230"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="235"/>
+        <location filename="../../ui/panels/releases/panel.py" line="239"/>
         <source>&amp;Release to {count}</source>
         <translation>An {count} &amp;freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="241"/>
+        <location filename="../../ui/panels/releases/panel.py" line="245"/>
         <source>Before a release: {steps}</source>
         <translation>Vor einer Freigabe: {steps}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="243"/>
+        <location filename="../../ui/panels/releases/panel.py" line="247"/>
         <source>The project is open for reading only, so no release can be made.</source>
         <translation>Das Projekt ist schreibgeschützt geöffnet, daher ist keine Freigabe möglich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="248"/>
+        <location filename="../../ui/panels/releases/panel.py" line="252"/>
         <source>You are asked to save a project first: it keeps the secret and the ledger.</source>
         <translation>Sie werden zuerst gebeten, ein Projekt zu speichern: Es bewahrt das Geheimnis und das Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="251"/>
+        <location filename="../../ui/panels/releases/panel.py" line="255"/>
         <source>Each bundle holds the data, a description and a README. Nothing is ever overwritten.</source>
         <translation>Jedes Datenpaket enthält die Daten, eine Beschreibung und eine README. Nie wird etwas überschrieben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="257"/>
+        <location filename="../../ui/panels/releases/panel.py" line="261"/>
         <source>Tick at least one recipient.</source>
         <translation>Kreuzen Sie mindestens einen Empfänger an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="259"/>
+        <location filename="../../ui/panels/releases/panel.py" line="263"/>
         <source>Choose a folder for the bundles.</source>
         <translation>Wählen Sie einen Ordner für die Datenpakete.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="261"/>
+        <location filename="../../ui/panels/releases/panel.py" line="265"/>
         <source>Say why rows have to stay as they are in the table.</source>
         <translation>Begründen Sie, warum die Zeilen bleiben müssen, wie sie in der Tabelle stehen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="283"/>
+        <location filename="../../ui/panels/releases/panel.py" line="287"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="293"/>
+        <location filename="../../ui/panels/releases/panel.py" line="297"/>
         <source>Intact, 1 entry</source>
         <translation>Unversehrt, 1 Eintrag</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="294"/>
+        <location filename="../../ui/panels/releases/panel.py" line="298"/>
         <source>Intact, {n} entries</source>
         <translation>Unversehrt, {n} Einträge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="295"/>
+        <location filename="../../ui/panels/releases/panel.py" line="299"/>
         <source>Each entry is sealed to the one before; none was changed or cut off.</source>
         <translation>Jeder Eintrag ist an den vorigen gesiegelt; keiner wurde geändert oder abgeschnitten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="300"/>
+        <location filename="../../ui/panels/releases/panel.py" line="304"/>
         <source>Not as it was written</source>
         <translation>Nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="308"/>
+        <location filename="../../ui/panels/releases/panel.py" line="312"/>
         <source>Folder for the bundles</source>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="330"/>
+        <location filename="../../ui/panels/releases/panel.py" line="334"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="357"/>
+        <location filename="../../ui/panels/releases/panel.py" line="361"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="358"/>
+        <location filename="../../ui/panels/releases/panel.py" line="362"/>
         <source>It was moved or handed over; the ledger still knows it.</source>
         <translation>Es wurde verschoben oder übergeben; das Freigabeverzeichnis kennt es weiterhin.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="368"/>
+        <location filename="../../ui/panels/releases/panel.py" line="372"/>
         <source>Verify a bundle</source>
         <translation>Datenpaket überprüfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="369"/>
+        <location filename="../../ui/panels/releases/panel.py" line="373"/>
         <source>Bundles ({files})</source>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="387"/>
+        <location filename="../../ui/panels/releases/panel.py" line="391"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="388"/>
+        <location filename="../../ui/panels/releases/panel.py" line="392"/>
         <source>Open both, then drop the bundle again.</source>
         <translation>Öffnen Sie beide und legen Sie das Datenpaket dann erneut ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="395"/>
+        <location filename="../../ui/panels/releases/panel.py" line="399"/>
         <source>Verifying {name}</source>
         <translation>{name} wird überprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="415"/>
+        <location filename="../../ui/panels/releases/panel.py" line="419"/>
         <source>A changed file, or a part of one, can still tell whose copy it is.</source>
         <translation>Auch eine veränderte Datei oder ein Teil davon kann noch zeigen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="417"/>
+        <location filename="../../ui/panels/releases/panel.py" line="421"/>
         <source>Trace it</source>
         <translation>Zurückverfolgen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="427"/>
+        <location filename="../../ui/panels/releases/panel.py" line="431"/>
         <source>Let go to verify {name}</source>
         <translation>Loslassen, um {name} zu überprüfen</translation>
     </message>
@@ -12420,7 +12420,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../engine/mechanisms/laplace/settings.py" line="183"/>
         <location filename="../../engine/mechanisms/reconstruction/limits.py" line="489"/>
         <location filename="../../formats/options.py" line="233"/>
-        <location filename="../../formats/tables/excel.py" line="165"/>
+        <location filename="../../formats/tables/excel.py" line="175"/>
         <location filename="../../project/document/generalization.py" line="119"/>
         <source>Choose one of: {known}.</source>
         <translation>Wählen Sie eines davon: {known}.</translation>
@@ -14454,7 +14454,7 @@ Rückgabewerte:
         <translation>Ein Datenpaket oder eine seiner Dateien gegen sein Projekt, das Freigabeverzeichnis und die Tabelle prüfen.</translation>
     </message>
     <message>
-        <location filename="../../commands/verify.py" line="53"/>
+        <location filename="../../commands/verify.py" line="50"/>
         <source>the bundle, folder or zip, or any file of one</source>
         <translation>das Datenpaket, Ordner oder Zip-Datei, oder irgendeine Datei daraus</translation>
     </message>
@@ -14687,7 +14687,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/core/columns.py" line="257"/>
-        <location filename="../../ui/panels/attributes/bins.py" line="220"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="221"/>
         <source>An edge of the binning is not a number.</source>
         <translation>Eine Grenze der Klasseneinteilung ist keine Zahl.</translation>
     </message>
@@ -19024,7 +19024,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/packages.py" line="174"/>
-        <location filename="../../formats/bundles/reading.py" line="409"/>
+        <location filename="../../formats/bundles/reading.py" line="503"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
     </message>
@@ -19084,98 +19084,110 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, wie sie veröffentlicht wurde, oder die Datendatei selbst.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="174"/>
+        <location filename="../../formats/bundles/reading.py" line="177"/>
         <source>Column {column} should hold values of the type {type}, but row {row} does not.</source>
         <translation>Spalte {column} sollte Werte vom Typ {type} enthalten, Zeile {row} tut es nicht.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="175"/>
-        <location filename="../../formats/bundles/reading.py" line="216"/>
-        <location filename="../../formats/bundles/reading.py" line="266"/>
-        <location filename="../../formats/bundles/reading.py" line="273"/>
-        <location filename="../../formats/bundles/reading.py" line="410"/>
-        <location filename="../../formats/bundles/reading.py" line="432"/>
-        <location filename="../../formats/bundles/reading.py" line="440"/>
+        <location filename="../../formats/bundles/reading.py" line="178"/>
+        <location filename="../../formats/bundles/reading.py" line="219"/>
+        <location filename="../../formats/bundles/reading.py" line="269"/>
+        <location filename="../../formats/bundles/reading.py" line="276"/>
+        <location filename="../../formats/bundles/reading.py" line="407"/>
+        <location filename="../../formats/bundles/reading.py" line="504"/>
+        <location filename="../../formats/bundles/reading.py" line="526"/>
+        <location filename="../../formats/bundles/reading.py" line="534"/>
         <source>Ask for the bundle again.</source>
         <translation>Bitten Sie erneut um das Datenpaket.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="215"/>
+        <location filename="../../formats/bundles/reading.py" line="218"/>
+        <location filename="../../formats/bundles/reading.py" line="406"/>
         <source>{file} can&apos;t be read. {reason}</source>
         <translation>{file} ist nicht lesbar. {reason}</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="265"/>
+        <location filename="../../formats/bundles/reading.py" line="268"/>
         <source>Column {position} of {file} is not the one that {description} describes.</source>
         <translation>Spalte {position} von {file} ist nicht die, die {description} beschreibt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="272"/>
+        <location filename="../../formats/bundles/reading.py" line="275"/>
         <source>{file} has {found} columns, but {description} describes {stated}.</source>
         <translation>{file} hat {found} Spalten, aber {description} beschreibt {stated}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="344"/>
+        <location filename="../../formats/bundles/reading.py" line="354"/>
         <source>{file} in {path} was altered: its digest is not the one that {description} states.</source>
         <translation>{file} in {path} wurde verändert: Der Hashwert ist nicht der, den {description} angibt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="346"/>
+        <location filename="../../formats/bundles/reading.py" line="356"/>
         <source>Ask for the bundle again, or verify it against the project to see what differs.</source>
         <translation>Bitten Sie erneut um das Datenpaket oder überprüfen Sie es gegen das Projekt, um zu sehen, was abweicht.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="363"/>
+        <location filename="../../formats/bundles/reading.py" line="422"/>
+        <source>{file} is read as a whole only.</source>
+        <translation>{file} wird nur als Ganzes gelesen.</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/reading.py" line="423"/>
+        <source>Verify it with more memory.</source>
+        <translation>Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
+    </message>
+    <message>
+        <location filename="../../formats/bundles/reading.py" line="457"/>
         <source>There is no file or folder {path}.</source>
         <translation>Es gibt keine Datei und keinen Ordner {path}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="364"/>
+        <location filename="../../formats/bundles/reading.py" line="458"/>
         <source>Check the name of the bundle.</source>
         <translation>Prüfen Sie den Namen des Datenpakets.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="383"/>
+        <location filename="../../formats/bundles/reading.py" line="477"/>
         <source>data.</source>
         <translation>data.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="431"/>
+        <location filename="../../formats/bundles/reading.py" line="525"/>
         <source>{description} in {path} can&apos;t be read: it is not valid JSON.</source>
         <translation>{description} in {path} ist nicht lesbar: Es ist kein gültiges JSON.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="439"/>
+        <location filename="../../formats/bundles/reading.py" line="533"/>
         <source>{description} in {path} was not written by Sfumato, or was altered since.</source>
         <translation>{description} in {path} wurde nicht von Sfumato geschrieben oder seither verändert.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="457"/>
+        <location filename="../../formats/bundles/reading.py" line="551"/>
         <source>{file} is missing in {path}.</source>
         <translation>{file} fehlt in {path}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="458"/>
+        <location filename="../../formats/bundles/reading.py" line="552"/>
         <source>Ask for the whole bundle: it has {count} files.</source>
         <translation>Bitten Sie um das ganze Datenpaket: Es hat {count} Dateien.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="483"/>
+        <location filename="../../formats/bundles/reading.py" line="577"/>
         <source>{file} in {path} is a link to another place, which no bundle holds.</source>
         <translation>{file} in {path} ist eine Verknüpfung zu einem anderen Ort, die kein Datenpaket enthält.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="484"/>
+        <location filename="../../formats/bundles/reading.py" line="578"/>
         <source>Put the file itself there, if you know that it belongs to the bundle.</source>
         <translation>Legen Sie die Datei selbst dorthin, wenn Sie wissen, dass sie zum Datenpaket gehört.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="492"/>
+        <location filename="../../formats/bundles/reading.py" line="586"/>
         <source>{path} is not a bundle: it has no {description}.</source>
         <translation>{path} ist kein Datenpaket: Es hat keine {description}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="493"/>
+        <location filename="../../formats/bundles/reading.py" line="587"/>
         <source>Choose the folder or the zip file that was released.</source>
         <translation>Wählen Sie den Ordner oder die Zip-Datei, die freigegeben wurde.</translation>
     </message>
@@ -20022,87 +20034,87 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/reading.py" line="278"/>
-        <location filename="../../formats/tables/parquet.py" line="212"/>
+        <location filename="../../formats/tables/parquet.py" line="218"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
     <message>
         <location filename="../../formats/statistical/reading.py" line="278"/>
-        <location filename="../../formats/tables/parquet.py" line="212"/>
+        <location filename="../../formats/tables/parquet.py" line="218"/>
         <source>{file} has no records.</source>
         <translation>{file} hat keine Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="118"/>
+        <location filename="../../formats/statistical/writing.py" line="117"/>
         <location filename="../../formats/tables/delimited.py" line="268"/>
-        <location filename="../../formats/tables/parquet.py" line="123"/>
+        <location filename="../../formats/tables/parquet.py" line="125"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="134"/>
+        <location filename="../../formats/statistical/writing.py" line="135"/>
         <location filename="../../formats/table_format.py" line="129"/>
         <location filename="../../project/release/long_release.py" line="56"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="148"/>
+        <location filename="../../formats/statistical/writing.py" line="149"/>
         <source>The table can&apos;t be written as a {title} file.</source>
         <translation>Die Tabelle lässt sich nicht als Datei von {title} schreiben.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="149"/>
+        <location filename="../../formats/statistical/writing.py" line="150"/>
         <source>Write it as CSV or Parquet.</source>
         <translation>Schreiben Sie sie als CSV oder Parquet.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="162"/>
+        <location filename="../../formats/statistical/writing.py" line="163"/>
         <source>Column {column} is called {new} in the file: {title} does not allow its name.</source>
         <translation>Spalte {column} heißt in der Datei {new}: {title} erlaubt ihren Namen nicht.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="196"/>
+        <location filename="../../formats/statistical/writing.py" line="197"/>
         <source>A label of column {column} is cut to the {longest} bytes that {title} allows.</source>
         <translation>Eine Beschriftung der Spalte {column} wird auf die {longest} Byte gekürzt, die {title} erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="220"/>
+        <location filename="../../formats/statistical/writing.py" line="221"/>
         <source>texts with a NUL character</source>
         <translation>Texte mit einem NUL-Zeichen</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="222"/>
+        <location filename="../../formats/statistical/writing.py" line="223"/>
         <source>texts that end in blanks</source>
         <translation>Texte, die mit Leerzeichen enden</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="226"/>
+        <location filename="../../formats/statistical/writing.py" line="227"/>
         <source>Column {column}: empty texts become missing, as {title} tells no difference.</source>
         <translation>Spalte {column}: Leere Texte werden fehlend, da {title} keinen Unterschied macht.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="238"/>
+        <location filename="../../formats/statistical/writing.py" line="239"/>
         <source>times finer than a millisecond</source>
         <translation>Zeiten, die feiner als eine Millisekunde sind</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="246"/>
+        <location filename="../../formats/statistical/writing.py" line="247"/>
         <source>infinite or very large numbers</source>
         <translation>unendliche oder sehr große Zahlen</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="259"/>
+        <location filename="../../formats/statistical/writing.py" line="260"/>
         <source>whole numbers beyond 9 007 199 254 740 992</source>
         <translation>ganze Zahlen jenseits von 9.007.199.254.740.992</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="283"/>
+        <location filename="../../formats/statistical/writing.py" line="284"/>
         <source>The labels of column {column} are left out: {title} labels whole numbers only.</source>
         <translation>Die Beschriftungen der Spalte {column} werden weggelassen: {title} beschriftet nur ganze Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="297"/>
+        <location filename="../../formats/statistical/writing.py" line="298"/>
         <source>Write the table as CSV or Parquet, or change the column.</source>
         <translation>Schreiben Sie die Tabelle als CSV oder Parquet oder ändern Sie die Spalte.</translation>
     </message>
@@ -20117,28 +20129,28 @@ Rückgabewerte:
         <translation>Wählen Sie Parquet oder CSV oder lassen Sie die Freigabe mehr Arbeitsspeicher nehmen.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="289"/>
+        <location filename="../../formats/table_format.py" line="297"/>
         <source>Sfumato does not write {title} files.</source>
         <translation>Sfumato schreibt keine Dateien von {title}.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="290"/>
+        <location filename="../../formats/table_format.py" line="298"/>
         <source>Choose another format.</source>
         <translation>Wählen Sie ein anderes Format.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="310"/>
+        <location filename="../../formats/table_format.py" line="318"/>
         <source>{file} states {rows:,} rows of {columns:,} columns, more than are read unasked.</source>
         <translation>{file} gibt {rows:,} Zeilen mit {columns:,} Spalten an, mehr, als ungefragt gelesen werden.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="311"/>
+        <location filename="../../formats/table_format.py" line="319"/>
         <source>If you know where it comes from and there is memory for it, let any size be read.</source>
         <translation>Wenn Sie wissen, woher sie stammt, und der Arbeitsspeicher reicht, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="312"/>
-        <location filename="../../formats/tables/excel.py" line="220"/>
+        <location filename="../../formats/table_format.py" line="320"/>
+        <location filename="../../formats/tables/excel.py" line="230"/>
         <location filename="../../formats/workbook.py" line="333"/>
         <source>Read it all the same</source>
         <translation>Trotzdem lesen</translation>
@@ -20176,16 +20188,16 @@ Rückgabewerte:
     <message>
         <location filename="../../formats/tables/delimited.py" line="175"/>
         <location filename="../../formats/tables/delimited.py" line="190"/>
-        <location filename="../../formats/tables/excel.py" line="128"/>
-        <location filename="../../formats/tables/parquet.py" line="218"/>
-        <location filename="../../formats/tables/parquet.py" line="230"/>
+        <location filename="../../formats/tables/excel.py" line="131"/>
+        <location filename="../../formats/tables/parquet.py" line="224"/>
+        <location filename="../../formats/tables/parquet.py" line="236"/>
         <source>Reading {path}</source>
         <translation>{path} wird gelesen</translation>
     </message>
     <message>
         <location filename="../../formats/tables/delimited.py" line="229"/>
         <location filename="../../formats/tables/delimited.py" line="231"/>
-        <location filename="../../formats/tables/excel.py" line="252"/>
+        <location filename="../../formats/tables/excel.py" line="262"/>
         <source>Putting the table together</source>
         <translation>Die Tabelle wird zusammengesetzt</translation>
     </message>
@@ -20230,133 +20242,133 @@ Rückgabewerte:
         <translation>Sie könnte beschädigt oder verschlüsselt sein oder von einer späteren DuckDB-Version stammen: Aktualisieren Sie das Paket duckdb oder kopieren Sie die Datei erneut.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="140"/>
+        <location filename="../../formats/tables/excel.py" line="150"/>
         <source>The sheet {sheet} is hidden in the workbook. Check that it is the one you mean.</source>
         <translation>Das Blatt {sheet} ist in der Arbeitsmappe ausgeblendet. Prüfen Sie, ob es das gemeinte ist.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="144"/>
+        <location filename="../../formats/tables/excel.py" line="154"/>
         <source>The first sheet of the workbook, {first}, is hidden. The sheet {sheet} is read in its place.</source>
         <translation>Das erste Blatt der Arbeitsmappe, {first}, ist ausgeblendet. An seiner Stelle wird das Blatt {sheet} gelesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="158"/>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="202"/>
+        <location filename="../../formats/tables/excel.py" line="168"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="205"/>
         <source>Choose another file.</source>
         <translation>Wählen Sie eine andere Datei.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="158"/>
+        <location filename="../../formats/tables/excel.py" line="168"/>
         <source>{file} has no sheets.</source>
         <translation>{file} hat keine Blätter.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="164"/>
+        <location filename="../../formats/tables/excel.py" line="174"/>
         <source>{file} has no sheet called {sheet}.</source>
         <translation>{file} hat kein Blatt namens {sheet}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="217"/>
+        <location filename="../../formats/tables/excel.py" line="227"/>
         <source>{file} has more than {most:,} cells: up to row {row:,}, {columns:,} columns.</source>
         <translation>{file} hat mehr als {most:,} Zellen: bis Zeile {row:,}, {columns:,} Spalten.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="218"/>
+        <location filename="../../formats/tables/excel.py" line="228"/>
         <source>Look whether a cell far to the right or far below holds something by mistake. If it is as it should be, let any size be read.</source>
         <translation>Sehen Sie nach, ob weit rechts oder weit unten versehentlich eine Zelle etwas enthält. Ist alles richtig, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="234"/>
+        <location filename="../../formats/tables/excel.py" line="244"/>
         <source>The sheet of {file} holds formulas, but none of their values.</source>
         <translation>Das Blatt von {file} enthält Formeln, aber keinen ihrer Werte.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="235"/>
+        <location filename="../../formats/tables/excel.py" line="245"/>
         <source>Open the file in Excel or LibreOffice, which computes them, and save it.</source>
         <translation>Öffnen Sie die Datei in Excel oder LibreOffice, das sie berechnet, und speichern Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="240"/>
+        <location filename="../../formats/tables/excel.py" line="250"/>
         <source>Choose another sheet.</source>
         <translation>Wählen Sie ein anderes Blatt.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="240"/>
+        <location filename="../../formats/tables/excel.py" line="250"/>
         <source>The sheet of {file} has no rows.</source>
         <translation>Das Blatt von {file} hat keine Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="258"/>
+        <location filename="../../formats/tables/excel.py" line="268"/>
         <source>Change what becomes of bad values.</source>
         <translation>Ändern Sie, was mit fehlerhaften Werten geschieht.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="258"/>
+        <location filename="../../formats/tables/excel.py" line="268"/>
         <source>No row of {file} is left.</source>
         <translation>Von {file} bleibt keine Zeile übrig.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="263"/>
+        <location filename="../../formats/tables/excel.py" line="273"/>
         <source>Rows without any value are left out: {count}.</source>
         <translation>Zeilen ohne jeden Wert sind weggelassen: {count}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="273"/>
+        <location filename="../../formats/tables/excel.py" line="283"/>
         <source>There are formulas without their values, which are read as missing, in {columns}. Open the file in Excel or LibreOffice, which computes them, and save it.</source>
         <translation>In {columns} stehen Formeln ohne ihre Werte, die als fehlend gelesen werden. Öffnen Sie die Datei in Excel oder LibreOffice, das sie berechnet, und speichern Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="282"/>
+        <location filename="../../formats/tables/excel.py" line="292"/>
         <source>Column {column} holds formulas without their values in {count} rows; they are read as missing. Open the file in Excel or LibreOffice, which computes them, and save it.</source>
         <translation>Spalte {column} enthält in {count} Zeilen Formeln ohne ihre Werte; sie werden als fehlend gelesen. Öffnen Sie die Datei in Excel oder LibreOffice, das sie berechnet, und speichern Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="323"/>
+        <location filename="../../formats/tables/excel.py" line="333"/>
         <source>Excel</source>
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="53"/>
+        <location filename="../../formats/tables/parquet.py" line="55"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="190"/>
+        <location filename="../../formats/tables/parquet.py" line="196"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="191"/>
+        <location filename="../../formats/tables/parquet.py" line="197"/>
         <source>Choose one of these, or write the table again without partitions.</source>
         <translation>Wählen Sie einen davon oder schreiben Sie die Tabelle ohne Partitionen neu.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="197"/>
+        <location filename="../../formats/tables/parquet.py" line="203"/>
         <source>The folder {folder} has no Parquet files.</source>
         <translation>Der Ordner {folder} enthält keine Parquet-Dateien.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="198"/>
+        <location filename="../../formats/tables/parquet.py" line="204"/>
         <source>Choose a file, or a folder of Parquet files that are parts of one table.</source>
         <translation>Wählen Sie eine Datei oder einen Ordner mit Parquet-Dateien, die Teile einer Tabelle sind.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="254"/>
+        <location filename="../../formats/tables/parquet.py" line="260"/>
         <source>{file} has other columns than {first}, or columns of other types.</source>
         <translation>{file} hat andere Spalten als {first} oder Spalten anderer Typen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="255"/>
+        <location filename="../../formats/tables/parquet.py" line="261"/>
         <source>Choose a folder whose Parquet files are all parts of one table.</source>
         <translation>Wählen Sie einen Ordner, dessen Parquet-Dateien alle Teile einer Tabelle sind.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="278"/>
+        <location filename="../../formats/tables/parquet.py" line="284"/>
         <source>{file} is not a whole Parquet file.</source>
         <translation>{file} ist keine vollständige Parquet-Datei.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="279"/>
+        <location filename="../../formats/tables/parquet.py" line="285"/>
         <location filename="../../formats/tables/sqlite.py" line="161"/>
         <source>Copy it again from where it comes from.</source>
         <translation>Kopieren Sie sie erneut von dort, woher sie stammt.</translation>
@@ -20475,8 +20487,8 @@ Rückgabewerte:
         <translation>Kopieren Sie ihn erneut oder verschieben Sie ihn: Die Tabelle lässt sich ohne ihn lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/spss.py" line="113"/>
-        <location filename="../../formats/tables/spss.py" line="154"/>
+        <location filename="../../formats/tables/spss.py" line="112"/>
+        <location filename="../../formats/tables/spss.py" line="153"/>
         <source>SPSS</source>
         <translation>SPSS</translation>
     </message>
@@ -20521,8 +20533,8 @@ Rückgabewerte:
         <translation>Schreiben Sie sie in UTF-8 neu oder lesen Sie eine Abfrage ohne ihre Spalte.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/stata.py" line="22"/>
-        <location filename="../../formats/tables/stata.py" line="69"/>
+        <location filename="../../formats/tables/stata.py" line="21"/>
+        <location filename="../../formats/tables/stata.py" line="68"/>
         <source>Stata</source>
         <translation>Stata</translation>
     </message>
@@ -21118,7 +21130,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/publication/generalization_pipeline.py" line="288"/>
-        <location filename="../../project/source.py" line="221"/>
+        <location filename="../../project/source.py" line="224"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -21495,55 +21507,60 @@ Rückgabewerte:
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="240"/>
+        <location filename="../../project/release/long_table.py" line="242"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="240"/>
+        <location filename="../../project/release/long_table.py" line="242"/>
         <source>The table changed while it was read.</source>
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="396"/>
+        <location filename="../../project/release/long_table.py" line="401"/>
         <source>Column {column} has more than {most:,} different values, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene Werte, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="398"/>
+        <location filename="../../project/release/long_table.py" line="403"/>
         <source>Treat it as numbers, or give it bins or fewer values.</source>
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="503"/>
+        <location filename="../../project/release/long_table.py" line="504"/>
         <source>{recipient} sees the quasi-identifiers more coarsely</source>
         <translation>{recipient} sieht die Quasi-Identifikatoren gröber</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="509"/>
+        <location filename="../../project/release/long_table.py" line="510"/>
         <location filename="../../project/release/plan.py" line="496"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="511"/>
+        <location filename="../../project/release/long_table.py" line="512"/>
         <source>{entry} is fitted to earlier releases</source>
         <translation>{entry} ist an frühere Freigaben angepasst</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="513"/>
+        <location filename="../../project/release/long_table.py" line="514"/>
         <source>records are told apart by their position</source>
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="515"/>
+        <location filename="../../project/release/long_table.py" line="516"/>
         <source>rows belong to units</source>
         <translation>Zeilen gehören zu Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="517"/>
+        <location filename="../../project/release/long_table.py" line="518"/>
         <source>risks are weighed by sampling weights</source>
         <translation>Risiken werden mit Stichprobengewichten gewichtet</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_table.py" line="520"/>
+        <source>a single column leaves</source>
+        <translation>eine einzige Spalte wird weitergegeben</translation>
     </message>
     <message>
         <location filename="../../project/release/plan.py" line="498"/>
@@ -21755,7 +21772,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="228"/>
-        <location filename="../../project/release/long_table.py" line="317"/>
+        <location filename="../../project/release/long_table.py" line="319"/>
         <location filename="../../project/release/uniqueness.py" line="188"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -22510,32 +22527,32 @@ Rückgabewerte:
         <translation>Die Stufe ist unvollständig oder doppelt angegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="205"/>
+        <location filename="../../project/source.py" line="208"/>
         <source>Open a table under Data.</source>
         <translation>Öffnen Sie unter Daten eine Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="205"/>
+        <location filename="../../project/source.py" line="208"/>
         <source>The project has no source table yet.</source>
         <translation>Das Projekt hat noch keine Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="220"/>
+        <location filename="../../project/source.py" line="223"/>
         <source>The source table is not at {path}.</source>
         <translation>Die Quelltabelle liegt nicht unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="231"/>
+        <location filename="../../project/source.py" line="234"/>
         <source>Accept it as a new edition of the table, or bring the old one back.</source>
         <translation>Nehmen Sie sie als neue Ausgabe der Tabelle an oder bringen Sie die alte zurück.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="234"/>
+        <location filename="../../project/source.py" line="237"/>
         <source>Bring the old table back. Before the first release you can accept the changed one as a new edition; after it, only a project with a record-key column can go on.</source>
         <translation>Bringen Sie die alte Tabelle zurück. Vor der ersten Freigabe können Sie die geänderte als neue Ausgabe annehmen; danach kann nur ein Projekt mit einer Spalte als Datensatzschlüssel weitergeführt werden.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="238"/>
+        <location filename="../../project/source.py" line="241"/>
         <source>The table {path} changed since the project last read it.</source>
         <translation>Die Tabelle {path} hat sich geändert, seit das Projekt sie zuletzt gelesen hat.</translation>
     </message>
@@ -22833,27 +22850,32 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="78"/>
         <location filename="../../project/verification/chain.py" line="140"/>
+        <location filename="../../project/verification/long_verification.py" line="210"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="80"/>
+        <location filename="../../project/verification/long_verification.py" line="218"/>
         <source>It has no column {names}.</source>
         <translation>Es hat keine Spalte {names}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="87"/>
         <location filename="../../project/verification/chain.py" line="94"/>
+        <location filename="../../project/verification/long_verification.py" line="209"/>
         <source>{key}: ladder</source>
         <translation>{key}: Leiter</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="89"/>
+        <location filename="../../project/verification/long_verification.py" line="213"/>
         <source>It can&apos;t be made again. {obstacle}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {obstacle}</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="96"/>
+        <location filename="../../project/verification/long_verification.py" line="215"/>
         <source>By the policy of its release, it is made again on the same ladder.</source>
         <translation>Nach dem Regelwerk seiner Freigabe wird es auf derselben Leiter erneut erzeugt.</translation>
     </message>
@@ -22889,11 +22911,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="149"/>
+        <location filename="../../project/verification/long_verification.py" line="223"/>
         <source>They are not those that the key gives: {difference}.</source>
         <translation>Es sind nicht die, die der Schlüssel ergibt: {difference}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="154"/>
+        <location filename="../../project/verification/long_verification.py" line="227"/>
         <source>All {rows:,} are those that the key gives.</source>
         <translation>Alle {rows:,} sind die, die der Schlüssel ergibt.</translation>
     </message>
@@ -22903,66 +22927,77 @@ Rückgabewerte:
         <translation>{attribute} hat Werte außerhalb seines Wertebereichs: {outside:,} Zeilen, zuerst Zeile {first:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="197"/>
+        <location filename="../../project/verification/chain.py" line="230"/>
         <source>{key} beside {recipient}</source>
         <translation>{key} neben {recipient}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="199"/>
+        <location filename="../../project/verification/chain.py" line="232"/>
         <source>That release sits on another ladder: together the two tell more than either.</source>
         <translation>Jene Freigabe liegt auf einer anderen Leiter: Zusammen verraten beide mehr als jede einzeln.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="206"/>
+        <location filename="../../project/verification/chain.py" line="199"/>
         <source>{key} beside others</source>
         <translation>{key} neben anderen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="208"/>
+        <location filename="../../project/verification/chain.py" line="201"/>
         <source>Nobody holds it at another level so far.</source>
         <translation>Bisher hat es niemand auf einer anderen Stufe.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="246"/>
+        <location filename="../../project/verification/chain.py" line="251"/>
         <source>{key} beside {who}: {title}</source>
         <translation>{key} neben {who}: {title}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="95"/>
-        <location filename="../../project/verification/found.py" line="104"/>
-        <location filename="../../project/verification/found.py" line="114"/>
+        <location filename="../../project/verification/found.py" line="98"/>
+        <location filename="../../project/verification/found.py" line="107"/>
+        <location filename="../../project/verification/found.py" line="117"/>
+        <location filename="../../project/verification/long_verification.py" line="85"/>
         <location filename="../../project/verification/verify.py" line="97"/>
-        <location filename="../../project/verification/verify.py" line="127"/>
-        <location filename="../../project/verification/verify.py" line="137"/>
+        <location filename="../../project/verification/verify.py" line="134"/>
+        <location filename="../../project/verification/verify.py" line="144"/>
         <source>Files</source>
         <translation>Dateien</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="100"/>
+        <location filename="../../project/verification/found.py" line="103"/>
         <source>The ledger has no file with these bytes: it was changed or saved by another program since it was released, is only a part, or comes from elsewhere. Trace it to see whose rows it holds.</source>
         <translation>Das Freigabeverzeichnis hat keine Datei mit diesen Bytes: Sie wurde seit der Freigabe verändert oder von einem anderen Programm gespeichert, ist nur ein Teil oder stammt von anderswo. Verfolgen Sie sie zurück, um zu sehen, wessen Zeilen sie enthält.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="107"/>
+        <location filename="../../project/verification/found.py" line="110"/>
         <source>It is {name} of the release {release_id} to {recipient}, recorded on {day}, byte for byte.</source>
         <translation>Es ist {name} der am {day} verzeichneten Freigabe {release_id} an {recipient}, Byte für Byte.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="116"/>
+        <location filename="../../project/verification/found.py" line="119"/>
         <source>This release was abandoned: nobody should have it.</source>
         <translation>Diese Freigabe wurde aufgegeben: Niemand sollte sie haben.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/found.py" line="117"/>
-        <location filename="../../project/verification/verify.py" line="149"/>
-        <location filename="../../project/verification/verify.py" line="159"/>
-        <location filename="../../project/verification/verify.py" line="191"/>
-        <location filename="../../project/verification/verify.py" line="194"/>
-        <location filename="../../project/verification/verify.py" line="196"/>
+        <location filename="../../project/verification/found.py" line="120"/>
+        <location filename="../../project/verification/verify.py" line="156"/>
+        <location filename="../../project/verification/verify.py" line="166"/>
+        <location filename="../../project/verification/verify.py" line="198"/>
+        <location filename="../../project/verification/verify.py" line="201"/>
+        <location filename="../../project/verification/verify.py" line="203"/>
         <location filename="../../report/history.py" line="177"/>
         <location filename="../../report/history.py" line="218"/>
         <source>Ledger</source>
         <translation>Freigabeverzeichnis</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/found.py" line="131"/>
+        <source>{path} is packed, and the table is too long to verify it in memory.</source>
+        <translation>{path} ist gepackt, und die Tabelle ist zu lang, um es im Arbeitsspeicher zu überprüfen.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/found.py" line="132"/>
+        <source>Unpack it and verify the folder, or let more memory be taken.</source>
+        <translation>Entpacken Sie es und überprüfen Sie den Ordner, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
         <location filename="../../project/verification/leak.py" line="142"/>
@@ -23005,327 +23040,355 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="123"/>
+        <location filename="../../project/verification/rows.py" line="133"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="123"/>
+        <location filename="../../project/verification/rows.py" line="133"/>
         <source>units</source>
         <translation>Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="127"/>
+        <location filename="../../project/verification/rows.py" line="137"/>
         <source>The smallest class on {names} has {smallest:,} {what}; k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}; zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="129"/>
+        <location filename="../../project/verification/rows.py" line="139"/>
         <source>The smallest class on {names} has {smallest:,} {what}, and k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}, und zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="145"/>
+        <location filename="../../project/verification/long_verification.py" line="70"/>
+        <location filename="../../project/verification/rows.py" line="155"/>
         <source>{count:,} of {differing:,} rows {verb}, first in row {first:,}</source>
         <translation>{count:,} von {differing:,} Zeilen {verb}, zuerst in Zeile {first:,}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="154"/>
+        <location filename="../../project/verification/rows.py" line="164"/>
         <source>{words}, which is row {record:,} of the source table</source>
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="187"/>
+        <location filename="../../project/verification/long_verification.py" line="95"/>
+        <source>Its rows can&apos;t be compared in parts{why}. Verify it with more memory.</source>
+        <translation>Seine Zeilen können nicht in Teilen verglichen werden{why}. Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/long_verification.py" line="98"/>
+        <location filename="../../project/verification/long_verification.py" line="112"/>
+        <location filename="../../project/verification/rows.py" line="197"/>
         <location filename="../../report/sections.py" line="518"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="190"/>
+        <location filename="../../project/verification/long_verification.py" line="110"/>
+        <source>Its values are of other types.</source>
+        <translation>Seine Werte haben andere Typen.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/long_verification.py" line="111"/>
+        <source>It can&apos;t be compared. {error}</source>
+        <translation>Es kann nicht verglichen werden. {error}</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/long_verification.py" line="182"/>
+        <location filename="../../project/verification/rows.py" line="200"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="192"/>
+        <location filename="../../project/verification/rows.py" line="202"/>
         <source>the source table that may leave</source>
         <translation>die Quelltabelle, soweit sie freigegeben werden darf</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="199"/>
+        <location filename="../../project/verification/long_verification.py" line="187"/>
+        <location filename="../../project/verification/rows.py" line="209"/>
         <source>It has {found:,} records, {more:,} more than {where}.</source>
         <translation>Es hat {found:,} Datensätze, {more:,} mehr als die Vorlage ({where}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="207"/>
+        <location filename="../../project/verification/long_verification.py" line="189"/>
+        <location filename="../../project/verification/rows.py" line="217"/>
         <source>It has {found:,} records of {source:,}: {lost:,} are missing</source>
         <translation>Es hat {found:,} von {source:,} Datensätzen: {lost:,} fehlen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="214"/>
+        <location filename="../../project/verification/rows.py" line="224"/>
         <source>{missing}, and not only at the end.</source>
         <translation>{missing}, und nicht nur am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="217"/>
+        <location filename="../../project/verification/rows.py" line="227"/>
         <source>{missing} at the end.</source>
         <translation>{missing} am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="218"/>
+        <location filename="../../project/verification/rows.py" line="228"/>
         <source>{missing}, and others were altered.</source>
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="224"/>
+        <location filename="../../project/verification/rows.py" line="234"/>
         <source>It has all {found:,} records, but in another order than was released.</source>
         <translation>Es hat alle {found:,} Datensätze, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="228"/>
+        <location filename="../../project/verification/long_verification.py" line="184"/>
+        <location filename="../../project/verification/rows.py" line="238"/>
         <source>It has all {found:,} records of {where}.</source>
         <translation>Es hat alle {found:,} Datensätze (Vorlage: {where}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="236"/>
+        <location filename="../../project/verification/rows.py" line="246"/>
         <source>Columns</source>
         <translation>Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="256"/>
+        <location filename="../../project/verification/rows.py" line="266"/>
         <source>missing: {names}</source>
         <translation>fehlen: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="258"/>
+        <location filename="../../project/verification/rows.py" line="268"/>
         <source>not in the release: {names}</source>
         <translation>nicht in der Freigabe: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="263"/>
+        <location filename="../../project/verification/rows.py" line="273"/>
         <source>Its columns are not those released ({names}).</source>
         <translation>Die Spalten sind nicht die freigegebenen ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="266"/>
+        <location filename="../../project/verification/rows.py" line="276"/>
         <source>Its columns are in another order than was released.</source>
         <translation>Die Spalten stehen in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="268"/>
+        <location filename="../../project/verification/rows.py" line="278"/>
         <source>It has the {found} columns that were released.</source>
         <translation>Es hat die {found} freigegebenen Spalten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="275"/>
+        <location filename="../../project/verification/rows.py" line="285"/>
         <source>Identifying columns</source>
         <translation>Direkt identifizierende Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="280"/>
+        <location filename="../../project/verification/rows.py" line="290"/>
         <source>It has columns that identify a person: {names}.</source>
         <translation>Es hat Spalten, die eine Person bezeichnen: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="283"/>
+        <location filename="../../project/verification/rows.py" line="293"/>
         <source>No column of the project is identifying.</source>
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="288"/>
+        <location filename="../../project/verification/rows.py" line="298"/>
         <source>None of the {identifying} identifying columns is in it.</source>
         <translation>Keine der {identifying} direkt identifizierenden Spalten ist darin.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="300"/>
+        <location filename="../../project/verification/long_verification.py" line="199"/>
+        <location filename="../../project/verification/long_verification.py" line="201"/>
+        <location filename="../../project/verification/long_verification.py" line="203"/>
+        <location filename="../../project/verification/rows.py" line="310"/>
         <source>Unperturbed columns</source>
         <translation>Unverfremdete Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="307"/>
+        <location filename="../../project/verification/rows.py" line="317"/>
         <source>They have the source table&apos;s values, in other places.</source>
         <translation>Sie haben die Werte der Quelltabelle, an anderen Stellen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="316"/>
+        <location filename="../../project/verification/rows.py" line="326"/>
         <source>{name}: it can&apos;t be compared with the source table</source>
         <translation>{name}: lässt sich nicht mit der Quelltabelle vergleichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="323"/>
+        <location filename="../../project/verification/long_verification.py" line="198"/>
+        <location filename="../../project/verification/rows.py" line="333"/>
         <source>They are not as in the source table ({names}).</source>
         <translation>Sie sind nicht wie in der Quelltabelle ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="325"/>
+        <location filename="../../project/verification/rows.py" line="335"/>
         <source>They are not as released ({names}).</source>
         <translation>Sie sind nicht wie freigegeben ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="328"/>
+        <location filename="../../project/verification/long_verification.py" line="201"/>
+        <location filename="../../project/verification/rows.py" line="338"/>
         <source>It has none.</source>
         <translation>Es hat keine.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="333"/>
+        <location filename="../../project/verification/rows.py" line="343"/>
         <source>All {names} are as the recipient&apos;s view shows them.</source>
         <translation>Alle {names} sind so, wie die Sicht des Empfängers sie zeigt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="335"/>
+        <location filename="../../project/verification/long_verification.py" line="202"/>
+        <location filename="../../project/verification/rows.py" line="345"/>
         <source>All {names} are as in the source table.</source>
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="130"/>
+        <location filename="../../project/verification/verify.py" line="137"/>
         <source>Not as {description} states: {names}. The digest differs, so the file was altered after it was released.</source>
         <translation>Nicht wie in {description} angegeben: {names}. Der Hashwert weicht ab, die Datei wurde also nach der Freigabe verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="139"/>
+        <location filename="../../project/verification/verify.py" line="146"/>
         <source>All files are as {description} states.</source>
         <translation>Alle Dateien sind wie in {description} angegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="152"/>
+        <location filename="../../project/verification/verify.py" line="159"/>
         <source>The ledger has no such release. Its values are those that {recipient} would get, so it was made with this project&apos;s key: by a copy of the project, or before the ledger was lost.</source>
         <translation>Das Freigabeverzeichnis hat keine solche Freigabe. Die Werte sind die, die {recipient} erhielte; sie wurde also mit dem Schlüssel dieses Projekts erstellt: mit einer Kopie des Projekts oder bevor das Freigabeverzeichnis verloren ging.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="161"/>
+        <location filename="../../project/verification/verify.py" line="168"/>
         <source>The ledger has no such release, and its values are not those of any release of this project: it was made from another project, or altered beyond recognition.</source>
         <translation>Das Freigabeverzeichnis hat keine solche Freigabe, und die Werte sind nicht die irgendeiner Freigabe dieses Projekts: Sie wurde aus einem anderen Projekt erstellt oder bis zur Unkenntlichkeit verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="170"/>
+        <location filename="../../project/verification/verify.py" line="177"/>
         <source>the release {release_id} to {recipient}, recorded on {day}</source>
         <translation>die am {day} verzeichnete Freigabe {release_id} an {recipient}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="177"/>
+        <location filename="../../project/verification/verify.py" line="184"/>
         <source>The ledger has no bundle with these files. Its values are those of {release}.</source>
         <translation>Das Freigabeverzeichnis hat kein Datenpaket mit diesen Dateien. Die Werte entsprechen dieser: {release}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="182"/>
+        <location filename="../../project/verification/verify.py" line="189"/>
         <source>It states to be {release}; not as released: {other_files}.</source>
         <translation>Es gibt an, dies zu sein: {release}; nicht wie freigegeben: {other_files}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="188"/>
+        <location filename="../../project/verification/verify.py" line="195"/>
         <source>It is {release}, which was abandoned: nobody should have it.</source>
         <translation>Es ist {release}, die aufgegeben wurde: Niemand sollte sie haben.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="194"/>
+        <location filename="../../project/verification/verify.py" line="201"/>
         <source>It is {release}, which was interrupted.</source>
         <translation>Es ist {release}, die unterbrochen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="212"/>
+        <location filename="../../project/verification/verify.py" line="219"/>
         <source>Judged by the policy in force at its release, which the ledger keeps. Since then, these columns have changed: {columns}.</source>
         <translation>Beurteilt nach dem bei der Freigabe geltenden Regelwerk, das das Freigabeverzeichnis aufbewahrt. Seither haben sich diese Spalten geändert: {columns}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="216"/>
+        <location filename="../../project/verification/verify.py" line="223"/>
         <source>Policy</source>
         <translation>Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="221"/>
+        <location filename="../../project/verification/verify.py" line="228"/>
         <source>Source table</source>
         <translation>Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="225"/>
+        <location filename="../../project/verification/verify.py" line="232"/>
         <source>It has {rows:,} records.</source>
         <translation>Sie hat {rows:,} Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="231"/>
+        <location filename="../../project/verification/verify.py" line="238"/>
         <source>It has {rows:,} records, but the release was made from {made_from:,}. Verify with the table of then.</source>
         <translation>Sie hat {rows:,} Datensätze, aber die Freigabe wurde aus {made_from:,} erstellt. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="241"/>
+        <location filename="../../project/verification/verify.py" line="248"/>
         <source>It has changed since the release was made. Verify with the table of then.</source>
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="244"/>
+        <location filename="../../project/verification/verify.py" line="251"/>
         <source>The release was made from it: {rows:,} records.</source>
         <translation>Die Freigabe wurde daraus erstellt: {rows:,} Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="275"/>
-        <location filename="../../project/verification/verify.py" line="288"/>
+        <location filename="../../project/verification/verify.py" line="282"/>
+        <location filename="../../project/verification/verify.py" line="295"/>
         <source>It can&apos;t be made again. {error}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {error}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="275"/>
-        <location filename="../../project/verification/verify.py" line="281"/>
-        <location filename="../../project/verification/verify.py" line="289"/>
-        <location filename="../../project/verification/verify.py" line="337"/>
+        <location filename="../../project/verification/verify.py" line="282"/>
+        <location filename="../../project/verification/verify.py" line="288"/>
+        <location filename="../../project/verification/verify.py" line="296"/>
+        <location filename="../../project/verification/verify.py" line="344"/>
         <source>Table</source>
         <translation>Tabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="280"/>
+        <location filename="../../project/verification/verify.py" line="287"/>
         <source>It can&apos;t be made again: a hierarchy is not what it was when it was published.</source>
         <translation>Es lässt sich nicht erneut erzeugen: Eine Hierarchie ist nicht mehr so wie bei der Veröffentlichung.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="282"/>
+        <location filename="../../project/verification/verify.py" line="289"/>
         <source>Making the table again</source>
         <translation>Die Tabelle wird erneut erzeugt</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="325"/>
+        <location filename="../../project/verification/verify.py" line="332"/>
         <source>Its rows don&apos;t keep {names}.</source>
         <translation>Die Zeilen halten {names} nicht ein.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="328"/>
+        <location filename="../../project/verification/verify.py" line="335"/>
         <source>Its {rows:,} rows in {classes:,} classes keep {kept}.</source>
         <translation>Die {rows:,} Zeilen in {classes:,} Klassen halten {kept} ein.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="330"/>
+        <location filename="../../project/verification/verify.py" line="337"/>
         <source>Its {rows:,} rows in {classes:,} classes keep {kept}, k counted in records only.</source>
         <translation>Die {rows:,} Zeilen in {classes:,} Klassen halten {kept} ein, wobei k nur Datensätze zählt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="339"/>
+        <location filename="../../project/verification/verify.py" line="346"/>
         <source>Its columns are not those that were published.</source>
         <translation>Die Spalten sind nicht die veröffentlichten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="346"/>
+        <location filename="../../project/verification/verify.py" line="353"/>
         <source>All {rows:,} rows are those that were published.</source>
         <translation>Alle {rows:,} Zeilen sind die veröffentlichten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="349"/>
+        <location filename="../../project/verification/verify.py" line="356"/>
         <source>but not all of them</source>
         <translation>aber nicht alle davon</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="349"/>
+        <location filename="../../project/verification/verify.py" line="356"/>
         <source>in another order</source>
         <translation>in anderer Reihenfolge</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="351"/>
+        <location filename="../../project/verification/verify.py" line="358"/>
         <source>Its rows are those that were published, {what}.</source>
         <translation>Die Zeilen sind die veröffentlichten, {what}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="358"/>
+        <location filename="../../project/verification/verify.py" line="365"/>
         <source>It has {found:,} rows; {made:,} were published.</source>
         <translation>Es hat {found:,} Zeilen; veröffentlicht wurden {made:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="365"/>
+        <location filename="../../project/verification/verify.py" line="372"/>
         <source>They are not those published: {difference}.</source>
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
@@ -24067,18 +24130,18 @@ Rückgabewerte:
         <translation>Geben Sie einen Namen an, der auf .html oder .pdf endet.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="220"/>
+        <location filename="../../ui/panels/attributes/bins.py" line="221"/>
         <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="302"/>
         <source>Separate the numbers by semicolons.</source>
         <translation>Trennen Sie die Zahlen durch Semikolon.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="113"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="114"/>
         <source>An end or a step is not a number.</source>
         <translation>Eine Grenze oder ein Schritt ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="113"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="114"/>
         <source>Give a number, or leave it empty.</source>
         <translation>Geben Sie eine Zahl an oder lassen Sie das Feld leer.</translation>
     </message>
@@ -24103,18 +24166,18 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="142"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="143"/>
         <location filename="../../ui/state/attributes.py" line="91"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="228"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="230"/>
         <source>One of the numbers is not a whole number.</source>
         <translation>Eine der Zahlen ist keine ganze Zahl.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="228"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="230"/>
         <source>Write them like this: 1; 1; 2</source>
         <translation>Schreiben Sie sie so: 1; 1; 2</translation>
     </message>
@@ -24169,33 +24232,33 @@ Rückgabewerte:
         <translation>Die Stärke des Rauschens wird gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="182"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="185"/>
         <source>{whose} matrix is not right yet: {problem}</source>
         <translation>Die Matrix ({whose}) stimmt noch nicht: {problem}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="183"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="186"/>
         <source>{mending}</source>
         <translation>{mending}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="202"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="205"/>
         <source>The file is too large to be a matrix.</source>
         <translation>Die Datei ist für eine Matrix zu groß.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="285"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="288"/>
         <source>Looking for a channel</source>
         <translation>Ein Kanal wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="287"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="290"/>
         <source>Looking for a channel back</source>
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="294"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="388"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="390"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
@@ -24225,12 +24288,12 @@ Rückgabewerte:
         <translation>{typed} ist kein Anteil in Prozent.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="226"/>
+        <location filename="../../ui/panels/preview/panel.py" line="227"/>
         <source>Change the policy, or report the failure.</source>
         <translation>Ändern Sie das Regelwerk oder melden Sie den Fehler.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="226"/>
+        <location filename="../../ui/panels/preview/panel.py" line="227"/>
         <source>The preview failed.</source>
         <translation>Die Vorschau ist fehlgeschlagen.</translation>
     </message>
@@ -24591,12 +24654,12 @@ Rückgabewerte:
         <translation>Gesucht wird, welche Grenzen binden</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/writing.py" line="147"/>
+        <location filename="../../formats/bundles/writing.py" line="149"/>
         <source>Description for archives (DDI-Codebook 2.5)</source>
         <translation>Beschreibung für Archive (DDI-Codebook 2.5)</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/writing.py" line="152"/>
+        <location filename="../../formats/bundles/writing.py" line="154"/>
         <source>Description for data catalogues (DCAT)</source>
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
@@ -25183,12 +25246,12 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="150"/>
+        <location filename="../../ui/panels/data/panel.py" line="151"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="180"/>
+        <location filename="../../ui/panels/data/panel.py" line="181"/>
         <source>Stopping…</source>
         <translation>Wird angehalten&#xa0;…</translation>
     </message>
@@ -25196,52 +25259,52 @@ Rückgabewerte:
 <context>
     <name>WelcomePage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="51"/>
+        <location filename="../../ui/panels/data/panel.py" line="52"/>
         <source>Open a table, or drop one here</source>
         <translation>Tabelle öffnen oder hier ablegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="53"/>
+        <location filename="../../ui/panels/data/panel.py" line="54"/>
         <source>One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays where it is: Sfumato only reads it.</source>
         <translation>Eine Zeile je Person, in CSV, Excel, Parquet, SPSS, Stata oder SAS. Die Datei bleibt, wo sie ist: Sfumato liest sie nur.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="58"/>
+        <location filename="../../ui/panels/data/panel.py" line="59"/>
         <source>Open a table…</source>
         <translation>Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="61"/>
+        <location filename="../../ui/panels/data/panel.py" line="62"/>
         <source>From a database…</source>
         <translation>Aus einer Datenbank&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="64"/>
+        <location filename="../../ui/panels/data/panel.py" line="65"/>
         <source>Try the sample</source>
         <translation>Beispiel ausprobieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="66"/>
+        <location filename="../../ui/panels/data/panel.py" line="67"/>
         <source>The sample is a made-up clinic with 10 000 patients.</source>
         <translation>Das Beispiel ist eine erfundene Klinik mit 10.000 Patienten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="86"/>
+        <location filename="../../ui/panels/data/panel.py" line="87"/>
         <source>Your decisions become a project: one file that you save where you like, without any row of the table.</source>
         <translation>Ihre Entscheidungen werden zu einem Projekt: einer Datei, die Sie speichern, wo Sie möchten, ohne eine einzige Zeile der Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="93"/>
+        <location filename="../../ui/panels/data/panel.py" line="94"/>
         <source>The secret that releases are made with is in it, encrypted by your passphrase. Nobody can restore a passphrase that is lost.</source>
         <translation>Darin liegt, mit Ihrer Passphrase verschlüsselt, das Geheimnis, mit dem Freigaben erzeugt werden. Eine verlorene Passphrase kann niemand wiederherstellen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="100"/>
+        <location filename="../../ui/panels/data/panel.py" line="101"/>
         <source>Nothing leaves this computer: Sfumato connects to no network, unless you open a database.</source>
         <translation>Nichts verlässt diesen Computer: Sfumato verbindet sich mit keinem Netz, es sei denn, Sie öffnen eine Datenbank.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="126"/>
+        <location filename="../../ui/panels/data/panel.py" line="127"/>
         <source>Recent projects</source>
         <translation>Zuletzt geöffnete Projekte</translation>
     </message>

@@ -18,6 +18,7 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import put_icon
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind
+from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import FlowLayout, Room
 
 TITLE_ROOM: Final = 360
@@ -54,10 +55,12 @@ class PanelKind:
     icon: str
     built_by: str
 
-    def __call__(self, session: Session, parent: QWidget | None = None) -> Panel:
-        """Build the panel; only now is its code imported."""
+    def __call__(
+        self, session: Session, parent: QWidget | None = None, *, at_once: bool = True
+    ) -> Panel:
+        """Build the panel, or begin to; only now is its code imported."""
         module = importlib.import_module(f"{__package__}.{self.name}.panel")
-        made = getattr(module, self.built_by)(session, parent)
+        made = getattr(module, self.built_by)(session, parent, at_once=at_once)
         assert isinstance(made, Panel)
         return made
 
@@ -71,11 +74,33 @@ class PanelKind:
 
 
 class LazyWidget(QWidget):
-    """Shows what has changed only while somebody looks at it: else an edit costs nothing."""
+    """Built in steps; shows what has changed only while somebody looks: else an edit is free.
+
+    Subclasses build what they show in `assemble`.
+
+    Parameters
+    ----------
+    parent
+        The owner.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._waiting: list[Callable[[], object]] = []
+        self.steps: Steps = self.assemble()
+
+    def assemble(self) -> Steps:
+        """Build what is shown; yield where the window may answer before it goes on.
+
+        What is moved to another owner is styled anew with all that stands on it: put each part into
+        its place while it is empty.
+        """
+        yield from ()
+
+    def complete(self) -> None:
+        """Take the steps that are left."""
+        for _ in self.steps:
+            pass
 
     def in_sight(self, refresh: Callable[[], object]) -> Callable[..., None]:
         """Return what refreshes at once where somebody looks, else once somebody does."""
@@ -100,7 +125,7 @@ class Panel(LazyWidget):
     """One step of the work.
 
     A panel reads the session, starts jobs, and asks the session to edit. It never calls another
-    panel. Subclasses fill `body` in their constructor.
+    panel. Subclasses fill `body` in `assemble`.
 
     Parameters
     ----------
@@ -108,6 +133,8 @@ class Panel(LazyWidget):
         What is open.
     parent
         The owner.
+    at_once
+        Whether it is built whole; else whoever builds it takes its `steps`.
     """
 
     kind: ClassVar[PanelKind]
@@ -115,7 +142,9 @@ class Panel(LazyWidget):
 
     state_changed = Signal()
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, session: Session, parent: QWidget | None = None, *, at_once: bool = True
+    ) -> None:
         super().__init__(parent)
         self.session = session
         self.setObjectName(f"panel-{self.name}")
@@ -142,6 +171,8 @@ class Panel(LazyWidget):
         below.setContentsMargins(Space.AROUND, 0, Space.AROUND, 0)
         below.addWidget(self.messages)
         page.addLayout(below)
+        if at_once:
+            self.complete()
 
     @property
     def name(self) -> str:

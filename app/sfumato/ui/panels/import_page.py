@@ -10,7 +10,6 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import (
-    QCheckBox,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -36,7 +35,7 @@ from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, prompt
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, prompt
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -170,7 +169,7 @@ class OptionsForm(Card):
         self.decimal = self._choice("decimal", tr("Decimal mark"))
         self.thousands = self._choice("thousands", tr("Thousands"), beside="decimal")
         self.date_order = self._choice("date_order", tr("Dates are written"))
-        self.header = QCheckBox(tr("The first row holds the names"))
+        self.header = WrappedCheckBox(tr("The first row holds the names"))
         self.header.toggled.connect(lambda on: self._change(header=on))
         self._add("header", self.header)
         self.skip_lines = NumberField(0, 10_000, decimals=0, show_range=False)
@@ -181,7 +180,7 @@ class OptionsForm(Card):
         self.missing.setToolTip(tr("Texts that mean a missing value, with semicolons between."))
         self.missing.editingFinished.connect(self._take_missing)
         self._add("missing", self.missing, tr("Empty, and these, mean missing"))
-        self.keep_user_missing = QCheckBox(tr("Keep declared missing codes as values"))
+        self.keep_user_missing = WrappedCheckBox(tr("Keep declared missing codes as values"))
         self.keep_user_missing.toggled.connect(lambda on: self._change(keep_user_missing=on))
         self._add("keep_user_missing", self.keep_user_missing)
         self.ragged_rows = self._choice("ragged_rows", tr("A row with too many or few fields"))
@@ -201,7 +200,7 @@ class OptionsForm(Card):
         field.setObjectName(f"option-{name}")
         if title:
             field.setAccessibleName(title)
-        caption = label(title, "small") if title else None
+        caption = label(title, "small", wrap=True) if title else None
         if caption is not None:
             caption.setBuddy(field)
             self._captions[name] = caption

@@ -41,6 +41,7 @@ class Panels(QObject):
         self._session = session
         self._kinds: Mapping[str, PanelKind] = {kind.name: kind for kind in all_panels()}
         self._built: dict[str, Panel] = {}
+        self._begun: dict[str, Panel] = {}
         self.stack = QStackedWidget(parent)
         for signal in (session.document_changed, session.project_changed):
             signal.connect(self._need_all)
@@ -60,7 +61,8 @@ class Panels(QObject):
     def __getitem__(self, name: str) -> Panel:
         """Return a panel."""
         if name not in self._built:
-            panel = self._kinds[name](self._session, self.stack)
+            panel = self._begun.pop(name, None) or self._kinds[name](self._session, self.stack)
+            panel.complete()
             self._built[name] = panel
             self.stack.addWidget(panel)
             panel.state_changed.connect(lambda: self.state_changed.emit(name))
@@ -98,6 +100,11 @@ class Panels(QObject):
                 if module.name not in sys.modules:
                     importlib.import_module(module.name)
                     yield
+            if name not in self._built:
+                panel = self._kinds[name](self._session, self.stack, at_once=False)
+                self._begun[name] = panel
+                yield
+                yield from panel.steps
             self[name]
             yield
         self.all_built.emit()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QPaintEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -29,10 +29,13 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.ui.look.theme import Space, font, scaled
-from sfumato.ui.widgets.layout import elided, label
+from sfumato.ui.widgets.layout import BREAK, elided, label, parted
+from sfumato.ui.widgets.responsive import FlowLayout
 
 SLIDER_STEPS: Final = 1000
 MOST_PIXELS: Final = 16_777_215
+LEAST_SEGMENTS: Final = 200
+"""Segments that need more than this may stand in several lines; pixels at scale 1."""
 LEAST_CHOICE: Final = 96
 WIDEST_CHOICE: Final = 320
 """How wide a combo box is at least and at most where its choices are long; pixels at scale 1."""
@@ -69,22 +72,27 @@ def prompt(field: QLineEdit, text: str) -> None:
 class WrappedCheckBox(QCheckBox):
     """A box to tick whose words take several lines where one is too short for them."""
 
-    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
+    def sizeHint(self) -> QSize:
+        """Ask for one line, and for what is lost where widths are rounded."""
+        return super().sizeHint() + QSize(2, 0)
+
     def minimumSizeHint(self) -> QSize:
         """Ask for the longest word beside the box."""
         hint, metrics = self.sizeHint(), self.fontMetrics()
-        words = max(map(metrics.horizontalAdvance, self.text().split()), default=0)
+        parts = parted(self.text()).replace(BREAK, " ").split()
+        words = max(map(metrics.horizontalAdvance, parts), default=0)
         return QSize(self._before() + words, hint.height())
 
     def heightForWidth(self, width: int) -> int:
         """Return the height of as many lines as the words need."""
         room = QRect(0, 0, max(width - self._before(), 1), MOST_PIXELS)
-        lines = self.fontMetrics().boundingRect(room, self._FLAGS, self.text()).height()
+        lines = self.fontMetrics().boundingRect(room, self._FLAGS, parted(self.text())).height()
         return max(lines + self._above() * 2, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -99,7 +107,7 @@ class WrappedCheckBox(QCheckBox):
         words = self.rect().adjusted(self._before(), self._above(), 0, 0)
         role = self.foregroundRole()
         painter.drawItemText(
-            words, self._FLAGS, self.palette(), self.isEnabled(), self.text(), role
+            words, self._FLAGS, self.palette(), self.isEnabled(), parted(self.text()), role
         )
 
     def hitButton(self, pos: QPoint) -> bool:
@@ -110,7 +118,7 @@ class WrappedCheckBox(QCheckBox):
 
     def _before(self) -> int:
         """Return the room of the box and of the gap behind it."""
-        return self.sizeHint().width() - self._one_line().width()
+        return super().sizeHint().width() - self._one_line().width()
 
     def _above(self) -> int:
         """Return how far below the top the first line begins."""
@@ -376,8 +384,8 @@ class ChoiceField(QComboBox):
         return QSize(min(hint.width(), scaled(LEAST_CHOICE)), hint.height())
 
     def sizeHint(self) -> QSize:
-        """Ask for the longest choice, within bounds."""
-        hint = super().sizeHint()
+        """Ask for the longest choice, within bounds; Qt asks for a little less in a large font."""
+        hint = super().sizeHint() + QSize(scaled(4), 0)
         return QSize(min(hint.width(), scaled(WIDEST_CHOICE)), hint.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -435,9 +443,8 @@ class Segments(QWidget):
         self, choices: Sequence[tuple[Hashable, str]], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
+        self._lines = FlowLayout(spacing=0)
+        self.setLayout(self._lines)
         self._group = QButtonGroup(self)
         self._buttons: dict[Hashable, QToolButton] = {}
         for position, (value, name) in enumerate(choices):
@@ -450,9 +457,26 @@ class Segments(QWidget):
             made.installEventFilter(self)
             self._group.addButton(made)
             self._buttons[value] = made
-            layout.addWidget(made)
+            self._lines.addWidget(made)
         self.set_value(choices[0][0])
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def sizeHint(self) -> QSize:
+        """Ask for one line, as high as the lines are that there are now."""
+        line = super().sizeHint()
+        return line.expandedTo(QSize(0, self._lines.heightForWidth(self.width())))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Be as high as its lines."""
+        super().resizeEvent(event)
+        self.updateGeometry()
+
+    def minimumSizeHint(self) -> QSize:
+        """Ask for one line, or for some room where that is long: then it breaks."""
+        least, line = super().minimumSizeHint(), self.sizeHint().width()
+        return least.expandedTo(QSize(min(line, scaled(LEAST_SEGMENTS)), 0))
 
     @property
     def value(self) -> Hashable:

@@ -62,23 +62,28 @@ class WrappedLabel(QLabel):
 
     def setText(self, text: str) -> None:
         """Show a text."""
-        super().setText(_LONG_WORD.sub(lambda word: _breakable(word[0]), text))
+        super().setText(parted(text))
 
     def text(self) -> str:
         """Return the text without the places where it may be parted."""
-        return super().text().replace(_BREAK, "")
+        return super().text().replace(BREAK, "")
 
 
-_BREAK: Final = "\u200b"
+BREAK: Final = "\u200b"
 _PART: Final = 12
 """So many letters of a long word stay together."""
 _LONG_WORD: Final = re.compile(r"\S{17,}")
 _PARTED: Final = re.compile(rf"[^_\-./\\]{{1,{_PART}}}[_\-./\\]*|[_\-./\\]+")
 
 
+def parted(text: str) -> str:
+    """Return a text whose long words may be parted."""
+    return _LONG_WORD.sub(lambda word: _breakable(word[0]), text)
+
+
 def _breakable(word: str) -> str:
     """Return a long word that may be parted after its hyphens and the like, or within."""
-    return _BREAK.join(_PARTED.findall(word))
+    return BREAK.join(_PARTED.findall(word))
 
 
 def set_look(widget: QWidget, look: str) -> None:
@@ -426,9 +431,17 @@ class ElidedLabel(QLabel):
         hint = super().minimumSizeHint()
         return QSize(min(hint.width(), scaled(64)), hint.height())
 
+    def setText(self, text: str) -> None:
+        """Show another text."""
+        super().setText(text)
+        self._offer_tip()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Offer the whole text as a tip where it does not fit."""
         super().resizeEvent(event)
+        self._offer_tip()
+
+    def _offer_tip(self) -> None:
         self.setToolTip(self.text() if self._shown() != self.text() else "")
 
     def paintEvent(self, event: QPaintEvent) -> None:

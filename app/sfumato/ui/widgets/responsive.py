@@ -170,6 +170,7 @@ class FlowLayout(QLayout):
     def addItem(self, item: QLayoutItem) -> None:
         """Put an item at the end; called by Qt."""
         self._items.append(item)
+        self.invalidate()
 
     def count(self) -> int:
         """Return how many there are."""
@@ -342,5 +343,6 @@ def _of_widget(widget: QWidget) -> int:
         if widget.hasHeightForWidth():
             needed = widget.heightForWidth(widget.width())
     else:
-        needed = _needed(widget.layout())
+        frame = widget.contentsMargins()  # such as the line around a card
+        needed = frame.top() + _needed(widget.layout()) + frame.bottom()
     return min(max(needed, widget.minimumHeight()), widget.maximumHeight())

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
 from sfumato.engine.core.columns import Binning
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.table.profile import BinWidths, NumberSummary
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.panels.attributes.hierarchy.forms import numbers_in
-from sfumato.ui.widgets.fields import ChoiceField, NumberField
-from sfumato.ui.widgets.layout import column, label, row
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox
+from sfumato.ui.widgets.layout import column, label
 from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import show_value
 
 Across = Callable[[float], float]
@@ -160,7 +161,7 @@ class BinningEditor(QWidget):
         super().__init__(parent)
         self._summary: NumberSummary | None = None
         self._binning: Binning | None = None
-        self.use = QCheckBox(self.tr("Divide the numbers into bins"))
+        self.use = WrappedCheckBox(self.tr("Divide the numbers into bins"))
         self.use.clicked.connect(self.switched)
         self.consequence = label("", "muted", wrap=True)
         self.consequence.hide()
@@ -185,8 +186,8 @@ class BinningEditor(QWidget):
         self.problem.hide()
         self._choices = QWidget()
         choosing = column(spacing=Space.INSIDE)
-        choosing.addLayout(row(self.count, self.widths, None))
-        choosing.addWidget(label(self.tr("Edges, with semicolons between"), "small"))
+        choosing.addLayout(FlowLayout(self.count, self.widths))
+        choosing.addWidget(label(self.tr("Edges, with semicolons between"), "small", wrap=True))
         choosing.addWidget(self.edges)
         choosing.addWidget(self.problem)
         self._choices.setLayout(choosing)

@@ -36,7 +36,8 @@ class CodingEditor(QWidget):
             field.setAccessibleName(title)
             prompt(field, self.tr("as it is"))
             field.editingFinished.connect(self._give)
-            grid.addWidget(label(title, "small"), 0, place)
+            grid.addWidget(label(title, "small", wrap=True), 0, place)
+            grid.setColumnStretch(place, 1)
             grid.addWidget(field, 1, place)
         self.propose = button(
             self.tr("Propose ends"),

@@ -121,6 +121,8 @@ def kinds_for(series: pd.Series) -> tuple[Kind, ...]:
 
 NAME, ROLE, KIND = range(3)
 ROW_HEIGHT: Final = 36
+ROWS_AT_LEAST: Final = 4
+"""Whatever else stands on the page, so many columns are in sight."""
 
 
 class ColumnsModel(CellsModel):

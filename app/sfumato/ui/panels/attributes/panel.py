@@ -47,6 +47,7 @@ from sfumato.ui.panels.attributes.columns import (
     NAME,
     ROLE,
     ROW_HEIGHT,
+    ROWS_AT_LEAST,
     ColumnsDelegate,
     ColumnsModel,
     kind_name,
@@ -63,6 +64,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, column, label, row
 from sfumato.ui.widgets.messages import MessageKind, error_texts
+from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import TableView
 
@@ -159,22 +161,21 @@ class AttributesPanel(Panel):
 
     kind = PANEL
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def assemble(self) -> Steps:
+        """Build the panel."""
+        session = self.session
         self._provisional = ""
         self.model = ColumnsModel(session, self)
-        self.table = self._build_table()
-        self.record_key = RecordKeyField(session)
-        self.unit = UnitCard(session)
-        self.detail = Detail(session, self)
         self.empty = self._build_empty()
         self.pages = Pages(self)
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self._build_work())
         self.body.addWidget(self.pages, 1)
+        self.pages.addWidget(self.empty)
+        yield
+        yield from self._build_work()
         self.next = self.set_primary(self.tr("Set the policy"), "policy")
         self.next.clicked.connect(lambda: session.panel_requested.emit("policy"))
         self._connect()
+        yield
         self.refresh()
 
     # ----- assembly
@@ -201,25 +202,32 @@ class AttributesPanel(Panel):
         table.setAccessibleName(self.tr("Columns with their roles and kinds"))
         table.set_widths({ROLE: 154, KIND: 100})
         table.setMinimumWidth(scaled(330))
+        table.setMinimumHeight(scaled((ROWS_AT_LEAST + 1) * ROW_HEIGHT))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._offer_roles)
         return table
 
-    def _build_work(self) -> QWidget:
+    def _build_work(self) -> Steps:
+        work = QWidget(self.pages)
+        self.pages.addWidget(work)
+        self.table = self._build_table()
+        self.record_key = RecordKeyField(self.session)
+        self.unit = UnitCard(self.session)
         left = column(self.table, spacing=Space.BETWEEN)
         left.addWidget(self.record_key)
         left.addWidget(self.unit)
-        scroll = ScrollPage(self)
-        scroll.column.addWidget(self.detail)
-        scroll.column.addStretch(1)
+        scroll = ScrollPage(work)
         scroll.setMinimumWidth(scaled(250))
-        work = QWidget()
         line = QHBoxLayout(work)
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(Space.BETWEEN)
         line.addLayout(left, 1)
         line.addWidget(scroll, 1)
-        return work
+        yield
+        self.detail = Detail(self.session, scroll.widget())
+        scroll.column.addWidget(self.detail)
+        scroll.column.addStretch(1)
+        yield
 
     def _connect(self) -> None:
         session, detail = self.session, self.detail

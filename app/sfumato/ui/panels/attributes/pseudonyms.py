@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.engine.core.columns import Pseudonym
 from sfumato.ui.look.theme import Space
-from sfumato.ui.widgets.fields import ChoiceField
+from sfumato.ui.widgets.fields import ChoiceField, WrappedCheckBox
 from sfumato.ui.widgets.layout import clear_layout, column, label
 
 
@@ -43,7 +43,7 @@ class PseudonymEditor(QWidget):
         self.choice.setAccessibleName(self.tr("In releases"))
         self.choice.chosen.connect(self._choose)
         self.meaning = label("", "muted", wrap=True)
-        self.boxes: dict[str, QCheckBox] = {}
+        self.boxes: dict[str, WrappedCheckBox] = {}
         self._places = QVBoxLayout()
         self._places.setSpacing(Space.TIGHT)
         self.setLayout(column(self.choice, self.meaning, self._places, spacing=Space.INSIDE))
@@ -90,7 +90,7 @@ class PseudonymEditor(QWidget):
         clear_layout(self._places)
         self.boxes = {}
         for name in self._recipients:
-            box = QCheckBox(name.replace("&", "&&"))
+            box = WrappedCheckBox(name.replace("&", "&&"))
             box.clicked.connect(self._tick)
             self.boxes[name] = box
             self._places.addWidget(box)

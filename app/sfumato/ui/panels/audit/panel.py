@@ -15,8 +15,8 @@ from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.questions import Questions
 from sfumato.ui.panels.base import Panel, PanelState
-from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import Rule, boxed, button, column
+from sfumato.ui.widgets.layout import Rule, button, column
+from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 
 Kind = TypeVar("Kind", bound=AuditPage)
@@ -27,23 +27,29 @@ class AuditPanel(Panel):
 
     kind = PANEL
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def assemble(self) -> Steps:
+        """Build the panel."""
+        session = self.session
         self.stack = Pages(self)
+        self._head_line = QWidget(self)
+        self.body.addWidget(self._head_line)
+        self.body.addWidget(self.stack, 1)
         self.overview = Overview(session, self.stack)
         self.stack.addWidget(self.overview)
-        self.pages: tuple[AuditPage, ...] = tuple(page(session, self.stack) for page in all_pages())
-        for page in self.pages:
+        yield
+        self.pages: tuple[AuditPage, ...] = ()
+        for kind in all_pages():
+            page = kind(session, self.stack)
             page.told.connect(self.messages.show_message)
             page.state_changed.connect(self.state_changed)
             self.stack.addWidget(page)
+            self.pages += (page,)
+            yield
         self.overview.state_changed.connect(self.state_changed)
-        self.questions = Questions(self.pages, self)
+        self.questions = Questions(self.pages, self._head_line)
         self.questions.chosen.connect(self._show)
         self.questions.left.connect(self.show_questions)
-        self._head_line = boxed(column(self.questions, Rule()), self)
-        self.body.addWidget(self._head_line)
-        self.body.addWidget(self.stack, 1)
+        self._head_line.setLayout(column(self.questions, Rule()))
         self.report = button(self.tr("Report…"), self._show_report, icon="file")
         self.add_to_head(self.report)
         self.overview.topic_asked.connect(self._show_topic)

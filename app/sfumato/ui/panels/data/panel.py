@@ -26,6 +26,7 @@ from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, clear_layout, column, label, row
 from sfumato.ui.widgets.messages import Action, MessageKind
+from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 
 SHOWN = 4
@@ -190,11 +191,13 @@ class DataPanel(Panel):
 
     kind = PANEL
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def assemble(self) -> Steps:
+        """Build the panel."""
+        session = self.session
         self.pages = Pages(self)
         self.welcome = WelcomePage(session, self.pages)
         self.importing = ImportPage(session, self.pages)
+        yield
         self.waiting = WaitingPage(self.pages)
         self.loaded = LoadedPage(session, self.pages)
         self.gone = self._build_gone()

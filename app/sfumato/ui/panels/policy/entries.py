@@ -198,8 +198,10 @@ class Unprotected(EmptyState):
         self.cards: tuple[ChoiceCard, ...] = ()
         self._list = column()
         self._choices = boxed(self._list, self)
-        self._choices.setFixedWidth(scaled(CARDS_WIDTH))
-        self._column.insertLayout(self._column.count() - 1, row(None, self._choices, None))
+        self._choices.setMaximumWidth(scaled(CARDS_WIDTH))
+        line = row(None, self._choices, None)
+        line.setStretch(1, 1000)
+        self._column.insertLayout(self._column.count() - 1, line)
 
     def show_attribute(self, attribute: str, mechanisms: Sequence[tuple[str, str]]) -> None:
         """Offer the mechanisms that suit, given as (name, title)."""

@@ -8,7 +8,6 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
-    QCheckBox,
     QLineEdit,
     QVBoxLayout,
     QWidget,
@@ -33,7 +32,7 @@ from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.languages import name_of
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, Segments, prompt
+from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox, prompt
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
@@ -138,7 +137,7 @@ class Together(Card):
         super().__init__(tr("Protect together"), parent=parent)
         self.about = label("", "muted", wrap=True)
         self.body.addWidget(self.about)
-        self.boxes: dict[str, QCheckBox] = {}
+        self.boxes: dict[str, WrappedCheckBox] = {}
         self._shown: tuple[Candidate, ...] = ()
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.TIGHT)
@@ -168,7 +167,7 @@ class Together(Card):
         inside = sum(candidate.inside for candidate in self._shown)
         self.boxes = {}
         for candidate in self._shown:
-            box = QCheckBox(candidate.name.replace("&", "&&"))
+            box = WrappedCheckBox(candidate.name.replace("&", "&&"))
             only_one = candidate.inside and inside == 1
             box.setEnabled(not candidate.obstacle and not only_one)
             words = candidate.obstacle or _bond(candidate)
@@ -245,6 +244,8 @@ def _signed(value: float) -> str:
     return localized(f"{value:.2f}").replace("-", "\u2212")
 
 
+NAME_WIDE: Final = 480
+"""From this width on, an entry's name stands beside its mechanism; pixels at scale 1."""
 WIDE: Final = 600
 """From this width on, ladder and recipients stand side by side."""
 
@@ -417,7 +418,9 @@ class EntryPage(QWidget):
         remove = tr("Remove the protection")
         self.remove = tool("remove", remove, self.removal_asked.emit)
         self._summary = label("", "muted", wrap=True)
-        line = row((self._name, 1), self._about, self.mechanism, self.remove)
+        line = ResponsiveRow(NAME_WIDE)
+        line.add(self._name)
+        line.add(boxed(row(self._about, None, self.mechanism, self.remove)), 0)
         return column(line, self._summary, spacing=Space.TIGHT)
 
     def _build_ladder_card(self) -> None:

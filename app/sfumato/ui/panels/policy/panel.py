@@ -43,9 +43,9 @@ from sfumato.ui.panels.policy.recipients import standings_of
 from sfumato.ui.panels.policy.views_card import ViewsCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
-from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, boxed, row
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
+from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 
 LOWERED: Final = "lowered by settings"
@@ -72,24 +72,28 @@ class PolicyPanel(Panel):
 
     kind = PANEL
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def assemble(self) -> Steps:
+        """Build the panel."""
+        session = self.session
         self._key = ""
         self._covered: frozenset[str] = frozenset()
         self._recipient = ""
         self.set_primary(tr("Add recipient"), "add").clicked.connect(self._add_recipient)
         self.pages = Pages(self)
-        self.list = EntryList(self)
-        self.page = EntryPage(session, self)
-        self._scroll = ScrollPage(self)
-        self._scroll.column.addWidget(self.page)
-        self.views = ViewsCard(session, self)
-        self._scroll.column.addWidget(self.views)
-        self._build_pages()
         self.ways = Ways(session, self.pages, self)
         self.add_to_head(self.ways.segments)
         self.body.addWidget(self.ways, 1)
+        self._build_pages()
+        yield
+        self.page = EntryPage(session, self._scroll.widget())
+        self._scroll.column.addWidget(self.page)
+        yield
+        self.views = ViewsCard(session, self._scroll.widget())
+        self._scroll.column.addWidget(self.views)
+        yield
+        yield from self.ways.page.steps
         self._connect()
+        yield
         self._refresh()
 
     def _build_pages(self) -> None:
@@ -98,12 +102,14 @@ class PolicyPanel(Panel):
         self.unprotected = Unprotected(self)
         self.waiting = EmptyState("clock", "", tr("The table is large; this takes a moment."))
         self.misfit = Misfit(self)
+        self.list = EntryList(self)
         self.content = Pages(self)
-        for page in (self._scroll, self.unprotected, self.waiting, self.misfit):
-            self.content.addWidget(page)
         self._work = boxed(row(self.list, (self.content, 1), spacing=Space.BETWEEN), self)
         self.pages.addWidget(self.nothing)
         self.pages.addWidget(self._work)
+        self._scroll = ScrollPage(self.content)
+        for page in (self._scroll, self.unprotected, self.waiting, self.misfit):
+            self.content.addWidget(page)
 
     def _connect(self) -> None:
         session = self.session

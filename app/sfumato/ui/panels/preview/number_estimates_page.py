@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.analysis.number_estimates import EstimatesData
 from sfumato.analysis.previewed_numbers import NumberPreview
@@ -16,6 +16,7 @@ from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.preview.number_pages import AttributePicker
 from sfumato.ui.panels.preview.pages import tr
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import WrappedCheckBox
 from sfumato.ui.widgets.layout import ScrollPage, label
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
@@ -31,7 +32,7 @@ class BesidePicker(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.boxes: dict[str, QCheckBox] = {}
+        self.boxes: dict[str, WrappedCheckBox] = {}
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(Space.BETWEEN)
@@ -53,7 +54,7 @@ class BesidePicker(QWidget):
                 self._grid.removeWidget(box)
                 box.hide()
                 box.deleteLater()
-            self.boxes = {name: QCheckBox(name.replace("&", "&&"), self) for name in names}
+            self.boxes = {name: WrappedCheckBox(name.replace("&", "&&"), self) for name in names}
             for place, (name, box) in enumerate(self.boxes.items()):
                 box.setChecked(name in ticked)
                 box.clicked.connect(lambda _ticked: self.chosen.emit())

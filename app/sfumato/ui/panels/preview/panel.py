@@ -25,10 +25,10 @@ from sfumato.ui.panels.preview.number_pages import (
     ScatterPage,
 )
 from sfumato.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
-from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, label
 from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 
 JOB: Final = "preview"
@@ -41,20 +41,23 @@ class PreviewPanel(Panel):
 
     kind = PANEL
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def assemble(self) -> Steps:
+        """Build the panel."""
+        session = self.session
         self._preview: Preview | NumberPreview | None = None
         self._error: SfumatoError | None = None
         self._shown: tuple[object, ...] | None = None
         self._seen: Document | None = None
         self.pages = Pages(self)
+        self.body.addWidget(self.pages, 1)
         self.empty = self._build_empty()
         self.problem = self._build_problem()
         self.waiting = EmptyState("clock", "", self.tr("This takes a moment for a large table."))
-        self.work = self._build_work()
+        self.work = QWidget(self.pages)
         for page in (self.empty, self.problem, self.waiting, self.work):
             self.pages.addWidget(page)
-        self.body.addWidget(self.pages, 1)
+        yield
+        yield from self._build_work()
         for signal in (
             session.document_changed,
             session.table_changed,
@@ -89,7 +92,7 @@ class PreviewPanel(Panel):
         )
         return empty
 
-    def _build_work(self) -> QWidget:
+    def _build_work(self) -> Steps:
         self.attribute = ChoiceField(parent=self)
         self.recipient = ChoiceField(parent=self)
         line = QHBoxLayout()
@@ -111,28 +114,26 @@ class PreviewPanel(Panel):
         self.working = Badge("clock", "muted", self.tr("Working…"))
         self.working.hide()
         line.addWidget(self.working)
-        work = QWidget(self)
-        column = QVBoxLayout(work)
+        column = QVBoxLayout(self.work)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.INSIDE)
         column.addLayout(line)
-        column.addWidget(self._build_tabs(), 1)
-        return work
-
-    def _build_tabs(self) -> QTabWidget:
-        """Build the pages for categories and those for numbers; an entry has either."""
+        self.tabs = QTabWidget(self.work)
+        self.tabs.setDocumentMode(True)
+        self.tabs.tabBar().setDrawBase(False)
+        column.addWidget(self.tabs, 1)
+        yield
+        # The pages for categories and those for numbers; an entry has either.
         self.sample = SamplePage(self)
         self.matrix = MatrixPage(self.session, self)
         self.posterior = PosteriorPage(self.session, self)
         self.utility = UtilityPage(self.session, self)
+        yield
         self.numbers = NumberSamplePage(self)
         self.distribution = DistributionPage(self.session)
         self.scatter = ScatterPage(self.session)
         self.record = RecordPage(self.session)
         self.estimates = EstimatesPage(self.session)
-        self.tabs = QTabWidget(self)
-        self.tabs.setDocumentMode(True)
-        self.tabs.tabBar().setDrawBase(False)
         for page, title in (
             (self.sample, self.tr("Before and after")),
             (self.matrix, self.tr("What becomes of a value")),
@@ -145,7 +146,7 @@ class PreviewPanel(Panel):
             (self.estimates, self.tr("Usefulness")),
         ):
             self.tabs.addTab(page, title)
-        return self.tabs
+            yield
 
     # ----- what there is
 

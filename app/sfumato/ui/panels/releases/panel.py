@@ -9,7 +9,6 @@ from typing import Final
 
 from PySide6.QtCore import QCoreApplication, QMimeData, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.since_release import since_releases
 from sfumato.engine.core.errors import SfumatoError
@@ -30,11 +29,11 @@ from sfumato.ui.panels.releases.order_card import OrderCard
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.panels.releases.recipients_model import candidates_of
 from sfumato.ui.state.records import count_entries, events_of, releases_of
-from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.drops import DropHint
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
+from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 
 
@@ -111,28 +110,33 @@ class ReleasesPanel(Panel):
 
     kind = PANEL
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(session, parent)
+    def assemble(self) -> Steps:
+        """Build the panel."""
+        session = self.session
         self._job: Job | None = None
         self._folder_proposed = ""
         self.setAcceptDrops(True)
         self.set_primary(self.tr("&Release"), "export").clicked.connect(self._release)
-        self.form = OrderCard(session, self)
-        self.readiness = ReadinessCard(session, self)
-        self.ledger = LedgerCard(self)
-        self.work = ScrollPage(self)
-        self.work.column.setSpacing(Space.BETWEEN)
-        self.work.column.addWidget(self.form)
-        self.work.column.addWidget(self.readiness)
-        self.work.column.addWidget(self.ledger, 1)
-        self.empty = self._build_empty()
         self.pages = Pages(self)
+        self.body.addWidget(self.pages, 1)
+        self.empty = self._build_empty()
+        self.work = ScrollPage(self.pages)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.work)
-        self.body.addWidget(self.pages, 1)
+        below = self.work.column
+        below.setSpacing(Space.BETWEEN)
+        self.form = OrderCard(session, self.work.widget())
+        below.addWidget(self.form)
+        yield
+        self.readiness = ReadinessCard(session, self.work.widget())
+        below.addWidget(self.readiness)
+        self.ledger = LedgerCard(self.work.widget())
+        below.addWidget(self.ledger, 1)
+        yield
         self._hint = DropHint(self)
         self._restore_choices()
         self._connect()
+        yield
         self._refresh()
         self._refresh_ledger()
 

@@ -35,6 +35,7 @@ from sfumato.formats.hierarchies import (
 )
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.attributes.hierarchy.draft import (
     Draft,
     Ground,
@@ -246,7 +247,7 @@ class HierarchyDialog(Dialog):
 
     def _take_proposal(self, proposal: HierarchyProposal) -> None:
         self._take(proposal.recipe)
-        self.builder.show_reason(proposal.reason)
+        self.builder.show_reason(spoken(proposal.reason))
 
     def _mend(self, problems: list[Problem], mend: object) -> None:
         draft = self._draft

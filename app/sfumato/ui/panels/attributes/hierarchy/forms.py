@@ -36,8 +36,9 @@ from sfumato.engine.generalization.hierarchies import (
 from sfumato.engine.generalization.hierarchies.recipes import MOST_LEVELS
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.draft import Ground
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, prompt
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, WrappedCheckBox, prompt
 from sfumato.ui.widgets.layout import boxed, button, column, label, row, tool
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import show_value
 
 Number = TypeVar("Number", int, float)
@@ -116,7 +117,8 @@ class OrderList(QWidget):
         self.too_many = label("", "muted", wrap=True)
         self.too_many.hide()
         whole = column(spacing=Space.TIGHT)
-        whole.addLayout(row(self.caption, None, self.natural, self.up, self.down, spacing=2))
+        moving = boxed(row(self.natural, self.up, self.down, spacing=2))
+        whole.addLayout(FlowLayout(self.caption, moving, apart=1))
         whole.addWidget(self.list, 1)
         whole.addWidget(self.too_many)
         self.setLayout(whole)
@@ -175,10 +177,10 @@ _FIELD: Final = 148
 """Two fields of this width stand side by side."""
 
 
-def _titled(title: str, field: QWidget, *beside: QWidget | None) -> QWidget:
+def _titled(title: str, field: QWidget, *beside: QWidget | None, wrap: bool = True) -> QWidget:
     """Return a field below its title, which is what it is called."""
     (field.spin if isinstance(field, NumberField) else field).setAccessibleName(title)
-    whole = column(label(title, "small"), spacing=Space.TIGHT)
+    whole = column(label(title, "small", wrap=wrap), spacing=Space.TIGHT)
     whole.addLayout(row(field, *beside))
     return boxed(whole)
 
@@ -245,19 +247,17 @@ class IntervalsForm(Form):
         styles = {IntervalStyle.HALF_OPEN: "[20, 30)", IntervalStyle.WHOLE: "20-29"}
         self.style_ = self._choice(list(styles.items()))
         self._sized = boxed(
-            row(
-                _titled(self.tr("Width at level 1"), self.width_),
-                _titled(self.tr("An interval starts at"), self.origin),
-                None,
+            FlowLayout(
+                _titled(self.tr("Width at level 1"), self.width_, wrap=False),
+                _titled(self.tr("An interval starts at"), self.origin, wrap=False),
             )
         )
         self._edged = _titled(self.tr("Edges at level 1, with semicolons between"), self.edges)
         whole = column(self.way, self._sized, self._edged)
         whole.addLayout(
-            row(
-                _titled(self.tr("Levels of intervals"), self.steps),
-                _titled(self.tr("Merged per level"), self.growth),
-                None,
+            FlowLayout(
+                _titled(self.tr("Levels of intervals"), self.steps, wrap=False),
+                _titled(self.tr("Merged per level"), self.growth, wrap=False),
             )
         )
         whole.addWidget(_titled(self.tr("Written as"), self.style_, None))
@@ -353,7 +353,7 @@ class MaskingForm(Form):
         self.hidden = self._line()
         sides = ((Side.RIGHT, tr("the last ones first")), (Side.LEFT, tr("the first ones first")))
         self.side = self._choice(sides)
-        self.keep_length = QCheckBox(self.tr("A star for every hidden character"))
+        self.keep_length = WrappedCheckBox(self.tr("A star for every hidden character"))
         self.keep_length.clicked.connect(self._tell)
         self.digits = self._number(0, 100)
         self.setLayout(
@@ -402,7 +402,7 @@ class DatesForm(Form):
         half = len(boxes) // 2
         sides = (boxed(column(*part)) for part in (boxes[:half], boxes[half:]))
         whole = column()
-        whole.addLayout(row(*sides, None, spacing=Space.AROUND))
+        whole.addLayout(FlowLayout(*sides, spacing=Space.AROUND))
         whole.addStretch(1)
         self.setLayout(whole)
         for box in boxes:

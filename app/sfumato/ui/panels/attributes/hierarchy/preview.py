@@ -26,8 +26,8 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.attributes.hierarchy.draft import Outcome, examples
 from sfumato.ui.widgets.fields import Segments
-from sfumato.ui.widgets.layout import EmptyState, column, label, row
-from sfumato.ui.widgets.responsive import Pages
+from sfumato.ui.widgets.layout import EmptyState, column, label
+from sfumato.ui.widgets.responsive import FlowLayout, Pages
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
 CLASS, LEVEL, RECORDS = range(3)
@@ -297,6 +297,10 @@ class LevelsView(TableView):
         self.setVisible(outcome.hierarchy is not None)
 
 
+LEAST_TREE: Final = 140
+"""So much of the tree is in sight at least; pixels at scale 1."""
+
+
 class Preview(QWidget):
     """Shows what comes of a draft; names and labels can be changed in it."""
 
@@ -316,14 +320,19 @@ class Preview(QWidget):
         self.way = Segments((("tree", self.tr("Tree")), ("table", self.tr("Table"))))
         self.way.chosen.connect(lambda _value: self._turn())
         self.pages = Pages()
+        self.pages.setMinimumHeight(scaled(LEAST_TREE))
         for page in (self.nothing, self.tree, self.table):
             self.pages.addWidget(page)
         self.hint = label(self.tr("Double-click a name to change it"), "small")
         whole = column(self.levels, spacing=Space.INSIDE)
-        whole.addLayout(row(self.way, None, self.hint))
+        whole.addLayout(FlowLayout(self.way, self.hint, apart=1))
         whole.addWidget(self.pages, 1)
         self.setLayout(whole)
         self.show_outcome(Outcome())
+
+    def hasHeightForWidth(self) -> bool:
+        """Say no: Qt would take the height that is liked at a width for the least there can be."""
+        return False
 
     def _build_tree(self) -> QTreeView:
         view = QTreeView()

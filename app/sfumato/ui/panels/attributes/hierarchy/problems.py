@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QAbstractItemView, QCheckBox, QHBoxLayout, QHeaderView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from sfumato.engine.generalization.hierarchies import Mend, Problem, ProblemKind, sentence
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.attributes.hierarchy.forms import tr
-from sfumato.ui.widgets.layout import Badge, button, clear_layout, column, row
+from sfumato.ui.widgets.fields import WrappedCheckBox
+from sfumato.ui.widgets.layout import Badge, button, clear_layout, column
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
 _SHOWN = 4
@@ -80,11 +82,10 @@ class ProblemsView(QWidget):
         self.view.horizontalHeader().hide()
         self.view.setAccessibleName(self.tr("Problems of the table"))
         self.view.selectionModel().selectionChanged.connect(lambda *_: self._offer())
-        self.all_alike = QCheckBox()
-        self._buttons = QHBoxLayout()
-        self._buttons.setSpacing(Space.INSIDE)
+        self.all_alike = WrappedCheckBox()
+        self._buttons = FlowLayout()
         layout = column(self.badge, self.view, spacing=Space.INSIDE)
-        layout.addLayout(row(self.all_alike, None))
+        layout.addWidget(self.all_alike)
         layout.addLayout(self._buttons)
         self.setLayout(layout)
 
@@ -134,7 +135,6 @@ class ProblemsView(QWidget):
             made.setAutoDefault(False)
             self._buttons.addWidget(made)
             made.show()
-        self._buttons.addStretch(1)
 
     def _mend(self, mend: Mend) -> None:
         chosen = self.chosen

@@ -40,6 +40,7 @@ from sfumato.ui.widgets.layout import (
     tool,
 )
 from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.responsive import FlowLayout
 
 PLACE_JOB: Final = "adopted place"
 
@@ -96,7 +97,9 @@ class AdoptedCard(Card):
         )
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.INSIDE)
-        self.body.addLayout(row(label(tr("Earlier releases"), "heading"), None, self.adopt))
+        self.body.addLayout(
+            FlowLayout(label(tr("Earlier releases"), "heading"), self.adopt, apart=1)
+        )
         self.body.addWidget(self._about)
         self.body.addLayout(self._lines)
         self._shown: tuple[AdoptedFile, ...] = ()

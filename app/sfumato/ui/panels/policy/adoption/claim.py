@@ -19,6 +19,7 @@ from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, prompt
 from sfumato.ui.widgets.layout import ElidedLabel, button, form, label, row
+from sfumato.ui.widgets.responsive import FlowLayout
 
 
 def level_field(mechanism_name: str) -> LevelField:
@@ -103,7 +104,7 @@ class ClaimForm(QWidget):
 
     def _lay_out(self, level_name: str) -> None:
         several = len(self.columns) > 1
-        keys = row(self.match, self.table_key, self._is, self.file_key, None)
+        keys = FlowLayout(self.match, self.table_key, self._is, self.file_key)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addLayout(
@@ -117,7 +118,7 @@ class ClaimForm(QWidget):
                     for name, field in self.columns.items()
                 ),
                 (tr("Rows are matched"), keys),
-                (tr("Level"), row(self.how, label(level_name, "muted"), self.level, None)),
+                (tr("Level"), FlowLayout(self.how, label(level_name, "muted"), self.level)),
                 (tr("Held by"), self.holder),
             )
         )

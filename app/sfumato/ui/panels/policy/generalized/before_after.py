@@ -26,7 +26,7 @@ from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import Card, ScrollPage, button, column, label, row, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveRow
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "population"
@@ -57,15 +57,14 @@ class PopulationCard(Card):
         self._session = session
         self.choose = button(tr("Choose a list of the population…"), self._choose, icon="folder")
         self.forget = button(tr("Forget it"), self._forget, "quiet")
-        self.body.addLayout(row(self.choose, self.forget, None))
+        self.body.addLayout(FlowLayout(self.choose, self.forget))
         self.share = NumberField(LEAST, WHOLE, decimals=4, unit="%", step=1.0, show_range=False)
         self.share.spin.setAccessibleName(tr("Share of the population that is in the table"))
         self.share.value_changed.connect(self._set_share)
-        line = row(
+        line = FlowLayout(
             label(tr("or the table holds"), "muted"),
             self.share,
             label(tr("of the population, sampled with equal probability"), "muted"),
-            None,
         )
         self.body.addLayout(line)
         self.basis = label("", wrap=True)

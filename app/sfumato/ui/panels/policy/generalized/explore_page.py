@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from PySide6.QtCore import QItemSelection, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.generalization.lattice import Node
 from sfumato.formats.language import localized
@@ -46,7 +46,7 @@ from sfumato.ui.widgets.layout import (
     row,
 )
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.responsive import Pages
+from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 ALL, SAFE, MINIMAL, PINNED = "all", "safe", "minimal", "pinned"
@@ -80,10 +80,9 @@ class FilterBar(QWidget):
         self.value.spin.setFixedWidth(scaled(96))
         self.value.spin.setAccessibleName(tr("Value"))
         self.add = button(tr("Filter"), self._add, icon="filter")
-        line = row(self.which, self.column, self.bound, self.value, self.add, None)
-        line.insertSpacing(1, Space.INSIDE)
-        self._chips = row()
-        self.setLayout(column(line, row(self._chips, None), spacing=Space.TIGHT))
+        line = FlowLayout(self.which, self.column, self.bound, self.value, self.add)
+        self._chips = FlowLayout()
+        self.setLayout(column(line, self._chips, spacing=Space.TIGHT))
 
     def offer(self, columns: list[str]) -> None:
         """Offer the columns of another list; conditions on others are dropped."""
@@ -144,11 +143,13 @@ class NodeCard(Card):
         self.title = label("", "strong", wrap=True)
         self.groups = label("", "small", wrap=True)
         self.badge = Badge("good", "good", "")
-        texts = column(self.title, self.groups, spacing=2)
+        texts = boxed(column(self.title, self.groups, spacing=2))
         self.pin = button(tr("Pin"), self._pin, tip=tr("Keep it for comparison"))
         self.choose = button(tr("Choose"), self._choose, tip=tr("Publish with these levels"))
-        line = row((texts, 1), self.badge, self.pin, self.choose, spacing=Space.BETWEEN)
-        self.body.addLayout(line)
+        line = ResponsiveRow(NODE_WIDE)
+        line.add(texts)
+        line.add(boxed(row(self.badge, None, self.pin, self.choose, spacing=Space.BETWEEN)), 0)
+        self.body.addWidget(line)
 
     def show_node(self, searched: Searched, node: Node, chosen: Node | None) -> None:
         """Show a node, and whether it is the chosen one."""
@@ -194,6 +195,8 @@ class NodeCard(Card):
         self._session.edit(words, edits.with_node(self._session.document, node))
 
 
+NODE_WIDE: Final = 480
+"""From this width on, a combination's buttons stand beside its words; pixels at scale 1."""
 LIST, PICTURE, HEIGHTS, COMPARE = "list", "picture", "heights", "compare"
 MEASURED_ON_DEMAND: Final = 5000
 
@@ -222,7 +225,7 @@ class ExplorePage(QWidget):
         self._build_views()
         self.filters = FilterBar(self)
         self.filters.changed.connect(self._fill)
-        whole = column(self._head(), self.filters, (self.views, 1))
+        whole = column(self._head(), self.count, self.filters, (self.views, 1))
         whole.setContentsMargins(0, Space.INSIDE, 0, 0)
         self.setLayout(whole)
 
@@ -273,8 +276,8 @@ class ExplorePage(QWidget):
         for page in self._pages.values():
             self.views.addWidget(page)
 
-    def _head(self) -> QHBoxLayout:
-        self.count = label("", "small")
+    def _head(self) -> FlowLayout:
+        self.count = label("", "small", wrap=True)
         self._zoom = zoom_buttons(self.lattice)
         for made in self._zoom:
             made.hide()
@@ -283,7 +286,7 @@ class ExplorePage(QWidget):
             lambda: self._finding.want_all(MEASURED_ON_DEMAND),
             tip=tr("Measure the loss of the combinations not measured yet"),
         )
-        return row(self.view, self.count, None, *self._zoom, self.measure)
+        return FlowLayout(self.view, *self._zoom, self.measure, apart=1)
 
     # ----- what is shown
 

@@ -21,8 +21,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QGraphicsItem,
-    QHBoxLayout,
-    QSizePolicy,
     QStyleOptionGraphicsItem,
     QWidget,
 )
@@ -30,7 +28,8 @@ from PySide6.QtWidgets import (
 from sfumato.engine.generalization.lattice import Node
 from sfumato.plots.style import PlotStyle
 from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
-from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.layout import boxed, label, row
+from sfumato.ui.widgets.responsive import FlowLayout
 
 Places = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -121,15 +120,8 @@ class Legend(QWidget):
         self, entries: Sequence[tuple[Symbol, str]], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        line = QHBoxLayout(self)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.TIGHT)
-        for symbol, word in entries:
-            line.addWidget(_Sample(symbol))
-            line.addWidget(label(word, "small"))
-            line.addSpacing(Space.INSIDE)
-        line.addStretch(1)
-        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        pairs = (row(_Sample(symbol), label(word, "small")) for symbol, word in entries)
+        self.setLayout(FlowLayout(*map(boxed, pairs), spacing=Space.BETWEEN))
 
 
 @dataclass(frozen=True)

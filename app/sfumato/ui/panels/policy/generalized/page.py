@@ -37,6 +37,7 @@ from sfumato.ui.widgets.layout import (
     say,
 )
 from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages, ResponsiveRow
 
 WIDE = 700
@@ -104,21 +105,30 @@ class GeneralizedPage(LazyWidget):
         super().__init__(parent)
         self.session = session
         self.finding = Finding(session, self)
+
+    def assemble(self) -> Steps:
+        """Build the page."""
+        session, finding = self.session, self.finding
         self.pages = Pages(self)
-        self.empty = Pages(self)
-        self._build_empty()
-        self.work = QWidget(self)
-        self._build_work()
+        self.setLayout(column(self.pages))
+        self.empty = Pages(self.pages)
+        self.work = QWidget(self.pages)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.work)
-        self.setLayout(column(self.pages))
+        self._build_empty()
+        self.tabs = QTabWidget(self.work)
+        self.tabs.setDocumentMode(True)
+        self.tabs.tabBar().setDrawBase(False)
+        self.work.setLayout(column(self._result_card(), (self.tabs, 1)))
+        yield
+        yield from self._build_tabs()
         for signal in (session.document_changed, session.table_changed, session.attribute_changed):
-            signal.connect(self.finding.refresh)
+            signal.connect(finding.refresh)
             signal.connect(self.in_sight(self.refresh))
-        self.finding.changed.connect(self.in_sight(self._show_found))
-        self.finding.changed.connect(self.state_changed)
-        self.finding.measured.connect(self.explore.show_measured)
-        self.finding.looked.connect(self._show_view)
+        finding.changed.connect(self.in_sight(self._show_found))
+        finding.changed.connect(self.state_changed)
+        finding.measured.connect(self.explore.show_measured)
+        finding.looked.connect(self._show_view)
         self.explore.selected.connect(self._show_node)
         self.refresh()
 
@@ -149,35 +159,34 @@ class GeneralizedPage(LazyWidget):
         self.empty.addWidget(self.nothing)
         self.empty.addWidget(self.ready)
 
-    def _build_work(self) -> None:
-        self.requirements = RequirementsCard(self.session, self)
-        self.others = OtherTablesCard(self.session, self.finding, self)
+    def _build_tabs(self) -> Steps:
+        session, finding = self.session, self.finding
         asked = ScrollPage(self)
         asked.column.setContentsMargins(0, Space.INSIDE, Space.INSIDE, 0)
         sides = ResponsiveRow(WIDE, parent=self)
-        sides.add(self.requirements, 3)
-        sides.add(self.others, 2)
         asked.column.addWidget(sides)
         asked.column.addStretch(1)
-        self.explore = ExplorePage(self.session, self.finding, self)
-        self.node_card = NodeCard(self.session, self)
+        self.tabs.addTab(asked, tr("Requirements"))
+        self.requirements = RequirementsCard(session, sides)
+        sides.add(self.requirements, 3)
+        yield
+        self.others = OtherTablesCard(session, finding, sides)
+        sides.add(self.others, 2)
+        yield
+        self.explore = ExplorePage(session, finding, self)
+        self.node_card = NodeCard(session, self)
         exploring = boxed(column((self.explore, 1), self.node_card), self)
-        self.beside = BeforeAfterPage(self.session, self)
-        self.publish = PublishPage(self.session, self.finding, self)
+        self.tabs.addTab(exploring, tr("Explore"))
+        yield
+        self.beside = BeforeAfterPage(session, self)
+        self.tabs.addTab(self.beside, tr("Before and after"))
+        yield
+        self.publish = PublishPage(session, finding, self)
         self.publish.told.connect(self.told)
+        self.tabs.addTab(self.publish, tr("Promise and publish"))
         for plot in (self.explore.plot, self.beside.risk, self.beside.sizes):
             plot.failed.connect(self.told)
-        self.tabs = QTabWidget(self)
-        self.tabs.setDocumentMode(True)
-        self.tabs.tabBar().setDrawBase(False)
-        for page, title in (
-            (asked, tr("Requirements")),
-            (exploring, tr("Explore")),
-            (self.beside, tr("Before and after")),
-            (self.publish, tr("Promise and publish")),
-        ):
-            self.tabs.addTab(page, title)
-        self.work.setLayout(column(self._result_card(), (self.tabs, 1)))
+        yield
 
     def _result_card(self) -> QWidget:
         card = Card(parent=self)

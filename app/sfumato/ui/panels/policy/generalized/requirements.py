@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from sfumato.engine.generalization.publication import Suppressed
 from sfumato.project.document.generalization import CRITERION_KINDS, CriterionChoice, Generalization
@@ -21,7 +21,7 @@ from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, WrappedCheckBox
 from sfumato.ui.widgets.layout import (
     Card,
     button,
@@ -153,7 +153,7 @@ class RequirementsCard(Card):
         self._boxes = QGridLayout()
         self._boxes.setSpacing(Space.TIGHT)
         self.body.addLayout(self._boxes)
-        self.boxes: dict[str, QCheckBox] = {}
+        self.boxes: dict[str, WrappedCheckBox] = {}
         self.lacking = label("", "caution", wrap=True)
         self.body.addWidget(self.lacking)
         self.body.addWidget(label(tr("Required of every equivalence class"), "caption"))
@@ -209,7 +209,7 @@ class RequirementsCard(Card):
         names = (*known, *(n for n in decided.quasi_identifiers if n not in known))
         if tuple(self.boxes) != names:
             clear_layout(self._boxes)
-            self.boxes = {name: QCheckBox(name.replace("&", "&&"), self) for name in names}
+            self.boxes = {name: WrappedCheckBox(name.replace("&", "&&"), self) for name in names}
             for place, (name, box) in enumerate(self.boxes.items()):
                 self._boxes.addWidget(box, place // COLUMNS, place % COLUMNS)
                 box.clicked.connect(partial(self._tick, name))

@@ -31,7 +31,7 @@ from sfumato.ui.widgets.layout import (
     set_look,
 )
 from sfumato.ui.widgets.messages import announce
-from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveRow
 
 PADDING: Final = 10
 NARROWEST: Final = 72
@@ -191,7 +191,7 @@ class Notice(QWidget):
         line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         lines = column()
         lines.addLayout(line)
-        lines.addLayout(row(*actions, None))
+        lines.addLayout(FlowLayout(*actions))
         self.setLayout(lines)
         self.hide()
 
@@ -313,7 +313,7 @@ class SourceChoice(QWidget):
         noise.addStretch(1)
         self._noise, self._stated = boxed(noise), stated
         line = ResponsiveRow(WIDE_WITH_BUTTON if again else WIDE, parent=self)
-        line.add(boxed(row(label(title), self.source, None)), 0)
+        line.add(boxed(FlowLayout(label(title), self.source)), 0)
         line.add(self._noise)
         self.setLayout(column(line, stated, self.words))
 

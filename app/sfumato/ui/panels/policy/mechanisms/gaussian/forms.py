@@ -54,7 +54,6 @@ class FormGrid(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(Space.BETWEEN)
         self._grid.setVerticalSpacing(Space.INSIDE)
-        self._grid.setColumnStretch(0, 1)
         self.cells: dict[tuple[str, str], _Cell] = {}
 
     def show_forms(self, spreads: Mapping[str, float], forms: Forms) -> None:
@@ -77,16 +76,17 @@ class FormGrid(QWidget):
             "lowest": tr("no less than"),
             "highest": tr("no more than"),
         }
-        for place, part in enumerate(FORM_SETTINGS, start=1):
-            self._grid.addWidget(label(titles[part], "small"), 0, place)
+        for place, part in enumerate(FORM_SETTINGS):
+            self._grid.setColumnStretch(place, 1)
+            self._grid.addWidget(label(titles[part], "small", wrap=True), 0, place)
             for line, name in enumerate(names, start=1):
                 cell = self._cell(name, part)
                 for widget in (cell.use, cell.field.spin):
                     widget.setAccessibleName(f"{name}: {titles[part]}")
-                box = boxed(row(cell.use, cell.field, spacing=Space.TIGHT))
-                self._grid.addWidget(box, line, place)
+                box = boxed(row(cell.use, cell.field, None, spacing=Space.TIGHT))
+                self._grid.addWidget(box, 2 * line, place)
         for line, name in enumerate(names, start=1):
-            self._grid.addWidget(ElidedLabel(name), line, 0)
+            self._grid.addWidget(ElidedLabel(name, "strong"), 2 * line - 1, 0, 1, len(titles))
 
     def _cell(self, name: str, part: str) -> _Cell:
         least = 1e-6 if part == "rounding" else -1e15

@@ -28,7 +28,8 @@ from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.mechanisms.matrix.grid import MatrixDraft, MatrixGrid
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import Card, button, column, label, row
+from sfumato.ui.widgets.layout import Card, button, column, label
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import sheet_rows
 
 JOB: Final = "compare matrices"
@@ -63,11 +64,13 @@ class MatrixSettings(SettingsEditor):
         self.status = Notice(parent=self)
         card = Card(parent=self)
         card.body.addLayout(
-            row(label(tr("Transition matrix"), "heading"), None, self.paste, self.from_file)
+            FlowLayout(
+                label(tr("Transition matrix"), "heading"), self.paste, self.from_file, apart=1
+            )
         )
         card.body.addWidget(self.matrix)
         card.body.addWidget(self.status)
-        card.body.addLayout(row(self.normalise, self.transpose, self.take_back, None))
+        card.body.addLayout(FlowLayout(self.normalise, self.transpose, self.take_back))
         self.setLayout(column(card, self.compare, spacing=Space.BETWEEN))
         self.matrix.entries.written.connect(self._write)
         self.matrix.grid.pasted.connect(self._paste)
@@ -232,7 +235,7 @@ class CompareCard(Card):
         )
         self.from_file = button(tr("Import it…"), self.import_asked.emit)
         self.verdict = Notice(parent=self)
-        self.body.addLayout(row(self.paste, self.from_file, None))
+        self.body.addLayout(FlowLayout(self.paste, self.from_file))
         self.body.addWidget(self.verdict)
 
     def start(self, this: TransitionMatrix, other: TransitionMatrix) -> None:

@@ -204,7 +204,7 @@ class MatrixGrid(QWidget):
         self.footer.setFixedHeight(2 * Space.FIELD + 3)
         across = self.grid.horizontalScrollBar()
         across.valueChanged.connect(self.footer.horizontalScrollBar().setValue)
-        heading = label(tr("Columns: original value. Rows: released value."), "small")
+        heading = label(tr("Columns: original value. Rows: released value."), "small", wrap=True)
         self.setLayout(column(heading, self.grid, self.footer, spacing=Space.TIGHT))
 
     def show_draft(self, draft: MatrixDraft) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
@@ -56,8 +56,8 @@ from sfumato.ui.panels.policy.mechanisms.per_value.outcome import AT_ONCE, Outco
 from sfumato.ui.panels.policy.mechanisms.per_value.presets import FREQUENCY_WORDS, Presets
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import Segments, prompt
-from sfumato.ui.widgets.layout import Card, button, column, label, row
+from sfumato.ui.widgets.fields import Segments, WrappedCheckBox, prompt
+from sfumato.ui.widgets.layout import Card, button, column, label
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import sheet_rows
 
@@ -85,7 +85,7 @@ class FineGrainSettings(SettingsEditor):
         prompt(self.search, tr("Find a value"))
         self.search.setAccessibleName(tr("Find a value"))
         self.search.setClearButtonEnabled(True)
-        self.only_own = QCheckBox(tr("Only with limits of their own"), self)
+        self.only_own = WrappedCheckBox(tr("Only with limits of their own"), self)
         self.model = LimitsModel(self)
         self.grid = LimitsGrid(self.model, self)
         self.show_cell = button(tr("Show the cell"), self._show_problem)
@@ -116,7 +116,9 @@ class FineGrainSettings(SettingsEditor):
         tip = tr("Back to the tolerance rule")
         clear = button(tr("Clear"), grid.clear_cells, "quiet", tip=tip)
         card = Card(parent=self)
-        card.body.addLayout(row(label(tr("Limits of the values"), "heading"), None, self.mode))
+        card.body.addLayout(
+            FlowLayout(label(tr("Limits of the values"), "heading"), self.mode, apart=1)
+        )
         for widget in (self.mode_words, self.frequencies, self.presets):
             card.body.addWidget(widget)
         card.body.addLayout(FlowLayout(self.search, self.only_own, paste, fill, clear))

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
-from PySide6.QtWidgets import QCheckBox, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number
@@ -14,9 +14,9 @@ from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard
 from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyWords
 from sfumato.ui.panels.policy.mechanisms.per_value.limits import SensitivityClass, classes
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.fields import NumberField, Segments, SliderField
-from sfumato.ui.widgets.layout import boxed, button, column, label, row
-from sfumato.ui.widgets.responsive import ResponsiveGrid, ResponsiveRow
+from sfumato.ui.widgets.fields import NumberField, Segments, SliderField, WrappedCheckBox
+from sfumato.ui.widgets.layout import boxed, button, column, label
+from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveGrid, ResponsiveRow
 
 WIDE = 600
 """From this width on, all classes of sensitivity stand in one line; pixels."""
@@ -75,7 +75,7 @@ class Presets(QWidget):
         ways = self.way.values
         self.way.chosen.connect(lambda way: pages.setCurrentIndex(ways.index(way)))
         lines = column()
-        lines.addLayout(row(label(tr("Set limits")), self.way, None))
+        lines.addLayout(FlowLayout(label(tr("Set limits")), self.way))
         lines.addWidget(pages)
         self.setLayout(lines)
 
@@ -99,11 +99,13 @@ class Presets(QWidget):
             card.clicked.connect(partial(self._choose_class, each))
             grid.add(card)
             self.cards.append(card)
-        how = label(tr("Select values in the grid, then say how sensitive they are:"), "muted")
+        how = label(
+            tr("Select values in the grid, then say how sensitive they are:"), "muted", wrap=True
+        )
         return boxed(column(how, grid, None, spacing=Space.TIGHT))
 
     def _build_tolerance(self) -> QWidget:
-        self.rule = QCheckBox(tr("Values without limits of their own follow the tolerance θ"))
+        self.rule = WrappedCheckBox(tr("Values without limits of their own follow the tolerance θ"))
         # Not toggled: showing what is in force must not state it.
         self.rule.clicked.connect(self._toggle_rule)
         self.theta = SliderField(*THETA_RANGE, decimals=2, logarithmic=True, reach=THETA_REACH)
@@ -127,8 +129,9 @@ class Presets(QWidget):
             lambda: self.rarity_stated.emit(self.rare.value / 100, self.uncommon.value / 100),
         )
         line = ResponsiveRow(WIDE)
-        line.add(boxed(row(label(tr("Very sensitive below")), self.rare, None)), 0)
-        line.add(boxed(row(label(tr("sensitive below")), self.uncommon, self.apply_rarity, None)))
+        line.add(boxed(FlowLayout(label(tr("Very sensitive below")), self.rare)), 0)
+        uncommon = FlowLayout(label(tr("sensitive below")), self.uncommon, self.apply_rarity)
+        line.add(boxed(uncommon))
         why = tr("A value that few records have says more about them. Others: ordinary.")
         gloss = label(why, "muted", wrap=True)
         return boxed(column(line, gloss, None, spacing=Space.TIGHT))

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
@@ -23,8 +23,9 @@ from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
 from sfumato.ui.panels.policy.mechanisms.reconstruction.outcome import Outcome, outcome_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField, Segments
-from sfumato.ui.widgets.layout import Card, Rule, button, column, label, row, set_look
+from sfumato.ui.widgets.fields import NumberField, Segments, WrappedCheckBox
+from sfumato.ui.widgets.layout import Card, Rule, button, column, label, set_look
+from sfumato.ui.widgets.responsive import FlowLayout
 
 JOB: Final = "groups"
 """The job that works out what the limits mean for the table's groups."""
@@ -216,7 +217,7 @@ class PublicColumns(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.boxes: dict[str, QCheckBox] = {}
+        self.boxes: dict[str, WrappedCheckBox] = {}
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(Space.BETWEEN)
         self._grid.setVerticalSpacing(Space.INSIDE)
@@ -225,7 +226,7 @@ class PublicColumns(QWidget):
             tr("All that are released"), lambda: self.chosen.emit(None), "quiet"
         )
         lines = column()
-        lines.addLayout(row(label(tr("Public columns")), None, self.everything))
+        lines.addLayout(FlowLayout(label(tr("Public columns")), self.everything, apart=1))
         lines.addWidget(self.words)
         lines.addLayout(self._grid)
         self.setLayout(lines)
@@ -254,7 +255,7 @@ class PublicColumns(QWidget):
             box.deleteLater()
         self.boxes = {}
         for place, name in enumerate(released):
-            box = QCheckBox(name.replace("&", "&&"), self)
+            box = WrappedCheckBox(name.replace("&", "&&"), self)
             box.setToolTip(name)
             box.clicked.connect(self._tell)
             self._grid.addWidget(box, place // ABREAST, place % ABREAST)

@@ -1,0 +1,229 @@
+"""Verifying a bundle against a table that is too long for memory.
+
+The release is made again, in its own order, and compared with the bundle's data file row by row,
+while both are read. A bundle is recognised by its digest or its identifier, and not by its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms.base import Check
+from sfumato.formats.bundles.reading import Bundle, data_batches, read_long_bundle
+from sfumato.formats.errors import FileError
+from sfumato.formats.formulas import rows_with_escapes, unescaped
+from sfumato.formats.table_format import BATCH_ROWS, RowStream
+from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.long_release import stream_of
+from sfumato.project.release.long_table import LongTable, reason_for_whole
+from sfumato.project.release.policies import PoliciesInForce
+from sfumato.project.release.release_columns import material_with, plan_for
+from sfumato.project.verification.chain import check_strangers
+from sfumato.project.verification.recognition import Match, known_release
+from sfumato.project.verification.rows import check_shown_columns
+from sfumato.project.verification.verify import VerificationReport, check_known_facts
+
+
+@dataclass
+class _Compared:
+    """How a bundle's rows stand to those of the release made again.
+
+    Parameters
+    ----------
+    found
+        How many rows the bundle has.
+    rows
+        How many were compared, from the first on.
+    differing
+        For each column that both have, how many rows differ, and the first of them, from 1.
+    """
+
+    found: int = 0
+    rows: int = 0
+    differing: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, made: pa.RecordBatch, shown: pa.RecordBatch) -> None:
+        """Compare as many rows of both."""
+        for name in made.schema.names:
+            if name in shown.schema.names:
+                differ = np.flatnonzero(_differ(made[name], shown[name]))
+                count, first = self.differing.get(name, (0, 0))
+                if len(differ) and not count:
+                    first = self.rows + int(differ[0]) + 1
+                self.differing[name] = count + len(differ), first
+        self.rows += len(made)
+
+    def sentence(self, name: str) -> str:
+        """Say how many rows of a column differ, and which is the first."""
+        count, first = self.differing[name]
+        return Sentence(
+            "{count:,} of {differing:,} rows {verb}, first in row {first:,}",
+            count=count,
+            differing=self.rows,
+            verb="differs" if count == 1 else "differ",
+            first=first,
+        )
+
+
+def verify_long(
+    project: ProjectFile, table: LongTable, folder: Path, context: Context
+) -> VerificationReport:
+    """Examine a bundle in a folder as `verify_bundle` does, against a table of any length."""
+    try:
+        bundle = read_long_bundle(folder, Part(context, 0.0, 0.1))
+    except FileError as error:
+        return VerificationReport((Check("Files", False, str(error)),))
+    match = known_release(bundle, project.releases)
+    examined = check_known_facts(project, table.rows, bundle, match)
+    record = match.record
+    if record is None:
+        return VerificationReport(examined)
+    document = record.policy or project.document
+    why = reason_for_whole(document)
+    if record.is_publication or record.details.get("view") or why:
+        finding = Sentence(
+            "Its rows can't be compared in parts{why}. Verify it with more memory.",
+            why=f": {why}" if why else "",
+        )
+        checks = (*examined, Check("Records", False, finding))
+        return VerificationReport(checks, record, match.recipient)
+    summary = table.summary(document, Part(context, 0.1, 0.4))
+    material = material_with(document, summary.witnesses, summary.encoded)
+    plan = plan_for(material, match.plans, match.recipient)
+    plan = replace(
+        plan, release_id=record.release_id, rows_as_in_table=bool(record.rows_as_in_table)
+    )
+    again = stream_of(plan.bind(project.keys), table)
+    try:
+        compared = _compared(again, bundle, folder, table.folder, Part(context, 0.4, 1.0))
+    except (SfumatoError, pa.ArrowException) as error:
+        told = str(error) if isinstance(error, SfumatoError) else "Its values are of other types."
+        finding = Sentence("It can't be compared. {error}", error=told)
+        checks = (*examined, Check("Records", False, finding))
+        return VerificationReport(checks, record, match.recipient)
+    regenerator = PoliciesInForce(project.document, summary.witnesses, project.keys).at(record)
+    checks = (
+        *examined,
+        _check_records(compared, table.rows),
+        *check_shown_columns(bundle, match, regenerator),
+        _check_unperturbed(compared, match),
+    )
+    for entry in match.plans:
+        obstacle = regenerator.obstacle(entry)
+        checks += (
+            *_check_entry(entry, compared, obstacle),
+            *check_strangers(entry, project.releases),
+        )
+    context.report(1.0, "Verified")
+    return VerificationReport(checks, record, match.recipient)
+
+
+def _compared(
+    again: RowStream, bundle: Bundle, folder: Path, room: Path, context: Context
+) -> _Compared:
+    """Compare a bundle's rows with those made again, in whatever batches both come."""
+    descriptor = bundle.descriptor
+    if descriptor.escaped:
+        again = rows_with_escapes(again)
+    shown = data_batches(folder / descriptor.data_name, descriptor)
+    found, held = _Compared(), pa.record_batch({})
+    names = [field.column for field in descriptor.fields]
+    for made in again.blocks(BATCH_ROWS, context, room):
+        called = made.rename_columns(_called(made.schema.names, bundle))
+        done = 0
+        while done < len(called):
+            if not len(held):
+                held = next(shown, held)
+                found.found += len(held)
+                if not len(held):
+                    break
+            count = min(len(held), len(called) - done)
+            found.add(called.slice(done, count), held.slice(0, count).select(names))
+            held, done = held.slice(count), done + count
+    found.found += sum(map(len, shown))
+    return found
+
+
+def _called(names: Sequence[str], bundle: Bundle) -> list[str]:
+    """Return how a release's columns are called, whether their names are escaped or not."""
+    return [unescaped(name) if bundle.descriptor.escaped else name for name in names]
+
+
+def _differ(made: pa.Array, shown: pa.Array) -> npt.NDArray[np.bool_]:
+    """Return in which rows two arrays differ, shape (n,); an empty text is a missing value."""
+    if pa.types.is_dictionary(made.type):
+        made = made.dictionary_decode()
+    if pa.types.is_dictionary(shown.type):
+        shown = shown.dictionary_decode()
+    if made.type != shown.type:
+        try:
+            made = made.cast(shown.type)
+        except pa.ArrowException:
+            made, shown = made.cast(pa.string()), shown.cast(pa.string())
+    if pa.types.is_string(made.type):
+        made, shown = (pc.if_else(pc.equal(each, ""), None, each) for each in (made, shown))
+    unlike = pc.fill_null(pc.not_equal(made, shown), False)
+    either = pc.xor(pc.is_null(made), pc.is_null(shown))
+    found: npt.NDArray[np.bool_] = pc.or_(unlike, either).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _check_records(compared: _Compared, rows: int) -> Check:
+    title, found, where = "Records", compared.found, Sentence("the source table")
+    if found == rows:
+        finding = Sentence("It has all {found:,} records of {where}.", found=found, where=where)
+        return Check(title, True, finding)
+    if found > rows:
+        more = "It has {found:,} records, {more:,} more than {where}."
+        return Check(title, False, Sentence(more, found=found, more=found - rows, where=where))
+    fewer = "It has {found:,} records of {source:,}: {lost:,} are missing"
+    return Check(title, False, Sentence(fewer, found=found, source=rows, lost=rows - found))
+
+
+def _check_unperturbed(compared: _Compared, match: Match) -> Check:
+    perturbed = {name for plan in match.plans for name in plan.attributes}
+    names = [name for name in compared.differing if name not in perturbed]
+    findings = [f"{n}: {compared.sentence(n)}" for n in names if compared.differing[n][0]]
+    if findings:
+        said = Sentence("They are not as in the source table ({names}).", names="; ".join(findings))
+        return Check("Unperturbed columns", False, said)
+    if not names:
+        return Check("Unperturbed columns", True, "It has none.")
+    said = Sentence("All {names} are as in the source table.", names=len(names))
+    return Check("Unperturbed columns", True, said)
+
+
+def _check_entry(plan: EntryPlan, compared: _Compared, obstacle: str) -> tuple[Check, ...]:
+    """Check that a policy entry is on its ladder, and its values are those that the key gives."""
+    ladder, values = (
+        Sentence("{key}: ladder", key=plan.key),
+        Sentence("{key}: values", key=plan.key),
+    )
+    if obstacle:
+        finding = Sentence("It can't be made again. {obstacle}", obstacle=obstacle)
+        return (Check(ladder, False, finding),)
+    same = Check(ladder, True, "By the policy of its release, it is made again on the same ladder.")
+    missing = [name for name in plan.attributes if name not in compared.differing]
+    if missing:
+        lacking = Sentence("It has no column {names}.", names=", ".join(missing))
+        return (same, Check(values, False, lacking))
+    differing = [name for name in plan.attributes if compared.differing[name][0]]
+    if differing:
+        finding = Sentence(
+            "They are not those that the key gives: {difference}.",
+            difference="; ".join(f"{name}: {compared.sentence(name)}" for name in differing),
+        )
+        return (same, Check(values, False, finding))
+    finding = Sentence("All {rows:,} are those that the key gives.", rows=compared.rows)
+    return (same, Check(values, True, finding))
