@@ -101,6 +101,7 @@ def perturbed(
         summary=mechanism.summary,
         published=mechanism.published(level, attributes, settings),
         promise=mechanism.promise(level, attributes, settings),
+        channel=mechanism.channel(level, attributes, settings),
     )
     return released, facts, column.attribute
 

@@ -52,12 +52,14 @@ def fields(folder: Path) -> dict[str, dict]:
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_bundle_has_four_files_whose_digests_are_returned(tmp_path, format_name):
+def test_a_bundle_has_its_files_whose_digests_are_returned(tmp_path, format_name):
     files = written(case().contents, tmp_path / "b", format_name)
     assert set(files.names) == {
         "README.md",
         "datapackage.json",
         "ddi.xml",
+        "perturbed.R",
+        "perturbed.py",
         f"data.{format_name}",
     }
     for name, digest in files.files.items():

@@ -30,6 +30,9 @@ Square = npt.NDArray[np.float64]
 DENSE_LIMIT = 4096
 """The largest domain whose matrix is built whole (128 MB)."""
 
+MOST_TOLD = 64
+"""The largest domain whose matrix recipients are told whole."""
+
 MOST_FORBIDDING = 10
 """How many of the entries that forbid a garbling are named."""
 
@@ -167,6 +170,17 @@ class PerturbationMatrix(ABC):
         """Return a channel G with lower = G·P, which is known to exist."""
 
     # What follows is the same for every matrix.
+
+    def told(self) -> list[list[float]] | None:
+        """Return the rows for recipients; None where it is large, or has no inverse to use."""
+        if self.size > MOST_TOLD:
+            return None
+        try:
+            self.inverse_ranges()
+        except EstimationError:
+            return None
+        rows: list[list[float]] = self.dense().tolist()
+        return rows
 
     def dense(self) -> Square:
         """Return the whole matrix, shape (m, m), for display.

@@ -490,6 +490,29 @@ class Mechanism(ABC):
         covariance = self.noise_covariance(level, attributes, settings)
         return None if covariance is None else NoiseLaw(covariance)
 
+    def channel(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> Mapping[str, Any] | None:
+        """Return how single records are perturbed, for recipients' programs; nothing is secret.
+
+        Returns
+        -------
+        Mapping or None
+            JSON values: ``noise_covariance`` (in the entry's order), or ``domains`` and
+            ``transition``, a row for each released value or combination of values, the last
+            attribute's counted through first. None where records don't stand for themselves, or
+            the matrix is large or has no inverse.
+        """
+        noise = self.noise_covariance(level, attributes, settings)
+        if noise is not None:
+            return {"noise_covariance": np.asarray(noise).tolist()}
+        matrix = None if self.needs_groups else self.matrix(level, attributes, settings)
+        rows = None if matrix is None else matrix.told()
+        if rows is None:
+            return None
+        domains = [list(each.domain.values) for each in attributes if each.domain is not None]
+        return {"domains": domains, "transition": rows}
+
     @abstractmethod
     def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises."""

@@ -45,6 +45,8 @@ class Perturbation:
         What the recipient is told; nothing in it is secret.
     promise
         What the release promises.
+    channel
+        What recipients' programs are told, see `Mechanism.channel`.
     """
 
     attributes: tuple[str, ...]
@@ -53,6 +55,7 @@ class Perturbation:
     summary: str
     published: PublishedFacts
     promise: Promise
+    channel: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from sfumato.formats.bundles.contents import (
     UnitTold,
 )
 from sfumato.formats.bundles.metadata import DCAT_NAME, DCAT_RESOURCE, DDI_NAME, DDI_RESOURCE
-from sfumato.formats.bundles.readme import README_NAME
+from sfumato.formats.bundles.readme import PROGRAM_RESOURCES, README_NAME
 from sfumato.formats.formulas import ESCAPED, escaped_value, unescaped
 from sfumato.formats.language import worded
 
@@ -343,6 +343,8 @@ def _extension(
         "attributes": [names[name] for name in perturbation.attributes],
         "parameters": dict(perturbation.published.parameters),
     }
+    if perturbation.channel is not None:
+        extension["channel"] = dict(perturbation.channel)
     if domain is not None:
         extension["domain"] = list(domain.values)
     return extension
@@ -374,7 +376,7 @@ def schema_type(series: pd.Series) -> str:
 
 _DATA_NAME: Final = re.compile(r"data\.([a-z0-9]{1,12})")
 _HIERARCHY: Final = re.compile(r"hierarchy-([0-9]{1,4})")
-_BESIDE: Final = {DDI_RESOURCE: DDI_NAME, DCAT_RESOURCE: DCAT_NAME}
+_BESIDE: Final = {DDI_RESOURCE: DDI_NAME, DCAT_RESOURCE: DCAT_NAME, **PROGRAM_RESOURCES}
 """What else may lie beside the data, by the names of the resources."""
 _HASH: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _LARGEST_BESIDE: Final = 64 << 20

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Mapping
 from string import Template
 from typing import Final
 
-from sfumato.engine.core.columns import ColumnSpec, Role, names_of
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role, names_of
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.formats.bundles.contents import (
@@ -45,6 +45,8 @@ from sfumato.formats.tables import format_called
 from sfumato.resources import resource_path
 
 README_NAME = "README.md"
+PROGRAM_RESOURCES: Final = {"analysis-python": "perturbed.py", "analysis-r": "perturbed.R"}
+"""Programs for recipients, by the names of their resources."""
 
 _CODE: Final = re.compile(r"^```\w+\n.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE_HERE: Final = re.compile(r"^\[code\]$", re.MULTILINE)
@@ -103,6 +105,8 @@ def readme_of(
         reading=reading,
         guides="\n\n".join(_guide(contents, names, p) for p in contents.perturbations)
         or said(_NOTHING_PERTURBED),
+        analysis=_analysis(contents, names),
+        programs=_programs(contents),
         weights=_weights(contents, names),
     )
 
@@ -286,6 +290,39 @@ def _weights(contents: BundleContents, names: Mapping[str, str]) -> str:
         "weight_code": json.dumps(called[0], ensure_ascii=False),
     }
     return f"\n{_template('weights').substitute(values).strip()}\n"
+
+
+def _programs(contents: BundleContents) -> str:
+    """Return the list's line about the programs; empty without them."""
+    return _template("programs").substitute() if has_programs(contents) else ""
+
+
+def has_programs(contents: BundleContents) -> bool:
+    """Whether the recipients' programs can do anything with a bundle's perturbed columns."""
+    return any(each.channel is not None for each in contents.perturbations)
+
+
+def _analysis(contents: BundleContents, names: Mapping[str, str]) -> str:
+    """Return what the programs beside the data do, for some of its columns; empty without them."""
+    if not has_programs(contents):
+        return ""
+    usable = [each for each in contents.perturbations if each.channel is not None]
+    perturbed = [names[name] for each in usable for name in each.attributes]
+    grouped = [each for each in usable if "domains" in (each.channel or {})]
+    categories = [names[name] for each in grouped for name in each.attributes]
+    known = {name for each in contents.perturbations for name in each.attributes}
+    free = [spec for spec in contents.columns if spec.name not in known]
+    numbers = [names[spec.name] for spec in free if spec.kind is Kind.NUMERIC and not spec.binning]
+    groups = [names[spec.name] for spec in free if spec.kind is Kind.CATEGORICAL]
+    first = (categories or groups or perturbed)[0]
+    chosen = {
+        "first": first,
+        "second": next((n for n in (*categories, *groups) if n != first), first),
+        "outcome": (numbers or groups or perturbed)[0],
+        "group": (groups or numbers or perturbed)[0],
+    }
+    quoted = {key: json.dumps(name, ensure_ascii=False) for key, name in chosen.items()}
+    return _template("analysis").substitute(columns=_listed(perturbed), **quoted)
 
 
 def _below(markdown: str, level: int) -> str:

@@ -36,13 +36,19 @@ from sfumato.formats.bundles.metadata import (
     catalogue,
     codebook,
 )
-from sfumato.formats.bundles.readme import README_NAME, readme_of
+from sfumato.formats.bundles.readme import (
+    PROGRAM_RESOURCES,
+    README_NAME,
+    has_programs,
+    readme_of,
+)
 from sfumato.formats.files import new_private, write_private
 from sfumato.formats.formulas import escaped, rows_with_escapes, with_escapes
 from sfumato.formats.hierarchies import hierarchy_text
 from sfumato.formats.language import speaking, worded
 from sfumato.formats.reading import names_in_file, write_table
 from sfumato.formats.table_format import RowStream
+from sfumato.resources import resource_path
 
 __all__ = [
     "BundleContents",
@@ -145,11 +151,16 @@ def write_bundle(
 def _write_descriptions(
     contents: BundleContents, folder: Path, package: dict[str, Any]
 ) -> tuple[FileFacts, ...]:
-    """Write the descriptions for archives and catalogues, and the data package that lists them."""
+    """Write programs and descriptions for recipients, and the data package that lists them."""
+    described = []
+    for resource, name in PROGRAM_RESOURCES.items() if has_programs(contents) else ():
+        facts = _write(folder, name, resource_path("recipient", name).read_bytes())
+        package["resources"].append(beside(resource, facts, "text/plain"))
+        described.append(facts)
     ddi = _write(folder, DDI_NAME, codebook(contents, package))
     title = worded("Description for archives (DDI-Codebook 2.5)")
     package["resources"].append(beside(DDI_RESOURCE, ddi, "application/xml", title))
-    described = [ddi]
+    described.append(ddi)
     if contents.dcat:
         dcat = _write(folder, DCAT_NAME, catalogue(contents, package))
         title = worded("Description for data catalogues (DCAT)")

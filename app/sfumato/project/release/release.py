@@ -412,6 +412,7 @@ def _perturbation(entry: EntryPlan, material: Material) -> Perturbation:
         summary=mechanism.summary,
         published=mechanism.published(entry.level, attributes, entry.settings),
         promise=promise_by_unit(material.document, entry, attributes),
+        channel=mechanism.channel(entry.level, attributes, entry.settings),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -312,6 +313,17 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             check_noise_level(level) * self.read(attributes, settings).noise_covariance
         )
         return covariance
+
+    def channel(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> Mapping[str, Any] | None:
+        """Return the covariance of noise and rounding; None where numbers are cut off after it."""
+        forms = self.read(attributes, settings).forms
+        if any(form.lowest is not None or form.highest is not None for form in forms):
+            return None
+        rounding = np.diag([(form.step or 0.0) ** 2 / 12.0 for form in forms])
+        noise = self.noise_covariance(level, attributes, settings) + rounding
+        return {"noise_covariance": noise.tolist()}
 
     def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises, computed from the covariance."""

@@ -1,0 +1,308 @@
+# Cross-tables, regressions and imputations from perturbed columns, with their errors.
+#
+# Leave this file beside datapackage.json, which tells how columns were perturbed, and write
+# source("perturbed.R") in that folder. It needs the package jsonlite; perturbed.py explains the
+# method and gives the same figures in Python.
+
+perturbed_package <- jsonlite::fromJSON("datapackage.json", simplifyVector = FALSE)
+perturbed_z <- 1.959964
+perturbed_powers <- new.env()
+
+perturbed_told <- function(name) {
+  # How a column was perturbed; NULL where it was not.
+  fields <- perturbed_package$resources[[1]]$schema$fields
+  names(fields) <- vapply(fields, function(field) field$name, "")
+  own <- fields[[name]]$sfumato
+  if (is.null(own$mechanism)) return(NULL)
+  if (is.null(own$channel)) {
+    stop(name, " can't be used here: README.md tells what can be estimated of it.")
+  }
+  own
+}
+
+perturbed_matrix <- function(channel) do.call(rbind, lapply(channel$transition, unlist))
+
+perturbed_codes <- function(column, domain) {
+  codes <- rep(NA_integer_, length(column))
+  for (place in seq_along(domain)) {
+    value <- domain[[place]]
+    here <- if (is.null(value)) is.na(column) else !is.na(column) & column == value
+    codes[here] <- place
+  }
+  if (anyNA(codes)) stop("A column has values that datapackage.json does not list.")
+  codes
+}
+
+perturbed_values <- function(column) {
+  # A column's values in the order in which they first occur.
+  lapply(unique(column), function(value) if (is.na(value)) NULL else value)
+}
+
+perturbed_released <- function(data, own) {
+  codes <- rep(0, nrow(data))
+  for (place in seq_along(own$attributes)) {
+    domain <- own$channel$domains[[place]]
+    codes <- codes * length(domain) + perturbed_codes(data[[own$attributes[[place]]]], domain) - 1
+  }
+  codes + 1
+}
+
+perturbed_spread <- function(data, columns) {
+  # Columns, combinations of their values, and each record's substitutes for them.
+  order <- character()
+  cells <- list(list())
+  shares <- matrix(1, nrow(data), 1)
+  repeat {
+    left <- setdiff(columns, order)
+    if (length(left) == 0) break
+    own <- perturbed_told(left[1])
+    if (is.null(own)) {
+      names <- left[1]
+      domains <- list(perturbed_values(data[[names]]))
+      codes <- perturbed_codes(data[[names]], domains[[1]])
+      part <- diag(1, length(domains[[1]]))[codes, , drop = FALSE]
+    } else {
+      every <- unlist(own$attributes)
+      names <- every[every %in% left]
+      domains <- own$channel$domains[every %in% left]
+      inverse <- t(solve(perturbed_matrix(own$channel)))
+      sizes <- vapply(own$channel$domains, length, 1L)
+      # The last column's values are counted through first.
+      places <- as.matrix(rev(expand.grid(rev(lapply(sizes, seq_len)))))
+      target <- rep(0, nrow(places))
+      for (place in which(every %in% left)) {
+        target <- target * sizes[place] + places[, place] - 1
+      }
+      summing <- diag(1, prod(sizes[every %in% left]))[target + 1, , drop = FALSE]
+      part <- (inverse %*% summing)[perturbed_released(data, own), , drop = FALSE]
+    }
+    order <- c(order, names)
+    for (domain in domains) {
+      cells <- unlist(lapply(cells, function(cell) {
+        lapply(domain, function(value) c(cell, list(value)))
+      }), recursive = FALSE)
+    }
+    if (length(cells) > 2000) stop("There are too many combinations. Use fewer columns.")
+    first <- rep(seq_len(ncol(shares)), each = ncol(part))
+    second <- rep(seq_len(ncol(part)), ncol(shares))
+    shares <- shares[, first, drop = FALSE] * part[, second, drop = FALSE]
+  }
+  list(order = order, cells = cells, shares = shares)
+}
+
+perturbed_widening <- function(columns) {
+  unit <- perturbed_package$sfumato$unit
+  if (any(columns %in% unlist(unit$drawn_once))) sqrt(unit$most_rows) else 1
+}
+
+perturbed_text <- function(value) if (is.null(value)) "(missing)" else as.character(value)
+
+crosstab <- function(data, columns, sample = FALSE) {
+  # How many records truly have each combination of values, with 95 % intervals. Standard errors
+  # refer to these records. If they are a sample, and you ask about the population that they were
+  # drawn from, pass sample = TRUE.
+  spread <- perturbed_spread(data, columns)
+  count <- colSums(spread$shares)
+  variance <- colSums(spread$shares^2) - (if (sample) count^2 / nrow(data) else count)
+  error <- sqrt(pmax(variance, 0)) * perturbed_widening(columns)
+  table <- lapply(seq_along(spread$order), function(place) {
+    vapply(spread$cells, function(cell) perturbed_text(cell[[place]]), "")
+  })
+  names(table) <- spread$order
+  data.frame(
+    table,
+    count = count,
+    standard_error = error,
+    low = pmin(pmax(count - perturbed_z * error, 0), nrow(data)),
+    high = pmin(pmax(count + perturbed_z * error, 0), nrow(data)),
+    check.names = FALSE
+  )
+}
+
+perturbed_noise <- function(numbers) {
+  # The covariance of the noise in numeric columns; 0 where there is none.
+  noise <- matrix(0, length(numbers), length(numbers), dimnames = list(numbers, numbers))
+  for (name in numbers) {
+    own <- perturbed_told(name)
+    if (is.null(own)) next
+    covariance <- do.call(rbind, lapply(own$channel$noise_covariance, unlist))
+    every <- unlist(own$attributes)
+    both <- intersect(every, numbers)
+    noise[name, both] <- covariance[match(name, every), match(both, every)]
+  }
+  noise
+}
+
+perturbed_is_number <- function(data, name) {
+  own <- perturbed_told(name)
+  if (is.null(own)) is.numeric(data[[name]]) else !is.null(own$channel$noise_covariance)
+}
+
+regression <- function(data, outcome, predictors, kind = "linear") {
+  # The coefficients of a regression, with 95 % intervals for the population. The outcome is a
+  # numeric column, or list(column, value): the event that the column truly has this value. Numbers
+  # enter as they are, other columns as indicators of their values but the first. A logistic
+  # regression (kind = "logistic") needs an event, or a numeric column of 0 and 1 without noise, and
+  # predictors without noise. Records in which a number is missing are left out.
+  event <- is.list(outcome)
+  response <- if (event) outcome[[1]] else outcome
+  is_number <- vapply(predictors, function(name) perturbed_is_number(data, name), NA)
+  numbers <- predictors[is_number]
+  measured <- if (event) numbers else c(numbers, response)
+  data <- data[stats::complete.cases(data[measured]) | length(measured) == 0, , drop = FALSE]
+  noise <- matrix(0, length(numbers) + 1, length(numbers) + 1)
+  noise[seq_along(measured), seq_along(measured)] <- perturbed_noise(measured)
+  if (kind == "logistic" && any(noise != 0)) {
+    stop("A logistic regression can't correct for the noise of numbers.")
+  }
+  listed <- predictors[!is_number]
+  spread <- perturbed_spread(data, c(if (event) response, listed))
+  value_of <- function(cell, name) perturbed_text(cell[[match(name, spread$order)]])
+  terms <- do.call(rbind, lapply(listed, function(name) {
+    values <- unique(vapply(spread$cells, value_of, "", name = name))[-1]
+    cbind(rep(name, length(values)), values)
+  }))
+  count <- NROW(terms)
+  fixed <- t(vapply(spread$cells, function(cell) {
+    shown <- vapply(seq_len(count), function(k) value_of(cell, terms[k, 1]) == terms[k, 2], NA)
+    c(1, as.numeric(shown))
+  }, numeric(1 + count)))
+  fixed <- matrix(fixed, length(spread$cells), 1 + count)
+  own <- as.matrix(data[numbers])
+  storage.mode(own) <- "double"
+  y <- function(k) {
+    if (!event) return(as.numeric(data[[response]]))
+    as.numeric(value_of(spread$cells[[k]], response) == perturbed_text(outcome[[2]]))
+  }
+  solved <- perturbed_solve(spread$shares, fixed, own, y, noise, kind == "logistic")
+  error <- sqrt(diag(solved$covariance)) * perturbed_widening(c(response, predictors))
+  named <- vapply(seq_len(count), function(k) paste0(terms[k, 1], ": ", terms[k, 2]), "")
+  data.frame(
+    term = c("(intercept)", named, numbers),
+    estimate = solved$estimate,
+    standard_error = error,
+    low = solved$estimate - perturbed_z * error,
+    high = solved$estimate + perturbed_z * error
+  )
+}
+
+perturbed_solve <- function(shares, fixed, own, y, noise, logistic) {
+  # Where the corrected score is 0, and the covariance of that (a sandwich).
+  size <- ncol(fixed) + ncol(own)
+  inside <- matrix(0, size, size)
+  beside <- rep(0, size)
+  where <- ncol(fixed) + seq_len(ncol(own))
+  inside[where, where] <- noise[seq_len(ncol(own)), seq_len(ncol(own))]
+  beside[where] <- noise[seq_len(ncol(own)), ncol(noise)]
+  found <- rep(0, size)
+  for (round in 1:50) {
+    score <- matrix(0, nrow(shares), size)
+    slope <- matrix(0, size, size)
+    for (k in seq_len(nrow(fixed))) {
+      x <- cbind(matrix(fixed[k, ], nrow(shares), ncol(fixed), byrow = TRUE), own)
+      fit <- as.vector(x %*% found)
+      steepness <- 1
+      if (logistic) {
+        fit <- 1 / (1 + exp(-fit))
+        steepness <- fit * (1 - fit)
+      }
+      score <- score + shares[, k] * (y(k) - fit) * x
+      slope <- slope + crossprod(x * (shares[, k] * steepness), x)
+    }
+    score <- sweep(score, 2, as.vector(inside %*% found) - beside, "+")
+    slope <- slope - nrow(shares) * inside
+    step <- tryCatch(solve(slope, colSums(score)), error = function(problem) NULL)
+    if (is.null(step)) break
+    # Far from the solution the slope leads too far.
+    if (logistic) step <- step * min(1, 1 / max(abs(step)))
+    found <- found + step
+    if (max(abs(step)) < 1e-9 * max(1, abs(found))) {
+      inverse <- solve(slope)
+      return(list(estimate = found, covariance = inverse %*% crossprod(score) %*% t(inverse)))
+    }
+  }
+  stop("The regression has no solution: there are too few records for so many terms.")
+}
+
+perturbed_uniforms <- function(first, count, seed) {
+  # Random numbers of Wichmann and Hill's generator, the same in Python, without states.
+  steps <- first + seq_len(count)
+  bases <- c(171, 172, 170)
+  moduli <- c(30269, 30307, 30323)
+  total <- rep(0, count)
+  for (place in 1:3) {
+    modulus <- moduli[place]
+    name <- as.character(modulus)
+    if (is.null(perturbed_powers[[name]])) {
+      powers <- numeric(modulus - 1)
+      power <- 1
+      for (k in seq_len(modulus - 1)) {
+        powers[k] <- power
+        power <- (power * bases[place]) %% modulus
+      }
+      assign(name, powers, envir = perturbed_powers)
+    }
+    start <- 1 + (seed * 7919 + (place - 1) * 104729) %% (modulus - 1)
+    power <- perturbed_powers[[name]][steps %% (modulus - 1) + 1]
+    total <- total + ((start * power) %% modulus) / modulus
+  }
+  pmax(total %% 1, 1e-12)
+}
+
+impute <- function(data, column, given = character(), times = 20, seed = 1) {
+  # The table several times, a perturbed column replaced by draws of the true values. Analyse each
+  # as if nothing had been perturbed, and combine what you find. given names the columns that the
+  # analysis relates to it: columns of categories that were not perturbed. What is not among them
+  # seems unrelated. Columns that were perturbed together are drawn together.
+  own <- perturbed_told(column)
+  if (is.null(own$channel$domains)) stop(column, " is no perturbed column of categories.")
+  if (!all(vapply(given, function(name) is.null(perturbed_told(name)), NA))) {
+    stop("given can't name perturbed columns.")
+  }
+  chances <- perturbed_matrix(own$channel)
+  shown <- perturbed_released(data, own)
+  rows <- nrow(data)
+  groups <- perturbed_spread(data, given)$shares
+  group <- max.col(groups, "first")
+  lapply(seq_len(times), function(time) {
+    random <- perturbed_uniforms(2 * rows * (time - 1), 2 * rows, seed)
+    weights <- -log(random[seq_len(rows)])
+    weights <- weights / mean(weights)
+    counts <- matrix(0, ncol(groups), nrow(chances))
+    summed <- tapply(weights, list(factor(group, seq_len(nrow(counts))),
+                                   factor(shown, seq_len(ncol(counts)))), sum)
+    counts[!is.na(summed)] <- summed[!is.na(summed)]
+    shares <- matrix(1 / nrow(chances), nrow(counts), ncol(counts))
+    for (step in 1:300) {
+      expected <- shares %*% t(chances)
+      ratio <- ifelse(expected > 0, counts / expected, 0)
+      shares <- shares * (ratio %*% chances)
+      shares <- shares / pmax(rowSums(shares), 1e-300)
+    }
+    chance <- shares[group, , drop = FALSE] * chances[shown, , drop = FALSE]
+    for (k in seq_len(ncol(chance))[-1]) chance[, k] <- chance[, k] + chance[, k - 1]
+    drawn <- rowSums(chance < random[rows + seq_len(rows)] * chance[, ncol(chance)])
+    drawn <- pmin(drawn, nrow(chances) - 1)
+    for (place in rev(seq_along(own$attributes))) {
+      domain <- own$channel$domains[[place]]
+      values <- unlist(lapply(domain, function(value) if (is.null(value)) NA else value))
+      data[[own$attributes[[place]]]] <- values[drawn %% length(domain) + 1]
+      drawn <- drawn %/% length(domain)
+    }
+    data
+  })
+}
+
+combine <- function(estimates, errors) {
+  # Combine what was estimated from each imputed table, with 95 % intervals (Rubin, 1987). Both are
+  # lists of equally many numbers for each table: estimates, and their standard errors.
+  found <- do.call(rbind, as.list(estimates))
+  within <- colMeans(do.call(rbind, as.list(errors))^2)
+  between <- apply(found, 2, stats::var) * (1 + 1 / nrow(found))
+  error <- sqrt(within + between)
+  freedom <- (nrow(found) - 1) * (1 + within / pmax(between, 1e-300))^2
+  z <- perturbed_z
+  t <- z + (z^3 + z) / (4 * freedom) + (5 * z^5 + 16 * z^3 + 3 * z) / (96 * freedom^2)
+  mean <- colMeans(found)
+  data.frame(estimate = mean, standard_error = error, low = mean - t * error, high = mean + t * error)
+}

@@ -1,0 +1,322 @@
+"""Cross-tables, regressions and imputations from perturbed columns, with their errors.
+
+Leave this file beside ``datapackage.json``, which tells how columns were perturbed, and write
+``from perturbed import combine, crosstab, impute, regression``. It needs numpy and pandas;
+``perturbed.R`` gives the same figures in R. Columns that were not perturbed can be used as well.
+
+Let P be the matrix by which values were replaced. A record's column of P⁻¹ is an unbiased
+substitute for the indicator of its true value, whatever that is; sums of products of such
+substitutes estimate cross-tables, and scores of regressions weighted by them have expectation 0 at
+the true coefficients (Akazawa, Kinukawa and Nakamura, "A note on the corrected score function
+adjusting for misclassification", 1998). For numbers the known covariance of the noise is
+subtracted from squares and products.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+MOST_CELLS = 2000
+Z = 1.959964
+
+
+@lru_cache
+def _package() -> Any:
+    return json.loads(Path(__file__).with_name("datapackage.json").read_text(encoding="utf-8"))
+
+
+def _told(name: str) -> Any:
+    """Return how a column was perturbed; None where it was not."""
+    fields = {field["name"]: field for field in _package()["resources"][0]["schema"]["fields"]}
+    own = fields[name].get("sfumato", {})
+    if "mechanism" not in own:
+        return None
+    if "channel" not in own:
+        raise ValueError(f"{name} can't be used here: README.md tells what can be estimated of it.")
+    return own
+
+
+def _codes(column: pd.Series, domain: Sequence[Any]) -> np.ndarray:
+    """Return the places of values in a list, in which None stands for missing ones."""
+    codes = np.full(len(column), -1)
+    for place, value in enumerate(domain):
+        here = column.isna() if value is None else (column == value).fillna(False)
+        codes[here.to_numpy(dtype=bool)] = place
+    if (codes < 0).any():
+        raise ValueError(f"{column.name} has values that datapackage.json does not list.")
+    return codes
+
+
+def _values(column: pd.Series) -> list[Any]:
+    """Return a column's values in the order in which they first occur."""
+    return [None if pd.isna(value) else value for value in column.drop_duplicates()]
+
+
+def _released(data: pd.DataFrame, own: Mapping[str, Any]) -> np.ndarray:
+    """Return which released value, or combination of values, each record shows."""
+    codes = np.zeros(len(data), dtype=int)
+    for name, domain in zip(own["attributes"], own["channel"]["domains"], strict=True):
+        codes = codes * len(domain) + _codes(data[name], domain)
+    return codes
+
+
+def _spread(
+    data: pd.DataFrame, columns: Sequence[str]
+) -> tuple[list[str], list[tuple[Any, ...]], np.ndarray]:
+    """Return columns, combinations of their values, and each record's substitutes for them."""
+    order: list[str] = []
+    cells: list[tuple[Any, ...]] = [()]
+    shares = np.ones((len(data), 1))
+    while left := [name for name in columns if name not in order]:
+        own = _told(left[0])
+        if own is None:
+            names, domains = left[:1], [_values(data[left[0]])]
+            part = np.eye(len(domains[0]))[_codes(data[left[0]], domains[0])]
+        else:
+            every = dict(zip(own["attributes"], own["channel"]["domains"], strict=True))
+            names = [name for name in every if name in left]
+            domains = [every[name] for name in names]
+            part = np.linalg.inv(np.array(own["channel"]["transition"])).T[_released(data, own)]
+            part = part.reshape(len(data), *(len(domain) for domain in every.values()))
+            absent = tuple(1 + place for place, name in enumerate(every) if name not in left)
+            part = part.sum(axis=absent).reshape(len(data), -1)
+        order += names
+        cells = [cell + more for cell in cells for more in product(*domains)]
+        if len(cells) > MOST_CELLS:
+            raise ValueError("There are too many combinations. Use fewer columns.")
+        shares = (shares[:, :, None] * part[:, None, :]).reshape(len(data), -1)
+    return order, cells, shares
+
+
+def _widening(columns: Sequence[str]) -> float:
+    """Return by what errors grow at most where rows share a draw."""
+    unit = _package()["sfumato"].get("unit", {})
+    shared = set(unit.get("drawn_once", ())) & set(columns)
+    return math.sqrt(unit["most_rows"]) if shared else 1.0
+
+
+def crosstab(data: pd.DataFrame, columns: Sequence[str], sample: bool = False) -> pd.DataFrame:
+    """Estimate how many records truly have each combination of values, with 95 % intervals.
+
+    Standard errors refer to these records. If they are a sample, and you ask about the population
+    that they were drawn from, pass sample=True.
+    """
+    order, cells, shares = _spread(data, columns)
+    count, square = shares.sum(axis=0), (shares**2).sum(axis=0)
+    variance = square - (count**2 / len(data) if sample else count)
+    error = np.sqrt(np.maximum(variance, 0)) * _widening(columns)
+    table = pd.DataFrame(cells, columns=order).astype(object)
+    table = table.where(table.notna(), "(missing)")
+    table["count"], table["standard_error"] = count, error
+    table["low"] = np.clip(count - Z * error, 0, len(data))
+    table["high"] = np.clip(count + Z * error, 0, len(data))
+    return table
+
+
+def _noise(numbers: Sequence[str]) -> np.ndarray:
+    """Return the covariance of the noise in numeric columns; 0 where there is none."""
+    noise = pd.DataFrame(0.0, list(numbers), list(numbers))
+    for name in numbers:
+        own = _told(name)
+        if own is None:
+            continue
+        row = own["channel"]["noise_covariance"][own["attributes"].index(name)]
+        for other, covariance in zip(own["attributes"], row, strict=True):
+            if other in noise.columns:
+                noise.loc[name, other] = covariance
+    return noise.to_numpy()
+
+
+def _is_number(data: pd.DataFrame, name: str) -> bool:
+    own = _told(name)
+    if own is not None:
+        return "noise_covariance" in own["channel"]
+    kind = data[name].dtype
+    return pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
+
+
+def regression(
+    data: pd.DataFrame,
+    outcome: str | tuple[str, Any],
+    predictors: Sequence[str],
+    kind: str = "linear",
+) -> pd.DataFrame:
+    """Estimate the coefficients of a regression, with 95 % intervals for the population.
+
+    The outcome is a numeric column, or a pair of a column and a value: the event that the column
+    truly has this value. Numbers enter as they are, other columns as indicators of their values
+    but the first. kind is "linear" or "logistic"; a logistic regression needs an event, or a
+    numeric column of 0 and 1 without noise, and predictors without noise. Records in which a
+    number is missing are left out.
+    """
+    event = not isinstance(outcome, str)
+    response = outcome if isinstance(outcome, str) else outcome[0]
+    numbers = [name for name in predictors if _is_number(data, name)]
+    measured = numbers if event else [*numbers, response]
+    data = data.dropna(subset=measured) if measured else data
+    noise = np.zeros((len(numbers) + 1,) * 2)
+    noise[: len(measured), : len(measured)] = _noise(measured)
+    if kind == "logistic" and noise.any():
+        raise ValueError("A logistic regression can't correct for the noise of numbers.")
+    listed = [name for name in predictors if name not in numbers]
+    order, cells, shares = _spread(data, [*([response] if event else []), *listed])
+    terms = [
+        (name, value)
+        for name in listed
+        for value in dict.fromkeys(cell[order.index(name)] for cell in cells)
+    ]
+    terms = [term for place, term in enumerate(terms) if place and terms[place - 1][0] == term[0]]
+    fixed = [[1.0, *(float(cell[order.index(n)] == v) for n, v in terms)] for cell in cells]
+    own = data[numbers].to_numpy(dtype=float)
+    y = (
+        np.array([[float(cell[order.index(response)] == outcome[1])] for cell in cells])
+        if event
+        else np.tile(data[response].to_numpy(dtype=float), (len(cells), 1))
+    )
+    names = [f"{n}: {'(missing)' if v is None else v}" for n, v in terms]
+    estimate, covariance = _solved(shares, fixed, own, y, noise, kind == "logistic")
+    error = np.sqrt(np.diag(covariance)) * _widening([response, *predictors])
+    return pd.DataFrame(
+        {
+            "term": ["(intercept)", *names, *numbers],
+            "estimate": estimate,
+            "standard_error": error,
+            "low": estimate - Z * error,
+            "high": estimate + Z * error,
+        }
+    )
+
+
+def _solved(
+    shares: np.ndarray,
+    fixed: Sequence[Sequence[float]],
+    own: np.ndarray,
+    y: np.ndarray,
+    noise: np.ndarray,
+    logistic: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the corrected score is 0, and the covariance of that (a sandwich)."""
+    size = len(fixed[0]) + own.shape[1]
+    inside, beside = np.zeros((size, size)), np.zeros(size)
+    inside[len(fixed[0]) :, len(fixed[0]) :] = noise[:-1, :-1]
+    beside[len(fixed[0]) :] = noise[:-1, -1]
+    found = np.zeros(size)
+    for _ in range(50):
+        score, slope = np.zeros((len(shares), size)), np.zeros((size, size))
+        for cell, constant in enumerate(fixed):
+            x = np.hstack([np.tile(constant, (len(shares), 1)), own])
+            fit, steepness = x @ found, np.ones(len(shares))
+            if logistic:
+                fit = 1 / (1 + np.exp(-fit))
+                steepness = fit * (1 - fit)
+            score += (shares[:, cell] * (y[cell] - fit))[:, None] * x
+            slope += (x * (shares[:, cell] * steepness)[:, None]).T @ x
+        score += inside @ found - beside
+        slope -= len(shares) * inside
+        try:
+            step = np.linalg.solve(slope, score.sum(axis=0))
+        except np.linalg.LinAlgError:
+            break
+        if logistic:  # Far from the solution the slope leads too far.
+            step *= min(1.0, 1 / np.abs(step).max())
+        found = found + step
+        if np.abs(step).max() < 1e-9 * max(1.0, np.abs(found).max()):
+            inverse = np.linalg.inv(slope)
+            return found, inverse @ (score.T @ score) @ inverse.T
+    raise ValueError("The regression has no solution: there are too few records for so many terms.")
+
+
+@lru_cache
+def _powers(base: int, modulus: int) -> np.ndarray:
+    powers = np.empty(modulus - 1, dtype=np.int64)
+    power = 1
+    for place in range(modulus - 1):
+        powers[place] = power
+        power = power * base % modulus
+    return powers
+
+
+def _uniforms(first: int, count: int, seed: int) -> np.ndarray:
+    """Return random numbers of Wichmann and Hill's generator, the same in R, without states."""
+    steps, total = np.arange(first + 1, first + count + 1), np.zeros(count)
+    for place, (base, modulus) in enumerate(((171, 30269), (172, 30307), (170, 30323))):
+        start = 1 + (seed * 7919 + place * 104729) % (modulus - 1)
+        total += start * _powers(base, modulus)[steps % (modulus - 1)] % modulus / modulus
+    return np.maximum(total % 1, 1e-12)
+
+
+def impute(
+    data: pd.DataFrame, column: str, given: Sequence[str] = (), times: int = 20, seed: int = 1
+) -> list[pd.DataFrame]:
+    """Return the table several times, a perturbed column replaced by draws of the true values.
+
+    Analyse each as if nothing had been perturbed, and combine what you find. given names the
+    columns that the analysis relates to it: columns of categories that were not perturbed. What is
+    not among them seems unrelated. Columns that were perturbed together are drawn together.
+
+    The shares of values are drawn by weighting records at random (Rubin's Bayesian bootstrap) and
+    found by expectation-maximization, for each combination of the given columns by itself.
+    """
+    own = _told(column)
+    if own is None or "domains" not in own["channel"]:
+        raise ValueError(f"{column} is no perturbed column of categories.")
+    if any(_told(name) is not None for name in given):
+        raise ValueError("given can't name perturbed columns.")
+    matrix, shown, rows = np.array(own["channel"]["transition"]), _released(data, own), len(data)
+    _, _, groups = _spread(data, given)
+    group = groups.argmax(axis=1)
+    tables = []
+    for time in range(times):
+        random = _uniforms(2 * rows * time, 2 * rows, seed)
+        weights = -np.log(random[:rows])
+        counts = np.zeros((groups.shape[1], len(matrix)))
+        np.add.at(counts, (group, shown), weights / weights.mean())
+        shares = np.full_like(counts, 1 / len(matrix))
+        for _ in range(300):
+            expected = shares @ matrix.T
+            ratio = np.divide(counts, expected, out=np.zeros_like(counts), where=expected > 0)
+            shares = shares * (ratio @ matrix)
+            shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+        chance = np.cumsum(shares[group] * matrix[shown], axis=1)
+        drawn = (chance < (random[rows:] * chance[:, -1])[:, None]).sum(axis=1)
+        drawn = np.minimum(drawn, len(matrix) - 1)
+        made = data.copy()
+        pairs = list(zip(own["attributes"], own["channel"]["domains"], strict=True))
+        for name, domain in reversed(pairs):
+            values = pd.Series(list(domain), dtype=object)
+            made[name] = values.take(drawn % len(domain)).to_numpy()
+            drawn = drawn // len(domain)
+        tables.append(made)
+    return tables
+
+
+def combine(estimates: Any, errors: Any) -> pd.DataFrame:
+    """Combine what was estimated from each imputed table, with 95 % intervals (Rubin, 1987).
+
+    Both are lists of equally many numbers for each table: estimates, and their standard errors.
+    """
+    found = np.atleast_2d(np.array(estimates, dtype=float).T).T
+    within = (np.atleast_2d(np.array(errors, dtype=float).T).T ** 2).mean(axis=0)
+    between = found.var(axis=0, ddof=1) * (1 + 1 / len(found))
+    error = np.sqrt(within + between)
+    freedom = (len(found) - 1) * (1 + within / np.maximum(between, 1e-300)) ** 2
+    t = Z + (Z**3 + Z) / (4 * freedom)
+    t = t + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
+    mean = found.mean(axis=0)
+    return pd.DataFrame(
+        {
+            "estimate": mean,
+            "standard_error": error,
+            "low": mean - t * error,
+            "high": mean + t * error,
+        }
+    )

@@ -1,0 +1,261 @@
+"""The programs in bundles: the same figures in Python and R, and intervals that hold the truth."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy
+
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import ReleaseRequest
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
+from sfumato.engine.table.table import Table, encode_column
+from sfumato.formats.bundles.writing import write_bundle
+from tests.formats.bundles import case, code_blocks, perturbed, plain_contents
+
+ILLNESSES, TRIAGES = ("cold", "flu", "gout", None), (1, 2, 3)
+ROWS = 1000
+HOW = {
+    "illness": ("uniform", 0.6, {}),
+    "triage": ("distribution", 0.7, {"frequencies": "stated", "shares": [3, 2, 1]}),
+    "income": ("gaussian", 0.4, None),
+}
+SPECS = (
+    ColumnSpec("illness", Role.SENSITIVE, domain=Domain(ILLNESSES)),
+    ColumnSpec("triage", Role.SENSITIVE, domain=Domain(TRIAGES)),
+    ColumnSpec("income", Role.SENSITIVE, Kind.NUMERIC),
+    ColumnSpec("age", Role.QUASI_IDENTIFIER, Kind.NUMERIC),
+    ColumnSpec("days", Role.INSENSITIVE, Kind.NUMERIC),
+    ColumnSpec("region", Role.QUASI_IDENTIFIER),
+)
+ILL = np.array([[0.5, 0.2, 0.2, 0.1], [0.3, 0.4, 0.2, 0.1], [0.2, 0.6, 0.1, 0.1]])
+"""The shares of illnesses by triage."""
+
+
+def people(seed, rows=ROWS):
+    """A table drawn from a model whose coefficients are known."""
+    rng = np.random.default_rng(seed)
+    region = rng.integers(0, 2, rows)
+    triage = (rng.random(rows) < 0.5).astype(int) + ((rng.random(rows) < 0.7) & (region == 1))
+    illness = (rng.random(rows)[:, None] > np.cumsum(ILL[triage], axis=1)).sum(axis=1)
+    illness = np.minimum(illness, 3)
+    age = rng.integers(20, 60, rows)
+    income = 10 + 3 * (illness == 1) + 0.1 * age + rng.normal(0, 2, rows)
+    return pd.DataFrame(
+        {
+            "illness": pd.Categorical.from_codes(np.where(illness < 3, illness, -1), ILLNESSES[:3]),
+            "triage": 1 + triage,
+            "income": income,
+            "age": age,
+            "days": 1 + 0.5 * income + 2.0 * (triage == 2) + rng.normal(0, 1, rows),
+            "region": np.where(region == 1, "north", "south"),
+        }
+    )
+
+
+def settings_of(name, table):
+    """A mechanism's settings for one of the columns; the noise of numbers is stated."""
+    by, level, settings = HOW[name]
+    if settings is None:
+        settings = {"covariance": [[9.0]], "measured": "stated"}
+    return mechanism_called(by), level, settings
+
+
+def released(frame, seed):
+    """The columns as a release with a key of its own shows them."""
+    table, made = Table(frame), frame.copy()
+    key = KeyRing(seed.to_bytes(32, "big"))
+    for spec in SPECS[:3]:
+        mechanism, level, settings = settings_of(spec.name, table)
+        column = encode_column(table, spec)
+        request = ReleaseRequest(
+            (column,), settings, level, record_ids_by_position(len(frame)), key
+        )
+        made[spec.name] = mechanism.release(request, Silent())[spec.name].to_numpy()
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A bundle of such a release."""
+    folder = tmp_path_factory.mktemp("bundle")
+    table = Table(people(1))
+    facts = []
+    for spec in SPECS[:3]:
+        mechanism, level, settings = settings_of(spec.name, table)
+        facts.append(perturbed(table, spec, level, mechanism.name, settings)[1])
+    contents = replace(
+        case().contents,
+        table=Table(released(people(1), 1)),
+        columns=SPECS,
+        perturbations=tuple(facts),
+    )
+    write_bundle(contents, folder, "csv", Silent())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def programs(folder):
+    """The bundle's Python program, as a recipient imports it."""
+    spec = importlib.util.spec_from_file_location("perturbed", folder / "perturbed.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def within_bounds(covered, of):
+    """Whether so many intervals hold the truth as 95 % ones do but for 1 in 10,000 times."""
+    low, high = scipy.stats.binom.interval(0.9999, of, 0.95)
+    return low <= covered <= high
+
+
+LOGITS = np.log(ILL[:, 1] / (1 - ILL[:, 1]))
+COEFFICIENTS = {
+    "outcome with noise": (
+        ("income", ["illness", "age"]),
+        {"illness: flu": 3.0, "illness: gout": 0.0, "age": 0.1},
+    ),
+    "predictor with noise": (
+        ("days", ["income", "triage"]),
+        {"income": 0.5, "triage: 2": 0.0, "triage: 3": 2.0},
+    ),
+    "logistic": (
+        (("illness", "flu"), ["triage"], "logistic"),
+        {
+            "(intercept)": LOGITS[0],
+            "triage: 2": LOGITS[1] - LOGITS[0],
+            "triage: 3": LOGITS[2] - LOGITS[0],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("runs", [60, pytest.param(300, marks=pytest.mark.slow)])
+def test_intervals_of_cross_tables_and_regressions_hold_the_truth(programs, runs):
+    covered = {}
+    for seed in range(runs):
+        truth = people(seed)
+        data = released(truth, 1000 + seed)
+        table = programs.crosstab(data, ["illness", "triage"])
+        for row in table.itertuples():
+            ill = (
+                truth["illness"].isna()
+                if row.illness == "(missing)"
+                else (truth["illness"] == row.illness)
+            )
+            count = int((ill & (truth["triage"] == row.triage)).sum())
+            covered.setdefault((row.illness, row.triage), []).append(row.low <= count <= row.high)
+        for name, (asked, wanted) in COEFFICIENTS.items():
+            found = programs.regression(data, *asked).set_index("term")
+            for term, true in wanted.items():
+                low, high = found.loc[term, ["low", "high"]]
+                covered.setdefault((name, term), []).append(low <= true <= high)
+    assert len(covered) == 12 + 9
+    shares = {key: sum(held) for key, held in covered.items()}
+    assert all(within_bounds(count, runs) for count in shares.values()), shares
+
+
+@pytest.mark.slow
+def test_intervals_from_imputed_tables_hold_the_truth(programs):
+    """The share of flu among people of a region, for the population that records come from."""
+    runs, covered = 300, [0, 0]
+    population = people(10**6, 400_000)
+    for seed in range(runs):
+        data = released(people(seed, 500), 2000 + seed)
+        made = programs.impute(data, "illness", ["region"], times=10, seed=seed)
+        found, errors = [], []
+        for table in made:
+            flu = (table["illness"] == "flu").groupby(table["region"]).agg(["mean", "count"])
+            found.append(flu["mean"].tolist())
+            errors.append(np.sqrt(flu["mean"] * (1 - flu["mean"]) / flu["count"]).tolist())
+        said = programs.combine(found, errors)
+        for place, region in enumerate(("north", "south")):
+            own = population[population["region"] == region]
+            true = (own["illness"] == "flu").mean()
+            covered[place] += bool(said["low"][place] <= true <= said["high"][place])
+    assert all(within_bounds(count, runs) for count in covered), covered
+
+
+PYTHON = """
+from perturbed import combine, crosstab, impute, regression
+
+out = [
+    crosstab(data, ["illness", "triage"]),
+    crosstab(data, ["region", "illness"], sample=True),
+    regression(data, "income", ["illness", "age"]),
+    regression(data, "days", ["income", "triage", "region"]),
+    regression(data, ("illness", "flu"), ["triage", "age"], "logistic"),
+]
+made = impute(data, "illness", ["region"], times=3)
+shares = [[(t["illness"] == "flu").mean(), t["illness"].isna().mean()] for t in made]
+out.append(combine(shares, [[0.01, 0.02]] * 3))
+for place, table in enumerate(out):
+    table.to_csv(f"python{place}.csv", index=False)
+"""
+R = """
+out <- list(
+  crosstab(data, c("illness", "triage")),
+  crosstab(data, c("region", "illness"), sample = TRUE),
+  regression(data, "income", c("illness", "age")),
+  regression(data, "days", c("income", "triage", "region")),
+  regression(data, list("illness", "flu"), c("triage", "age"), "logistic")
+)
+made <- impute(data, "illness", "region", times = 3)
+shares <- lapply(made, function(t) {
+  c(sum(t$illness == "flu", na.rm = TRUE) / nrow(t), mean(is.na(t$illness)))
+})
+out <- c(out, list(combine(shares, rep(list(c(0.01, 0.02)), 3))))
+for (place in seq_along(out)) {
+  write.csv(out[[place]], paste0("r", place - 1, ".csv"), row.names = FALSE)
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_python_and_r_give_the_same_figures(folder, programs, monkeypatch):
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    read = {kind: code_blocks(readme, kind)[0] for kind in ("python", "r")}
+    source = code_blocks(readme, "R")[0]
+    (folder / "code.R").write_text(f"options(warn = 2)\n{read['r']}\n{source}\n{R}", "utf-8")
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    exec(compile(read["python"] + code_blocks(readme, "py")[0] + PYTHON, "code", "exec"), {})
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "code.R"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for place in range(6):
+        ours, theirs = (pd.read_csv(folder / f"{kind}{place}.csv") for kind in ("python", "r"))
+        pd.testing.assert_frame_equal(ours, theirs, rtol=1e-7, atol=1e-7)
+
+
+def test_columns_that_can_not_be_corrected_are_refused(programs, folder):
+    data = released(people(3), 3)
+    with pytest.raises(ValueError, match="logistic"):
+        programs.regression(data, ("region", "north"), ["income"], "logistic")
+    with pytest.raises(ValueError, match="no perturbed column of categories"):
+        programs.impute(data, "region")
+    with pytest.raises(ValueError, match="can't name perturbed"):
+        programs.impute(data, "illness", ["triage"])
+    data.loc[0, "triage"] = 9
+    with pytest.raises(ValueError, match=r"triage has values that datapackage\.json"):
+        programs.crosstab(data, ["triage"])
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    listed = [each["path"] for each in package["resources"]]
+    assert {"perturbed.py", "perturbed.R"} < set(listed)
+
+
+def test_a_bundle_without_perturbed_columns_has_no_programs(tmp_path):
+    write_bundle(plain_contents(pd.DataFrame({"a": [1]})), tmp_path, "csv", Silent())
+    assert not list(tmp_path.glob("perturbed.*"))
+    assert "perturbed.py" not in (tmp_path / "README.md").read_text(encoding="utf-8")
