@@ -51,6 +51,7 @@ def test_figures_are_printed_as_json(made):
     (bundle,) = made.bundles()
     made.run("trace", bundle, "--project", made.project, "--json")
     found = json.loads(made.output)
+    assert found["mixed_by"] is None
     assert found["rows"] == 12
     assert {release["recipients"] for release in found["releases"]} == {"Clinic A", "Institute B"}
 

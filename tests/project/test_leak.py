@@ -137,3 +137,25 @@ def test_a_few_rows_of_one_column_name_nobody(project, tmp_path):
     report = trace(project, rows_of(path, 3, 6, ["illness"]))
     assert sources(report) == []
     assert "chance" in report.verdict
+
+
+def in_table_order(project, path):
+    """A released file's rows as recipients could bring them together."""
+    frame = pd.read_csv(path / "data.csv", dtype={"zip": str})
+    return frame.set_axis(order_of(project, path, a_table())).sort_index()
+
+
+def test_cells_mixed_from_two_files_are_traced_to_both_and_to_how(project, tmp_path):
+    one, other = (
+        in_table_order(project, release(project, tmp_path / "out", recipient))
+        for recipient in ("Institute B", "Public C")
+    )
+    mixed = one.copy()
+    for name in ("illness", "work"):
+        higher = one[name].fillna("") > other[name].fillna("")
+        mixed[name] = one[name].where(higher, other[name])
+    report = trace(project, mixed.sample(300, random_state=1))
+    assert sorted(sources(report)) == ["Institute B", "Public C"]
+    assert report.traced.rule == "higher"
+    assert "mixed from the releases to" in report.verdict
+    assert "by taking the higher value each time" in report.verdict

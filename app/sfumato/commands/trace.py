@@ -38,6 +38,7 @@ def _plain(report: LeakReport) -> dict[str, object]:
     return {
         "rows": report.traced.rows,
         "mixed": report.traced.mixed,
+        "mixed_by": report.traced.rule,
         "altered_share": report.traced.altered,
         "table_share": report.traced.of_table,
         "compared_columns": list(report.compared),

@@ -167,6 +167,20 @@ class LeakCounts:
     added: Likelihoods | None = field(default=None, repr=False)
     draws: Likelihoods | None = field(default=None, repr=False)
 
+    def only(self, rows: npt.NDArray[np.bool_]) -> LeakCounts:
+        """Return what is known of some of the distinct rows."""
+        given = self.unreleased
+        if given is not None:
+            table = None if given.table is None else given.table[rows]
+            given = Unreleased(given.altered[:, rows], given.truthful[:, rows], table)
+        return replace(
+            self,
+            leaked=self.leaked[rows],
+            released=self.released[:, rows],
+            unreleased=given,
+            draws=None if self.draws is None else self.draws[rows],
+        )
+
     @property
     def evidence(self) -> Likelihoods:
         """How many draws each distinct row stands for, shape (distinct rows,)."""
@@ -324,6 +338,8 @@ class TracedLeak:
     of_table
         Where no candidate is named, the share of rows that are the table's own; 0 where that
         could be chance.
+    rule
+        How cells of the sources were mixed; None where whole rows were.
     """
 
     suspects: tuple[Suspect, ...]
@@ -331,6 +347,7 @@ class TracedLeak:
     altered: float
     rows: int
     of_table: float = 0.0
+    rule: str | None = None
 
     @property
     def sources(self) -> tuple[Suspect, ...]:

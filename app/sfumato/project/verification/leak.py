@@ -21,7 +21,15 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import factorize
+from sfumato.engine.disclosure.mixed_files import (
+    ColumnCells,
+    Rule,
+    mixed_likelihood,
+    mixings,
+    with_mixing,
+)
 from sfumato.engine.disclosure.tracing import (
+    ABSENT,
     LeakCounts,
     RowGroups,
     Suspect,
@@ -56,6 +64,15 @@ from sfumato.project.verification.pseudonym_traces import PseudonymMatch, pseudo
 
 _NEARLY_NONE: Final = 1e-6
 _NEARLY_ALL: Final = 0.99
+_CELLS_TRIED: Final = 40_000_000
+"""So many cells are mixed at most to see whether a file was; beyond that, a part of the rows is."""
+_HOW: Final = {
+    Rule.AVERAGE: "by averaging their values",
+    Rule.LOWER: "by taking the lower value each time",
+    Rule.HIGHER: "by taking the higher value each time",
+    Rule.VOTE: "by taking the value that most of them have",
+    Rule.ANY: "by taking each value from one of them",
+}
 
 
 @dataclass(frozen=True)
@@ -155,6 +172,12 @@ class LeakReport:
                 f"The {rows:,} rows come from the release to {self.name_of(sources[0])}. The"
                 f" probability that it is another one of this project is {sure}."
             )
+        if self.traced.rule is not None:
+            names = [self.name_of(source) for source in sources]
+            return (
+                f"The {rows:,} rows were mixed from the releases to {', '.join(names[:-1])} and"
+                f" {names[-1]} {_HOW[Rule(self.traced.rule)]}."
+            )
         parts = [f"{self.name_of(source)} ({100 * source.share:.0f} %)" for source in sources]
         return (
             f"The {rows:,} rows are a mixture of {len(sources)} releases:"
@@ -235,8 +258,11 @@ def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context
     compared: tuple[str, ...] = ()
     if telling:
         part = Part(context, 0.2, 0.8)
-        counts, compared = _Comparison(leak, table, telling, candidates).counts(part)
-        traced = trace_leak(counts, Part(context, 0.8, 1.0))
+        comparison = _Comparison(leak, table, telling, candidates)
+        counts, compared = comparison.counts(part)
+        traced = trace_leak(counts, Part(context, 0.8, 0.9))
+        if len(traced.sources) != 1 and traced.of_table < _NEARLY_ALL:
+            traced = comparison.mixed(traced, counts, Part(context, 0.9, 1.0))
     told = {*compared, *(match.column for match in pseudonyms)}
     return LeakReport(
         candidates,
@@ -322,6 +348,7 @@ class _Comparison:
         self._candidates = candidates
         self._different: dict[str, int] = {}
         self._start = RowGroups.before_any_column(leak.rows, table.rows)
+        self._shown: list[dict[str, pd.Series]] = []
         self._open: dict[tuple[int, str], dict[str, pd.Series]] = {}
         for candidate in candidates:
             if candidate.seen not in self._open:
@@ -340,14 +367,20 @@ class _Comparison:
     def counts(self, context: Context) -> tuple[LeakCounts, tuple[str, ...]]:
         """Count the leaked rows in every candidate; return the columns compared as well."""
         groups, had = [], []
-        starts: dict[tuple[int, str], RowGroups] = {}
+        starts = {seen: self._split(self._start, shown) for seen, shown in self._open.items()}
+        # The policy that explains most of the rows tells how the table's own rows look.
+        nearest = max(self._candidates, key=lambda one: starts[one.seen].found)
+        self._nearest = start = starts[nearest.seen]
+        every = -(-len(mixings(len(self._candidates), True)) * self._table.rows // _CELLS_TRIED)
+        self._tried = start.leaked % max(every, 1) == 0
+        self._kept = np.flatnonzero((start.table != ABSENT) & (start.table % max(every, 1) == 0))
         for place, candidate in enumerate(self._candidates):
             part = Part(context, place / len(self._candidates), (place + 1) / len(self._candidates))
             part.report(0.0, f"Making the release to {candidate.name} again")
             seen = candidate.seen
-            if seen not in starts:
-                starts[seen] = self._split(self._start, self._open[seen])
             made = self._made(candidate, part)
+            if every:
+                self._shown.append({name: each.iloc[self._kept] for name, each in made.items()})
             groups.append(self._split(starts[seen], made))
             had.append({*self._open[seen], *made})
         everything = set().union(*had)
@@ -360,9 +393,7 @@ class _Comparison:
             whole = _split(whole, self._leak.column(name), self._leak.column(name), {})
         added = np.array([self._chance(everything - own) for own in had])
         context.report(1.0, "Comparing with the table itself")
-        # The policy that explains most of the rows tells how the table's own rows look.
-        nearest = max(self._candidates, key=lambda one: starts[one.seen].found)
-        start, telling = starts[nearest.seen], self._telling
+        telling, self._whole = self._telling, whole.leaked
         ways = _ways(start, self._leak, telling, nearest.maker, self._different)
         lacked = self._chance(everything - {*self._open[nearest.seen], *telling})
         ways = [replace(way, others=way.others * lacked) for way in ways]
@@ -370,6 +401,44 @@ class _Comparison:
         together = self._together(starts, whole)
         found = count_rows(groups, self._table.rows, possible, ways, whole, added, together)
         return found, tuple(compared)
+
+    def mixed(self, traced: TracedLeak, counts: LeakCounts, context: Context) -> TracedLeak:
+        """Return what the file tells if cells of several candidates may have been mixed.
+
+        Parameters
+        ----------
+        traced, counts
+            What it tells if whole rows were mixed at most, and what that was found from.
+        """
+        if any(len(shown) < len(self._telling) for shown in self._shown):
+            return traced
+        columns = [self._cells(name) for name in self._telling]
+        tried = mixings(len(self._shown), any(each.is_number for each in columns))
+        if not tried or not self._tried.any():
+            return traced
+        start = self._nearest
+        start = RowGroups(start.leaked[self._tried], start.table[self._kept], start.count)
+        found = np.zeros((len(tried), len(counts.leaked)))
+        whole = self._whole[self._tried]
+        for place, mixing in enumerate(tried):
+            context.report(0.8 * place / len(tried), "Weighing the releases")
+            found[place, whole] = mixed_likelihood(mixing, columns, start, self._table.rows)
+        rows = np.isin(np.arange(len(counts.leaked)), whole)
+        part = Part(context, 0.8, 1.0)
+        return with_mixing(traced, counts.only(rows), tried, found[:, rows], part)
+
+    def _cells(self, name: str) -> ColumnCells:
+        """Return a perturbed column of the file and of every candidate as ordered numbers."""
+        every = [self._leak.column(name)[self._tried], *(shown[name] for shown in self._shown)]
+        number = all(is_number(column) for column in every)
+        if number:
+            cells = [column.to_numpy(dtype=np.float64, na_value=np.nan) for column in every]
+        else:
+            texts = [_as_text(column) for column in every]
+            known = sorted(set().union(*(column.dropna().unique() for column in texts)))
+            codes = [pd.Categorical(column, categories=known).codes for column in texts]
+            cells = [np.where(code < 0, np.nan, code.astype(np.float64)) for code in codes]
+        return ColumnCells(cells[0], np.stack(cells[1:]), number)
 
     def _together(
         self, starts: Mapping[tuple[int, str], RowGroups], whole: RowGroups
