@@ -138,7 +138,8 @@ def _clipped(widget: QWidget) -> Iterator[str]:
             told = {_plain(widget.text()), widget.accessibleName() or "\0"}  # "…" is elided there
             if widget.width() < needed - SLACK and not any(t in widget.toolTip() for t in told):
                 yield f"needs {needed}, is {widget.width()} wide"
-            if widget.height() < max(_height(widget), widget.heightForWidth(widget.width())):
+            high = max(_height(widget), widget.heightForWidth(widget.width()))
+            if widget.height() < high - SLACK:
                 yield f"is {widget.height()} high"
         case QComboBox() if widget.currentText():
             yield from _combo(widget)

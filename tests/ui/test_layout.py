@@ -21,9 +21,12 @@ from tests.screenshots.stage import Stage
 from tests.ui.layout_faults import layout_faults
 from tests.ui.untranslated import pseudo_language
 
-SMALL, USUAL = (1100, 700), (1366, 768)
+SIZES = SMALL, USUAL, LARGE = (1100, 700), (1366, 768), (2560, 1440)
 LARGEST = 1.5
 ROWS = 1000
+GERMAN, WORDY = "de", "eo"
+SPOKEN = ((WORDY, 1.0), (WORDY, 1.25), (WORDY, LARGEST), (GERMAN, LARGEST))
+"""The languages, one of them made up and a third longer than English, and the sizes of text."""
 LONG = {
     "diagnosis": "main_diagnosis_at_discharge_coded_by_the_attending_physician",
     "occupation": "occupation_as_stated_by_the_person_at_admission",
@@ -42,6 +45,8 @@ QUICK_SCENES = (
     "preview-usefulness",
 )
 """Crowded ones, laid out at the worst size by the fast tests too."""
+HELD = ("data", "attributes", "policy", "preview")
+EVERY = [f"{panel}-{scene.name}" for panel in HELD for scene in scenes_of(panel)]
 
 
 def longer(text: str) -> str:
@@ -57,15 +62,16 @@ def wordy(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def spoken(wordy, themed: QApplication, monkeypatch) -> Iterator[None]:
-    """The application speaks that language in large text; afterwards it is as before.
+def spoken(request, wordy, themed: QApplication, monkeypatch) -> Iterator[None]:
+    """The application speaks a language in a size; afterwards it is as before.
 
     Only the panel in sight is built: the others would cost most of the time.
     """
     monkeypatch.setattr(Panels, "_need_all", lambda _panels: None)
+    name, scale = getattr(request, "param", (WORDY, LARGEST))
     before, written = language.spoken(), QLocale()
-    translators = languages.speak(themed, "eo", wordy)
-    themes().set_scale(LARGEST)
+    translators = languages.speak(themed, name, wordy if name == WORDY else None)
+    themes().set_scale(scale)
     yield
     for translator in translators:
         themed.removeTranslator(translator)
@@ -91,7 +97,7 @@ def faults_at(stage: Stage, size: tuple[int, int]) -> list[str]:
         dialog.resize(dialog.size().boundedTo(stage.window.size()))
         if isinstance(dialog, Dialog):
             dialog.grow()
-    for _ in range(6):  # layouts settle from the inside out
+    for _ in range(12):  # layouts settle from the inside out
         QApplication.processEvents()
     shown = [stage.window, *dialogs]
     return [f"{size}: {fault}" for one in shown for fault in layout_faults(one)]
@@ -121,3 +127,10 @@ def test_nothing_is_cut_off_where_text_is_largest_names_long_and_the_window_smal
 @pytest.mark.parametrize("name", QUICK_SCENES)
 def test_nothing_is_cut_off_on_crowded_pages(stage, name):
     assert not (faults := faults_in(stage, name, SMALL)), "\n".join(faults)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spoken", SPOKEN, indirect=True, ids="{0[0]}-{0[1]}".format)
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_is_cut_off_in_any_state_at_any_size(stage, name):
+    assert not (faults := faults_in(stage, name, *SIZES)), "\n".join(faults)

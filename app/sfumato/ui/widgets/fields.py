@@ -469,8 +469,15 @@ class Segments(QWidget):
         return line.expandedTo(QSize(0, self._lines.heightForWidth(self.width())))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Be as high as its lines."""
+        """Be as high as its lines; where there are several, each button has its own edge."""
         super().resizeEvent(event)
+        broken = self.width() < self._lines.sizeHint().width()
+        for position, made in enumerate(self._buttons.values()):
+            place = "only" if broken else _place(position, len(self._buttons))
+            if made.property("place") != place:
+                made.setProperty("place", place)
+                made.style().unpolish(made)
+                made.style().polish(made)
         self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:

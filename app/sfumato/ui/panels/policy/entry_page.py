@@ -175,7 +175,7 @@ class Together(Card):
             box.setAccessibleDescription(words)
             box.clicked.connect(self._tell)
             self.boxes[candidate.name] = box
-            line = row(box, label(words, "small"), None, spacing=Space.BETWEEN)
+            line = row(box, (label(words, "small", wrap=True), 1), spacing=Space.BETWEEN)
             self._list.addWidget(boxed(line, self))
         if focused in self.boxes:
             self.boxes[focused].setFocus()
