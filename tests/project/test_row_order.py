@@ -43,13 +43,14 @@ REASON = "The registry joins by row number."
 
 def documents(mechanism: str) -> tuple[Document, Table]:
     """A document with a record key, and its table."""
-    if mechanism == "gaussian":
+    if mechanism in ("gaussian", "laplace"):
         table = numbers.a_table()
         document = numbers.a_document(table)
         person = [f"P{place:05d}" for place in range(table.rows)]
         table = replace(table, frame=table.frame.assign(person=person))
         columns = (*document.columns, ColumnSpec("person", Role.IDENTIFYING, Kind.TEXT))
-        return replace(document, columns=columns, record_key="person"), table
+        document = replace(document, columns=columns, record_key="person")
+        return with_laplace_noise(document) if mechanism == "laplace" else document, table
     if mechanism == "reconstruction":
         return test_small_groups.protected(record_key="person"), test_small_groups.table()
     document, method = a_document(record_key="person"), mechanism_called(mechanism)
@@ -62,6 +63,18 @@ def documents(mechanism: str) -> tuple[Document, Table]:
     recipient = document.recipients[0]
     known = replace(recipient, statements={**recipient.statements, **statements})
     return replace(document, policy=policy, recipients=(known,)), a_table()
+
+
+def with_laplace_noise(document: Document) -> Document:
+    """The document with Laplace noise, between stated bounds, in the place of Gaussian noise."""
+    first, *others = document.policy
+    bounds = {"lowest": 0, "highest": 100_000, "step": 10, "bounds": "stated"}
+    apart = tuple(PolicyEntry((name,), "laplace", bounds) for name in first.attributes)
+    stated = {entry.key: {"epsilon": 2.0} for entry in apart}
+    recipients = tuple(
+        replace(each, statements={**each.statements, **stated}) for each in document.recipients
+    )
+    return replace(document, policy=(*apart, *others), recipients=recipients)
 
 
 def contents(folder):
