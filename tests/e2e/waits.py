@@ -35,7 +35,7 @@ from tests.e2e.heartbeat import Heartbeat
 USUAL_ROWS = 1_000_000
 PATIENCE = 600.0
 LINE = "{case:<44} {longest_ms:>12} {busiest_ms:>12}\n"
-DIAGNOSES = [f"Diagnosis {letter}" for letter in "ABCDEFGHIJKLMNOPQRST"]
+DIAGNOSES = [f"Diagnosis {number}" for number in range(200)]
 REGIONS = ["North", "East", "South", "West"]
 VALUES = ", ".join(f'"{name}"' for name in DIAGNOSES)
 
@@ -64,7 +64,7 @@ def write_registry(path: Path, rows: int) -> None:
     random = np.random.default_rng(1)
 
     def drawn(values: list[str], count: int) -> pa.Array:
-        codes = random.integers(0, len(values), count, dtype=np.int8)
+        codes = random.integers(0, len(values), count, dtype=np.int16)
         return pa.DictionaryArray.from_arrays(codes, values).cast(pa.string())
 
     schema = pa.schema(
@@ -187,11 +187,11 @@ def change_the_policy(person: Person) -> None:
     panel = person.window.panels["policy"]
     person.window.show_panel("policy")
     person.waits_for_jobs()
-    with person.waits_while("a rung is dragged"):
-        person.drags(0.35)
-    for mechanism in ("per-value", "matrix", "uniform"):
+    for mechanism in ("per-value", "matrix", "distribution", "uniform"):
         with person.waits_while(f"the mechanism becomes {mechanism}"):
             panel.page.mechanism_chosen.emit(mechanism)
+        with person.waits_while(f"a rung is dragged, {mechanism}"):
+            person.drags(0.35)
 
 
 def look_at_the_preview(person: Person) -> None:

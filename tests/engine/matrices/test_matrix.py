@@ -195,6 +195,15 @@ def test_unrelated_profiles_name_the_entries_that_forbid_a_garbling():
     assert candidate[worst.released, worst.original] == pytest.approx(worst.value)
 
 
+@pytest.mark.parametrize("apart", [0.0, 1e-17, 1e-15, 1e-13, 1e-9, 1e-3])
+def test_a_matrix_is_singular_where_its_rank_says_so(apart):
+    entries = np.random.default_rng(1).dirichlet(np.ones(6), 6).T
+    entries[:, 5] = (entries[:, 0] + entries[:, 1]) / 2
+    entries[0, 5] += apart
+    entries[1, 5] -= apart
+    assert DenseMatrix(entries).is_singular == (np.linalg.matrix_rank(entries) < 6)
+
+
 def test_a_singular_dense_matrix_has_its_garblings_found_by_a_program():
     blurred = DenseMatrix(np.array([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1.0]]))
     coarser = DenseMatrix(np.array([[0.4, 0.4, 0.2], [0.4, 0.4, 0.2], [0.2, 0.2, 0.6]]))

@@ -136,7 +136,7 @@ class GuaranteeCard(QFrame):
 
     def refresh(self) -> None:
         """Compute the promise anew and show it where it changed."""
-        session, attributes = self._session, self._attributes()
+        session = self._session
         if session.table is None and session.document.columns:
             found = Guarantee((), "", (self.tr("Open the project's table."),))
         elif instead := asked_instead(session.document):
@@ -144,7 +144,11 @@ class GuaranteeCard(QFrame):
         else:
             releases = releases_of(session)
             pooled = session.pooled(releases)
-            found = guarantee_of(session.document, attributes, releases, pooled)
+            found = (
+                guarantee_of(session.document, self._attributes(), releases, pooled)
+                if releases or pooled
+                else session.steps.guarantee()
+            )
         beside = session.open_columns() if found.promises and self.isVisible() else None
         if found == self._shown and beside is self._beside:
             return

@@ -37,6 +37,15 @@ THICK: Final = 6.0
 """How thick a rung is drawn; rungs that are closer lie on each other."""
 
 
+MOVES: Final = {
+    Qt.Key.Key_Plus: -2.0,
+    Qt.Key.Key_Minus: 2.0,
+    Qt.Key.Key_PageUp: -20.0,
+    Qt.Key.Key_PageDown: 20.0,
+}
+"""How far each key moves the chosen rung down, in pixels."""
+
+
 @dataclass(frozen=True)
 class _Place:
     """Where a rung is drawn: its own height and its label's, in pixels from the top."""
@@ -49,8 +58,8 @@ class _Place:
 class LadderView(QWidget):
     """The original on top, nothing at the foot, and a rung for each recipient.
 
-    Rungs are dragged with the pointer, or moved with the plus and minus keys; the arrow keys
-    choose one.
+    Rungs are dragged with the pointer, or moved with the plus and minus keys, farther with Page Up
+    and Page Down; the arrow keys, Home and End choose one, and Enter asks to type its level.
 
     Parameters
     ----------
@@ -66,6 +75,8 @@ class LadderView(QWidget):
     """A recipient's rung is being moved to this trust."""
     drag_finished = Signal()
     """The rung was let go."""
+    asked = Signal()
+    """The person wants to type the chosen rung's level."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -319,21 +330,28 @@ class LadderView(QWidget):
             self.drag_finished.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose by arrow keys, move by plus and minus."""
+        """Choose by arrow keys, move by plus and minus or by pages, ask to type by Enter."""
         names = [rung.name for rung in self._rungs]
         key = event.key()
         if not names or self._selected not in names:
             super().keyPressEvent(event)
             return
         place = names.index(self._selected)
-        if key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            place += 1 if key == Qt.Key.Key_Down else -1
+        chosen = {
+            Qt.Key.Key_Up: place - 1,
+            Qt.Key.Key_Down: place + 1,
+            Qt.Key.Key_Home: 0,
+            Qt.Key.Key_End: len(names) - 1,
+        }
+        if key in chosen:
+            place = chosen[Qt.Key(key)]
             if 0 <= place < len(names):
                 self.chosen.emit(names[place])
                 announce(self, f"{names[place]}: {self._rungs[place].level}")
-        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Minus):
-            step = 2.0 if key == Qt.Key.Key_Minus else -2.0
-            y = self.y_of(self._rungs[place].trust) + step
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.asked.emit()
+        elif key in MOVES:
+            y = self.y_of(self._rungs[place].trust) + MOVES[Qt.Key(key)]
             self.dragged.emit(self._selected, self.trust_at(y))
             self.drag_finished.emit()
             moved = next((rung for rung in self._rungs if rung.name == self._selected), None)

@@ -43,6 +43,7 @@ from sfumato.ui.panels.policy.recipients import standings_of
 from sfumato.ui.panels.policy.views_card import ViewsCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
+from sfumato.ui.widgets.fields import SliderField
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, boxed, row
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
 from sfumato.ui.widgets.paint_queue import Steps
@@ -138,6 +139,7 @@ class PolicyPanel(Panel):
         page.ladder.chosen.connect(self._choose_recipient)
         page.ladder.dragged.connect(self._drag)
         page.ladder.drag_finished.connect(session.end_merge)
+        page.ladder.asked.connect(self._type_level)
         card = page.recipients
         card.table.chosen.connect(self._choose_recipient)
         # Queued: the table must have closed its editor before its rows change.
@@ -454,6 +456,15 @@ class PolicyPanel(Panel):
         moved = editor.statement_at(trust, statement)
         if moved is not None:
             self.state_level(name, self._key, moved)
+
+    def _type_level(self) -> None:
+        """Go to the first field that the chosen level is typed into."""
+        fields = self.page.editor.fields if self.page.editor is not None else {}
+        for field in fields.values():
+            typed = field.field if isinstance(field, SliderField) else field
+            typed.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self.scroll_to(self.page.level_card)
+            return
 
     def _give_level(self) -> None:
         entry = self._entry()

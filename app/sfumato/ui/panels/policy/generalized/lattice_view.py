@@ -8,12 +8,17 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
+    QColor,
+    QFocusEvent,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
     QResizeEvent,
     QWheelEvent,
 )
@@ -195,6 +200,26 @@ class LatticeView(QGraphicsView):
         """Zoom about the pointer."""
         self.zoom(ZOOM_STEP ** (event.angleDelta().y() / 120))
         event.accept()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw a ring around the lattice where it has the keyboard."""
+        super().paintEvent(event)
+        if self.hasFocus():
+            painter = QPainter(self.viewport())
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(themes().current.style.accent), 2))
+            inside = QRectF(self.viewport().rect()).adjusted(1, 1, -1, -1)
+            painter.drawRoundedRect(inside, Space.RADIUS, Space.RADIUS)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show that the keyboard is here."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Show that it is not."""
+        super().focusOutEvent(event)
+        self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the whole in sight while nobody has zoomed."""
