@@ -74,6 +74,8 @@ def test_a_question_and_its_ways_are_in_sight_from_the_first_moment(qtbot):
     qtbot.addWidget(dialog)
     dialog.show()
     qtbot.waitActive(dialog)
+    for _ in range(3):  # layouts settle from the inside out
+        QCoreApplication.processEvents()
     assert dialog.explanation.height() < dialog.height()
     assert layout_faults(dialog) == []
 

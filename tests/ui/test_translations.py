@@ -31,6 +31,9 @@ OTHERS = (
     *("policy-limits", "policy-chances", "policy-small-groups", "policy-numbers"),
     *("policy-generalized-promise", "preview-filled", "attributes-ends", "attributes-pseudonym"),
     *("audit-planned", "audit-filled", "audit-numbers", "audit-pooled-rows"),
+    *("audit-person-found", "audit-files", "audit-leak-filled", "audit-other-holders-person"),
+    *("audit-groups-chosen", "audit-queries-filled", "audit-noisy-filled", "releases-empty"),
+    *("releases-grave", "releases-verified", "releases-ledger", "data-dialog-found"),
 )
 
 

@@ -200,8 +200,8 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
         )
         for column in document.columns
     )
-    columns = ("Column", "Role", "In a release", *(("In the releases made",) if made else ()))
-    blocks.append(Grid(heads(*columns), rows))
+    columns = heads("Column", "Role", "In a release")
+    blocks.append(Grid((*columns, *heads("In the releases made")) if made else columns, rows))
     return Section("The table", tuple(blocks))
 
 

@@ -292,7 +292,7 @@ def _grid(grid: Grid) -> str:
 
     rows = "\n".join(row(cells, "td") for cells in grid.rows)
     return (
-        '<table width="100%" cellspacing="0" cellpadding="4">'
+        '<table width="99%" cellspacing="0" cellpadding="4">'
         f"<thead>{row(grid.header, 'th')}</thead>\n<tbody>{rows}</tbody></table>"
     )
 

@@ -116,7 +116,9 @@ def _check_entry(
     mechanism = mechanism_called(plan.mechanism)
     context.report(0.1, Sentence("Examining {key}", key=plan.key))
     found = mechanism.check_release(request, actual)
-    checks += [Check(f"{plan.key}: {c.title}", c.holds, c.finding) for c in found]
+    for check in found:
+        title = Sentence("{key}: {title}", key=plan.key, title=as_sentence(check.title))
+        checks.append(Check(title, check.holds, check.finding))
     checks += _check_others(plan, actual, releases, regenerator, comparison, context)
     return checks
 

@@ -117,7 +117,8 @@ def _check_view(
     """
     if match.view is None:
         return ()
-    title, k = "Quasi-identifiers", match.view.own.k
+    title = "Quasi-identifiers"
+    k = match.view.own.k
     names = [name for name in match.view.hierarchies if name in bundle.table.columns]
     if not names:
         return ()

@@ -196,7 +196,7 @@ def _check_known(bundle: Bundle, how: Known, record: ReleaseRecord) -> Check:
             "It is {release}, which was abandoned: nobody should have it.", release=release
         )
     elif record.state is ReleaseState.COMPLETED:
-        return Check("Ledger", True, f"It is {release}.")
+        return Check("Ledger", True, Sentence("It is {release}.", release=release))
     else:
         return Check(
             "Ledger", True, Sentence("It is {release}, which was interrupted.", release=release)

@@ -439,52 +439,52 @@
         <translation type="vanished">Nachweise</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="100"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="101"/>
         <source>The released columns are being made again.</source>
         <translation>Die freigegebenen Spalten werden neu erzeugt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="132"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="133"/>
         <source>That can&apos;t be told: {reason}</source>
         <translation>Das lässt sich nicht sagen: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="165"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="166"/>
         <source>{best} alone</source>
         <translation>{best} allein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="166"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="167"/>
         <source>give</source>
         <translation>geben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="166"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="167"/>
         <source>gives</source>
         <translation>gibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="168"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="169"/>
         <source>{holders} {verb} a record&apos;s true value a probability of {share} on average; {expected} was to be expected. For {likely} of the records it is at least {half}, for {certain} at least {high}. The best guess is right for {guessed} of them.</source>
-        <translation>{holders} {verb} dem wahren Wert eines Datensatzes im Mittel eine Wahrscheinlichkeit von {share}; zu erwarten waren {expected}. Für {likely} der Datensätze beträgt sie mindestens {half}, für {certain} mindestens {high}. Der beste Rateversuch trifft bei {guessed} von ihnen zu.</translation>
+        <translation>{holders} {verb} dem wahren Wert eines Datensatzes im Mittel eine Wahrscheinlichkeit von {share}; zu erwarten waren {expected}. Für {likely} der Datensätze beträgt sie mindestens {half}, für {certain} mindestens {high}. Die beste Vermutung trifft bei {guessed} von ihnen zu.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="192"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="193"/>
         <source>{value} ({share}, {records} records)</source>
         <translation>{value} ({share}, {records} Datensätze)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="198"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="199"/>
         <source>In most danger, on average: {values}.</source>
         <translation>Am stärksten gefährdet, im Mittel: {values}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="203"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="204"/>
         <source>With all that they hold, {compared} of {records} records were weighed again: the largest difference from what {best} believes alone is {difference}</source>
         <translation>Mit allem, was sie haben, wurden {compared} von {records} Datensätzen erneut bewertet: Die größte Abweichung von dem, was {best} allein annimmt, beträgt {difference}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="211"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="212"/>
         <location filename="../../ui/panels/audit/wording.py" line="136"/>
         <location filename="../../ui/panels/audit/wording.py" line="219"/>
         <source>(rounding): they are the same</source>
@@ -507,7 +507,7 @@
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/coalition/page.py" line="63"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="82"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="92"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -517,7 +517,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, können Sie hier eine beliebige Gruppe von ihnen ankreuzen und sehen, was sie erfahren würden, wenn sie ihre Freigaben zusammenlegten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="93"/>
+        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="94"/>
         <source>A new recipient</source>
         <translation>Ein neuer Empfänger</translation>
     </message>
@@ -644,7 +644,7 @@
     <message>
         <location filename="../../ui/panels/audit/pages/report.py" line="46"/>
         <source>A report tells of a project</source>
-        <translation>Ein Bericht erzählt von einem Projekt</translation>
+        <translation>Ein Bericht beschreibt ein Projekt</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/report.py" line="50"/>
@@ -689,7 +689,7 @@
     <message>
         <location filename="../../ui/panels/audit/wording.py" line="101"/>
         <source>The best guess is right for {share} of the records; without any release, for {without}.</source>
-        <translation>Der beste Rateversuch trifft bei {share} der Datensätze zu; ohne jede Freigabe bei {without}.</translation>
+        <translation>Die beste Vermutung trifft bei {share} der Datensätze zu; ohne jede Freigabe bei {without}.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/wording.py" line="119"/>
@@ -812,12 +812,12 @@
         <translation>Was kommt in die Dateien?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="76"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="86"/>
         <source>Find a person</source>
         <translation>Person suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="86"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="96"/>
         <source>Once recipients have levels of trust, play somebody who has their files and knows a few things of a neighbour, and see what can be found out.</source>
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
@@ -1014,7 +1014,7 @@
     <message>
         <location filename="../../ui/panels/audit/pages/coalition/page.py" line="101"/>
         <source>Untick all</source>
-        <translation>Keine ankreuzen</translation>
+        <translation>Alle abwählen</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/coalition/page.py" line="103"/>
@@ -2824,7 +2824,7 @@
     <message>
         <location filename="../../ui/panels/releases/ledger_wording.py" line="33"/>
         <source>Overridden</source>
-        <translation>Übergangen</translation>
+        <translation>Ausnahme</translation>
     </message>
     <message>
         <location filename="../../ui/panels/releases/ledger_wording.py" line="34"/>
@@ -2912,7 +2912,7 @@
     <message>
         <location filename="../../ui/panels/releases/ledger_card.py" line="46"/>
         <source>Each release is written down here: when, to whom, at which levels, and the digest of its files; and so is what was adopted, overridden or changed.</source>
-        <translation>Hier wird jede Freigabe verzeichnet: wann, an wen, auf welchen Stufen, und der Hashwert ihrer Dateien; ebenso, was übernommen, übergangen oder geändert wurde.</translation>
+        <translation>Hier wird jede Freigabe verzeichnet: wann, an wen, auf welchen Stufen, und der Hashwert ihrer Dateien; ebenso Übernahmen, Ausnahmen und Änderungen.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/releases/ledger_card.py" line="50"/>
@@ -2967,7 +2967,7 @@
     <message>
         <location filename="../../ui/panels/releases/ledger_card.py" line="90"/>
         <source>Overrides</source>
-        <translation>Übergangenes</translation>
+        <translation>Ausnahmen</translation>
     </message>
     <message>
         <location filename="../../ui/panels/releases/ledger_card.py" line="91"/>
@@ -3652,12 +3652,12 @@
     <message>
         <location filename="../../ui/panels/audit/pages/numbers.py" line="126"/>
         <source>&amp;Guesses of</source>
-        <translation>&amp;Rateversuche für</translation>
+        <translation>&amp;Schätzungen von</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/numbers.py" line="127"/>
         <source>by somebody who &amp;knows</source>
-        <translation>von jemandem, der &amp;weiß</translation>
+        <translation>durch jemanden, der &amp;kennt:</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/numbers.py" line="120"/>
@@ -4032,7 +4032,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../ui/panels/releases/order_card.py" line="174"/>
         <source>Into</source>
-        <translation>In</translation>
+        <translation>Ziel</translation>
     </message>
     <message>
         <location filename="../../ui/panels/releases/order_card.py" line="187"/>
@@ -4244,7 +4244,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="26"/>
         <source>Nobody&apos;s value is narrowed to fewer than {weakest} values by all tables together</source>
-        <translation>Alle Tabellen zusammen grenzen niemandes Wert auf weniger als {weakest} Werte ein</translation>
+        <translation>Alle Tabellen zusammen grenzen bei niemandem den Wert auf weniger als {weakest} Werte ein</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="30"/>
@@ -4254,12 +4254,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="32"/>
         <source>All tables together can tell somebody&apos;s value exactly</source>
-        <translation>Alle Tabellen zusammen können jemandes Wert genau verraten</translation>
+        <translation>Alle Tabellen zusammen können den Wert einer Person genau verraten</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="34"/>
         <source>All tables together can narrow somebody&apos;s value to {weakest} values, fewer than {l}</source>
-        <translation>Alle Tabellen zusammen können jemandes Wert auf {weakest} Werte eingrenzen, weniger als {l}</translation>
+        <translation>Alle Tabellen zusammen können den Wert einer Person auf {weakest} Werte eingrenzen, weniger als {l}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="45"/>
@@ -4374,7 +4374,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="129"/>
         <source>{count} of them. Choose one to see what it tells.</source>
-        <translation>{count} davon. Wählen Sie eine, um zu sehen, was sie verrät.</translation>
+        <translation>Es sind {count}. Wählen Sie eine, um zu sehen, was sie verrät.</translation>
     </message>
 </context>
 <context>
@@ -4425,7 +4425,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../ui/panels/audit/__init__.py" line="14"/>
         <source>See what recipients learn, alone and together; trace leaks; file a report.</source>
-        <translation>Sehen Sie, was Empfänger allein und gemeinsam erfahren; verfolgen Sie Datenlecks zurück; legen Sie einen Bericht ab.</translation>
+        <translation>Sehen Sie, was Empfänger allein und gemeinsam erfahren, verfolgen Sie Datenlecks zurück und erstellen Sie einen Bericht.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/data/__init__.py" line="11"/>
@@ -4465,127 +4465,127 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../ui/panels/releases/__init__.py" line="14"/>
         <source>Make the files for each recipient, and know later what left the house.</source>
-        <translation>Erstellen Sie die Dateien für jeden Empfänger und wissen Sie später, was das Haus verlassen hat.</translation>
+        <translation>Erstellen Sie die Dateien für jeden Empfänger. Das Freigabeverzeichnis hält fest, was das Haus verlassen hat.</translation>
     </message>
 </context>
 <context>
     <name>PersonPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="102"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="112"/>
         <source>What is known of the person</source>
         <translation>Was über die Person bekannt ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="103"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="113"/>
         <source>A value (several parted by |), a number such as 40 ± 2 or 38 to 42, a year.</source>
         <translation>Ein Wert (mehrere durch | getrennt), eine Zahl wie 40 ± 2 oder 38 bis 42, ein Jahr.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="108"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="118"/>
         <source>More columns</source>
         <translation>Weitere Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="122"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="127"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="132"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="137"/>
         <source>The rows that fit</source>
         <translation>Die passenden Zeilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="123"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="133"/>
         <source>For your eyes only: the likeliest first, as the table has them.</source>
         <translation>Nur für Ihre Augen: die wahrscheinlichsten zuerst, wie die Tabelle sie hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="138"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="148"/>
         <source>What the attacker has</source>
         <translation>Was der Angreifer hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="140"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="150"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="140"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="150"/>
         <source>Released so far</source>
         <translation>Bisher freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="142"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="152"/>
         <source>Which releases are weighed</source>
         <translation>Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="144"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="154"/>
         <source>Whose files the attacker has</source>
         <translation>Wessen Dateien der Angreifer hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="147"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="155"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="157"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="166"/>
         <source>Believed beforehand</source>
         <translation>Vorab angenommen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="152"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="162"/>
         <source>How likely it is held to be</source>
         <translation>Für wie wahrscheinlich es gehalten wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="199"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="210"/>
         <source>not known</source>
         <translation>nicht bekannt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="200"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="211"/>
         <source>What is known of {column}</source>
         <translation>Was über {column} bekannt ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="234"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="245"/>
         <source>as in the table</source>
         <translation>wie in der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="251"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="262"/>
         <source>Reading other holders&apos; tables</source>
         <translation>Tabellen anderer Stellen werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="266"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="277"/>
         <source>not used</source>
         <translation>nicht verwendet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="270"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="281"/>
         <source>The person&apos;s class in the table of {holder}</source>
         <translation>Die Klasse der Person in der Tabelle von {holder}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="322"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="333"/>
         <source>Looking for a person</source>
         <translation>Eine Person wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="357"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="368"/>
         <source>Chance, %</source>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="357"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="368"/>
         <source>Row</source>
         <translation>Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="369"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="380"/>
         <source>Go to {name}</source>
         <translation>Zu {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="385"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="396"/>
         <source>With 90 % it lies between {low} and {high}, about {mean}; without the files, between {lowest} and {highest}, about {middle}.</source>
-        <translation>Mit 90&#xa0;% liegt es zwischen {low} und {high}, um {mean}; ohne die Dateien zwischen {lowest} und {highest}, um {middle}.</translation>
+        <translation>Mit 90&#xa0;% Wahrscheinlichkeit liegt der Wert zwischen {low} und {high}, im Mittel bei {mean}; ohne die Dateien zwischen {lowest} und {highest}, im Mittel bei {middle}.</translation>
     </message>
 </context>
 <context>
@@ -4731,7 +4731,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../plots/coalitions.py" line="125"/>
         <source>Share of records whose true value the best guess hits. Dashed: guessing without any release, {without}.</source>
-        <translation>Anteil der Datensätze, deren wahren Wert der beste Rateversuch trifft. Gestrichelt: Raten ohne jede Freigabe, {without}.</translation>
+        <translation>Anteil der Datensätze, deren wahren Wert die beste Vermutung trifft. Gestrichelt: Raten ohne jede Freigabe, {without}.</translation>
     </message>
     <message>
         <location filename="../../plots/coalitions.py" line="142"/>
@@ -4776,12 +4776,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../plots/coalitions.py" line="274"/>
         <source>The first recipient, at {level}, gives the true {attribute} a probability of {after} on average</source>
-        <translation>Der erste Empfänger, auf {level}, gibt {attribute} im Original im Mittel eine Wahrscheinlichkeit von {after}</translation>
+        <translation>Der erste Empfänger, auf {level}, gibt dem wahren Wert von {attribute} im Mittel eine Wahrscheinlichkeit von {after}</translation>
     </message>
     <message>
         <location filename="../../plots/coalitions.py" line="283"/>
         <source>A recipient at {level} would teach the coalition nothing: {best} tells all they know</source>
-        <translation>Ein Empfänger auf {level} würde die Koalition nichts lehren: {best} verrät schon alles, was sie wissen</translation>
+        <translation>Ein Empfänger auf {level} brächte der Koalition nichts Neues: {best} verrät schon alles, was sie weiß</translation>
     </message>
     <message>
         <location filename="../../plots/coalitions.py" line="288"/>
@@ -4815,12 +4815,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../plots/coalitions.py" line="366"/>
         <source>One recipient gives a record&apos;s true {attribute} a probability of {share} on average</source>
-        <translation>Ein Empfänger gibt {attribute} eines Datensatzes im Original im Mittel eine Wahrscheinlichkeit von {share}</translation>
+        <translation>Ein Empfänger gibt dem wahren Wert von {attribute} im Mittel eine Wahrscheinlichkeit von {share}</translation>
     </message>
     <message>
         <location filename="../../plots/coalitions.py" line="371"/>
         <source>With {count} recipients, independent noise gives a record&apos;s true {attribute} a probability of {independent} on average; the ladder, {ladder}</source>
-        <translation>Bei {count} Empfängern gibt unabhängiges Rauschen {attribute} eines Datensatzes im Original im Mittel eine Wahrscheinlichkeit von {independent}; die Leiter {ladder}</translation>
+        <translation>Bei {count} Empfängern gibt unabhängiges Rauschen dem wahren Wert von {attribute} im Mittel eine Wahrscheinlichkeit von {independent}, die Leiter eine von {ladder}</translation>
     </message>
     <message>
         <location filename="../../plots/coalitions.py" line="383"/>
@@ -5350,17 +5350,17 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../plots/ladders.py" line="263"/>
         <source>Row {row} shows its true {attribute} at every level down to {lowest:g}</source>
-        <translation>Zeile {row} zeigt {attribute} auf jeder Stufe bis hinab zu {lowest:g} im Original</translation>
+        <translation>Zeile {row} zeigt auf jeder Stufe bis hinab zu {lowest:g} den wahren Wert von {attribute}</translation>
     </message>
     <message>
         <location filename="../../plots/ladders.py" line="265"/>
         <source>Row {row} loses its true {attribute} at a trust of {level:.3g}, its only change</source>
-        <translation>Zeile {row} verliert {attribute} im Original bei einem Vertrauen von {level:.3g}, der einzigen Änderung</translation>
+        <translation>Zeile {row} verliert den wahren Wert von {attribute} bei einem Vertrauen von {level:.3g}, der einzigen Änderung</translation>
     </message>
     <message>
         <location filename="../../plots/ladders.py" line="267"/>
         <source>Row {row} loses its true {attribute} at a trust of {level:.3g}, and changes {count} times in all</source>
-        <translation>Zeile {row} verliert {attribute} im Original bei einem Vertrauen von {level:.3g} und ändert sich insgesamt {count}-mal</translation>
+        <translation>Zeile {row} verliert den wahren Wert von {attribute} bei einem Vertrauen von {level:.3g} und ändert sich insgesamt {count}-mal</translation>
     </message>
     <message>
         <location filename="../../plots/ladders.py" line="290"/>
@@ -5565,7 +5565,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../plots/pooled_numbers.py" line="308"/>
         <source>Share of the records whose guess is so far off; right: at most so far off. The attacker makes the best linear estimate and knows {knowledge}.</source>
-        <translation>Anteil der Datensätze, deren Rateversuch so weit abweicht; rechts: höchstens so weit. Der Angreifer bildet den besten linearen Schätzwert und kennt {knowledge}.</translation>
+        <translation>Anteil der Datensätze, deren Schätzung so weit abweicht; rechts: höchstens so weit. Der Angreifer bildet den besten linearen Schätzwert und kennt {knowledge}.</translation>
     </message>
     <message>
         <location filename="../../plots/pooled_numbers.py" line="314"/>
@@ -5580,17 +5580,17 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../plots/pooled_numbers.py" line="354"/>
         <source>Half of the guesses of {attribute} are off by {ladder} or more</source>
-        <translation>Die Hälfte der Rateversuche für {attribute} weicht um {ladder} oder mehr ab</translation>
+        <translation>Die Hälfte der Schätzungen von {attribute} weicht um {ladder} oder mehr ab</translation>
     </message>
     <message>
         <location filename="../../plots/pooled_numbers.py" line="357"/>
         <source>Half of the guesses of {attribute} that {count} recipients make together are off by {ladder} or more; with independent noise, by {independent}</source>
-        <translation>Die Hälfte der Rateversuche für {attribute}, die {count} Empfänger gemeinsam machen, weicht um {ladder} oder mehr ab; bei unabhängigem Rauschen um {independent}</translation>
+        <translation>Die Hälfte der gemeinsamen Schätzungen von {attribute} durch {count} Empfänger weicht um {ladder} oder mehr ab; bei unabhängigem Rauschen um {independent}</translation>
     </message>
     <message>
         <location filename="../../plots/pooled_rows.py" line="50"/>
         <source>Share of rows whose true value the best guess hits.</source>
-        <translation>Anteil der Zeilen, deren wahren Wert der beste Rateversuch trifft.</translation>
+        <translation>Anteil der Zeilen, deren wahren Wert die beste Vermutung trifft.</translation>
     </message>
     <message>
         <location filename="../../plots/pooled_rows.py" line="52"/>
@@ -5720,12 +5720,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../plots/record_risks.py" line="136"/>
         <source>{name} alone gives a record&apos;s true {attribute} a probability of {share} on average</source>
-        <translation>{name} allein gibt {attribute} eines Datensatzes im Original im Mittel eine Wahrscheinlichkeit von {share}</translation>
+        <translation>{name} allein gibt dem wahren Wert von {attribute} im Mittel eine Wahrscheinlichkeit von {share}</translation>
     </message>
     <message>
         <location filename="../../plots/record_risks.py" line="142"/>
         <source>Independent noise would give a record&apos;s true {attribute} a probability of {independent} on average; the ladder {ladder}, as {best} alone</source>
-        <translation>Unabhängiges Rauschen gäbe {attribute} eines Datensatzes im Original im Mittel eine Wahrscheinlichkeit von {independent}; die Leiter {ladder}, wie {best} allein</translation>
+        <translation>Unabhängiges Rauschen gäbe dem wahren Wert von {attribute} im Mittel eine Wahrscheinlichkeit von {independent}, die Leiter eine von {ladder}, wie {best} allein</translation>
     </message>
     <message>
         <location filename="../../plots/record_risks.py" line="154"/>
@@ -5755,7 +5755,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location filename="../../plots/record_risks.py" line="217"/>
         <source>The files give a record&apos;s true {attribute} {share} on average; {expected} was expected</source>
-        <translation>Die Dateien geben {attribute} eines Datensatzes im Original im Mittel {share}; zu erwarten waren {expected}</translation>
+        <translation>Die Dateien geben dem wahren Wert von {attribute} im Mittel eine Wahrscheinlichkeit von {share}; zu erwarten waren {expected}</translation>
     </message>
     <message>
         <location filename="../../plots/record_risks.py" line="224"/>
@@ -10447,7 +10447,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/audit/groups/question_bar.py" line="129"/>
         <source>Attacker &amp;knows</source>
-        <translation>Angreifer &amp;weiß</translation>
+        <translation>Angreifer &amp;kennt</translation>
     </message>
 </context>
 <context>
@@ -10539,7 +10539,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/releases/readiness_card.py" line="148"/>
         <source>Every recipient is ready.</source>
-        <translation>Jeder Empfänger ist bereit.</translation>
+        <translation>Für jeden Empfänger ist alles bereit.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/releases/readiness_card.py" line="166"/>
@@ -10681,17 +10681,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasedFiles</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="67"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="68"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="69"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="70"/>
         <source>The figures above are averages over the noise. Here the released values themselves are looked at, record by record.</source>
         <translation>Die Zahlen oben sind Mittelwerte über das Rauschen. Hier werden die freigegebenen Werte selbst betrachtet, Datensatz für Datensatz.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="103"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="104"/>
         <source>Weighing the released files</source>
         <translation>Die freigegebenen Dateien werden bewertet</translation>
     </message>
@@ -10699,32 +10699,32 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="71"/>
+        <location filename="../../ui/panels/releases/panel.py" line="72"/>
         <source>{count} releases are in {folder}.</source>
         <translation>{count} Freigaben liegen in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="73"/>
+        <location filename="../../ui/panels/releases/panel.py" line="74"/>
         <source>The release is in {folder}.</source>
         <translation>Die Freigabe liegt in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="77"/>
+        <location filename="../../ui/panels/releases/panel.py" line="78"/>
         <source>Hand each recipient only the bundle with their name.</source>
         <translation>Geben Sie jedem Empfänger nur das Datenpaket mit seinem Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="78"/>
+        <location filename="../../ui/panels/releases/panel.py" line="79"/>
         <source>Show folder</source>
         <translation>Ordner zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="89"/>
+        <location filename="../../ui/panels/releases/panel.py" line="90"/>
         <source>No release for {name}: {what}</source>
         <translation>Keine Freigabe für {name}: {what}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="94"/>
+        <location filename="../../ui/panels/releases/panel.py" line="95"/>
         <source>No release for {names}.</source>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
@@ -10756,163 +10756,163 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasesPanel</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="118"/>
-        <location filename="../../ui/panels/releases/panel.py" line="240"/>
+        <location filename="../../ui/panels/releases/panel.py" line="119"/>
+        <location filename="../../ui/panels/releases/panel.py" line="241"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="143"/>
+        <location filename="../../ui/panels/releases/panel.py" line="144"/>
         <source>Nothing can be released yet</source>
         <translation>Noch kann nichts freigegeben werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="191"/>
+        <location filename="../../ui/panels/releases/panel.py" line="192"/>
         <source>Open the table.</source>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="209"/>
+        <location filename="../../ui/panels/releases/panel.py" line="210"/>
         <source>. To release in spite of it, give the reason for the ledger.</source>
         <translation>. Um trotzdem freizugeben, geben Sie die Begründung für das Freigabeverzeichnis an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="226"/>
+        <location filename="../../ui/panels/releases/panel.py" line="227"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="228"/>
+        <location filename="../../ui/panels/releases/panel.py" line="229"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="230"/>
+        <location filename="../../ui/panels/releases/panel.py" line="231"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="239"/>
+        <location filename="../../ui/panels/releases/panel.py" line="240"/>
         <source>&amp;Release to {count}</source>
-        <translation>An {count} &amp;freigeben</translation>
+        <translation>An {count} Empfänger &amp;freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="245"/>
+        <location filename="../../ui/panels/releases/panel.py" line="246"/>
         <source>Before a release: {steps}</source>
         <translation>Vor einer Freigabe: {steps}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="247"/>
+        <location filename="../../ui/panels/releases/panel.py" line="248"/>
         <source>The project is open for reading only, so no release can be made.</source>
         <translation>Das Projekt ist schreibgeschützt geöffnet, daher ist keine Freigabe möglich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="252"/>
+        <location filename="../../ui/panels/releases/panel.py" line="253"/>
         <source>You are asked to save a project first: it keeps the secret and the ledger.</source>
         <translation>Sie werden zuerst gebeten, ein Projekt zu speichern: Es bewahrt das Geheimnis und das Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="255"/>
+        <location filename="../../ui/panels/releases/panel.py" line="256"/>
         <source>Each bundle holds the data, a description and a README. Nothing is ever overwritten.</source>
-        <translation>Jedes Datenpaket enthält die Daten, eine Beschreibung und eine README. Nie wird etwas überschrieben.</translation>
+        <translation>Jedes Datenpaket enthält die Daten, eine Beschreibung und eine README. Vorhandenes wird nie überschrieben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="261"/>
+        <location filename="../../ui/panels/releases/panel.py" line="262"/>
         <source>Tick at least one recipient.</source>
         <translation>Kreuzen Sie mindestens einen Empfänger an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="263"/>
+        <location filename="../../ui/panels/releases/panel.py" line="264"/>
         <source>Choose a folder for the bundles.</source>
         <translation>Wählen Sie einen Ordner für die Datenpakete.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="265"/>
+        <location filename="../../ui/panels/releases/panel.py" line="266"/>
         <source>Say why rows have to stay as they are in the table.</source>
-        <translation>Begründen Sie, warum die Zeilen bleiben müssen, wie sie in der Tabelle stehen.</translation>
+        <translation>Begründen Sie, warum die Zeilen in der Reihenfolge der Tabelle bleiben müssen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="287"/>
+        <location filename="../../ui/panels/releases/panel.py" line="288"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="297"/>
+        <location filename="../../ui/panels/releases/panel.py" line="298"/>
         <source>Intact, 1 entry</source>
         <translation>Unversehrt, 1 Eintrag</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="298"/>
+        <location filename="../../ui/panels/releases/panel.py" line="299"/>
         <source>Intact, {n} entries</source>
         <translation>Unversehrt, {n} Einträge</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="299"/>
+        <location filename="../../ui/panels/releases/panel.py" line="300"/>
         <source>Each entry is sealed to the one before; none was changed or cut off.</source>
-        <translation>Jeder Eintrag ist an den vorigen gesiegelt; keiner wurde geändert oder abgeschnitten.</translation>
+        <translation>Jeder Eintrag ist durch ein Siegel an den vorigen gebunden; keiner wurde geändert oder abgeschnitten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="304"/>
+        <location filename="../../ui/panels/releases/panel.py" line="305"/>
         <source>Not as it was written</source>
         <translation>Nicht so, wie es geschrieben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="312"/>
+        <location filename="../../ui/panels/releases/panel.py" line="313"/>
         <source>Folder for the bundles</source>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="334"/>
+        <location filename="../../ui/panels/releases/panel.py" line="335"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="361"/>
+        <location filename="../../ui/panels/releases/panel.py" line="362"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="362"/>
+        <location filename="../../ui/panels/releases/panel.py" line="363"/>
         <source>It was moved or handed over; the ledger still knows it.</source>
         <translation>Es wurde verschoben oder übergeben; das Freigabeverzeichnis kennt es weiterhin.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="372"/>
+        <location filename="../../ui/panels/releases/panel.py" line="373"/>
         <source>Verify a bundle</source>
         <translation>Datenpaket überprüfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="373"/>
+        <location filename="../../ui/panels/releases/panel.py" line="374"/>
         <source>Bundles ({files})</source>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="391"/>
+        <location filename="../../ui/panels/releases/panel.py" line="392"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="392"/>
+        <location filename="../../ui/panels/releases/panel.py" line="393"/>
         <source>Open both, then drop the bundle again.</source>
         <translation>Öffnen Sie beide und legen Sie das Datenpaket dann erneut ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="399"/>
+        <location filename="../../ui/panels/releases/panel.py" line="400"/>
         <source>Verifying {name}</source>
         <translation>{name} wird überprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="419"/>
+        <location filename="../../ui/panels/releases/panel.py" line="420"/>
         <source>A changed file, or a part of one, can still tell whose copy it is.</source>
         <translation>Auch eine veränderte Datei oder ein Teil davon kann noch zeigen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="421"/>
+        <location filename="../../ui/panels/releases/panel.py" line="422"/>
         <source>Trace it</source>
         <translation>Zurückverfolgen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="431"/>
+        <location filename="../../ui/panels/releases/panel.py" line="432"/>
         <source>Let go to verify {name}</source>
         <translation>Loslassen, um {name} zu überprüfen</translation>
     </message>
@@ -10956,7 +10956,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <source>A report tells of a project</source>
-        <translation type="vanished">Ein Bericht erzählt von einem Projekt</translation>
+        <translation type="vanished">Ein Bericht beschreibt ein Projekt</translation>
     </message>
     <message>
         <source>Save your work as a project. The report then says what its releases promise, who got what, and how to check it.</source>
@@ -11654,22 +11654,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/open_figures.py" line="194"/>
         <source>From {columns}, released unperturbed, the best guess of {name} is right for {open} in 100 people without any release (always naming the most common value, {alone}); with this release for {both}, by the release alone for {released}.</source>
-        <translation>Aus {columns}, unverfremdet freigegeben, trifft der beste Rateversuch für {name} ohne jede Freigabe bei {open} von 100 Personen zu (immer den häufigsten Wert zu nennen bei {alone}); mit dieser Freigabe bei {both}, durch die Freigabe allein bei {released}.</translation>
+        <translation>Aus {columns}, unverfremdet freigegeben, trifft die beste Vermutung für {name} ohne jede Freigabe bei {open} von 100 Personen zu (immer den häufigsten Wert zu nennen bei {alone}); mit dieser Freigabe bei {both}, durch die Freigabe allein bei {released}.</translation>
     </message>
     <message>
         <location filename="../../analysis/open_figures.py" line="199"/>
         <source>From {columns}, released unperturbed, the best guess of {name} is right for {open} in 100 people without any release (always naming the most common value, {alone}).</source>
-        <translation>Aus {columns}, unverfremdet freigegeben, trifft der beste Rateversuch für {name} ohne jede Freigabe bei {open} von 100 Personen zu (immer den häufigsten Wert zu nennen bei {alone}).</translation>
+        <translation>Aus {columns}, unverfremdet freigegeben, trifft die beste Vermutung für {name} ohne jede Freigabe bei {open} von 100 Personen zu (immer den häufigsten Wert zu nennen bei {alone}).</translation>
     </message>
     <message>
         <location filename="../../analysis/open_figures.py" line="203"/>
         <source>The columns released unperturbed tell little of {name}: the best guess is right for {open} in 100 people without any release, and for {both} with this one.</source>
-        <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {name}: Der beste Rateversuch trifft ohne jede Freigabe bei {open} von 100 Personen zu und mit dieser bei {both}.</translation>
+        <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {name}: Die beste Vermutung trifft ohne jede Freigabe bei {open} von 100 Personen zu und mit dieser bei {both}.</translation>
     </message>
     <message>
         <location filename="../../analysis/open_figures.py" line="207"/>
         <source>The columns released unperturbed tell little of {name}: the best guess is right for {open} in 100 people, without them for {alone}.</source>
-        <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {name}: Der beste Rateversuch trifft bei {open} von 100 Personen zu, ohne sie bei {alone}.</translation>
+        <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {name}: Die beste Vermutung trifft bei {open} von 100 Personen zu, ohne sie bei {alone}.</translation>
     </message>
     <message>
         <location filename="../../analysis/open_remedies.py" line="103"/>
@@ -11714,12 +11714,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/person_found.py" line="112"/>
         <source>{attribute}: the likeliest value is believed with {after:.1%}; without the files, it was with {before:.1%}.</source>
-        <translation>{attribute}: Der wahrscheinlichste Wert gilt zu {after:.1%} als wahr; ohne die Dateien zu {before:.1%}.</translation>
+        <translation>{attribute}: Der wahrscheinlichste Wert hat eine Wahrscheinlichkeit von {after:.1%}; ohne die Dateien waren es {before:.1%}.</translation>
     </message>
     <message>
         <location filename="../../analysis/person_found.py" line="150"/>
         <source>{attribute}: what is believed with 90 % is {share:.1%} as wide as without the files.</source>
-        <translation>{attribute}: Was mit 90&#xa0;% angenommen wird, ist {share:.1%} so breit wie ohne die Dateien.</translation>
+        <translation>{attribute}: Der Bereich, in dem der Wert mit 90&#xa0;% Wahrscheinlichkeit liegt, ist {share:.1%} so breit wie ohne die Dateien.</translation>
     </message>
     <message>
         <location filename="../../analysis/person_found.py" line="227"/>
@@ -11739,17 +11739,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/person_found.py" line="250"/>
         <source>One {what} of {all:,} fits: whoever has these files finds the person.</source>
-        <translation>Eine von {all:,} {what} passt: Wer diese Dateien hat, findet die Person.</translation>
+        <translation>Genau 1 {what} von {all:,} passt: Wer diese Dateien hat, findet die Person.</translation>
     </message>
     <message>
         <location filename="../../analysis/person_found.py" line="257"/>
         <source>{count:,} of {all:,} {what} fit, and none is the person&apos;s with more than 1 in {of:,}.</source>
-        <translation>{count:,} von {all:,} {what} passen, und keine gehört der Person mit mehr als 1 zu {of:,}.</translation>
+        <translation>Passende {what}: {count:,} von {all:,}; die Wahrscheinlichkeit, zur Person zu gehören, ist nirgends größer als 1 zu {of:,}.</translation>
     </message>
     <message>
         <location filename="../../analysis/person_found.py" line="263"/>
         <source>{count:,} of {all:,} {what} fit; the likeliest is the person&apos;s with {surest:.1%}.</source>
-        <translation>{count:,} von {all:,} {what} passen; die wahrscheinlichste gehört der Person zu {surest:.1%}.</translation>
+        <translation>Passende {what}: {count:,} von {all:,}; die größte Wahrscheinlichkeit, zur Person zu gehören, beträgt {surest:.1%}.</translation>
     </message>
     <message>
         <location filename="../../analysis/person_found.py" line="275"/>
@@ -11787,7 +11787,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/person_found.py" line="341"/>
         <source>A reason to lower {holder}&apos;s level of {attribute}, or to coarsen what singles people out.</source>
-        <translation>Ein Grund, die Stufe von {holder} bei {attribute} zu senken oder das zu vergröbern, was Personen herausgreift.</translation>
+        <translation>Ein Grund, die Stufe von {holder} bei {attribute} zu senken oder zu vergröbern, was Personen erkennbar macht.</translation>
     </message>
     <message>
         <location filename="../../analysis/pooled_numbers.py" line="49"/>
@@ -12184,7 +12184,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/readiness_checks.py" line="337"/>
         <source>What is promised of {names} has a limit.</source>
-        <translation>Was zu {names} zugesagt ist, hat eine Grenze.</translation>
+        <translation>Für {names} ist zugesagt, wie viel eine Freigabe höchstens verrät.</translation>
     </message>
     <message>
         <location filename="../../analysis/readiness_checks.py" line="345"/>
@@ -12236,7 +12236,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/realized.py" line="107"/>
         <source>  {where}: {average:.1f} % on average; at least {likely:.0f} % for {of_likely:.1f} % of the records, at least {certain:.0f} % for {of_certain:.1f} %; the best guess is right for {guessed:.1f} %.</source>
-        <translation>  {where}: im Mittel {average:.1f}&#xa0;%; mindestens {likely:.0f}&#xa0;% bei {of_likely:.1f}&#xa0;% der Datensätze, mindestens {certain:.0f}&#xa0;% bei {of_certain:.1f}&#xa0;%; der beste Rateversuch trifft bei {guessed:.1f}&#xa0;% zu.</translation>
+        <translation>  {where}: im Mittel {average:.1f}&#xa0;%; mindestens {likely:.0f}&#xa0;% bei {of_likely:.1f}&#xa0;% der Datensätze, mindestens {certain:.0f}&#xa0;% bei {of_certain:.1f}&#xa0;%; die beste Vermutung trifft bei {guessed:.1f}&#xa0;% zu.</translation>
     </message>
     <message>
         <location filename="../../analysis/realized.py" line="122"/>
@@ -14419,32 +14419,32 @@ Rückgabewerte:
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
     <message>
-        <location filename="../../commands/trace.py" line="72"/>
+        <location filename="../../commands/trace.py" line="73"/>
         <source>Compared: {compared}.</source>
         <translation>Verglichen: {compared}.</translation>
     </message>
     <message>
-        <location filename="../../commands/trace.py" line="74"/>
+        <location filename="../../commands/trace.py" line="75"/>
         <source>Not in any release: {ignored}.</source>
         <translation>In keiner Freigabe: {ignored}.</translation>
     </message>
     <message>
-        <location filename="../../commands/trace.py" line="77"/>
+        <location filename="../../commands/trace.py" line="78"/>
         <source>{altered:.1f} % of the rows come from no such release.</source>
         <translation>{altered:.1f}&#xa0;% der Zeilen stammen aus keiner solchen Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../commands/trace.py" line="81"/>
+        <location filename="../../commands/trace.py" line="82"/>
         <source>source</source>
         <translation>Quelle</translation>
     </message>
     <message>
-        <location filename="../../commands/trace.py" line="84"/>
+        <location filename="../../commands/trace.py" line="85"/>
         <source>{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,} rows found nowhere else</source>
         <translation>{mark}  {name_of}: Wahrscheinlichkeit {posterior:.3g}, die einzige Quelle zu sein, {own_rows:,} nur dort vorkommende Zeilen</translation>
     </message>
     <message>
-        <location filename="../../commands/trace.py" line="96"/>
+        <location filename="../../commands/trace.py" line="97"/>
         <source>the file that was found: a table or a bundle, also zipped</source>
         <translation>die gefundene Datei: eine Tabelle oder ein Datenpaket, auch gepackt</translation>
     </message>
@@ -15045,7 +15045,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/disclosure/realized_risk.py" line="234"/>
         <source>Finding the best guesses</source>
-        <translation>Die besten Rateversuche werden gesucht</translation>
+        <translation>Die besten Schätzungen werden gesucht</translation>
     </message>
     <message>
         <location filename="../../engine/disclosure/realized_risk.py" line="262"/>
@@ -15069,7 +15069,9 @@ Rückgabewerte:
         <translation>Die Freigaben werden verglichen</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/tracing.py" line="506"/>
+        <location filename="../../engine/disclosure/mixed_files.py" line="226"/>
+        <location filename="../../engine/disclosure/tracing.py" line="523"/>
+        <location filename="../../project/verification/leak.py" line="423"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
     </message>
@@ -16243,82 +16245,82 @@ Rückgabewerte:
         <translation>Prüfen Sie, ob Datei und Matrix zusammengehören.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="180"/>
+        <location filename="../../engine/matrices/matrix.py" line="194"/>
         <source>A matrix of {size} values is too large to be shown whole.</source>
         <translation>Eine Matrix mit {size} Werten ist zu groß, um ganz gezeigt zu werden.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="181"/>
+        <location filename="../../engine/matrices/matrix.py" line="195"/>
         <source>Show a part of it.</source>
         <translation>Zeigen Sie einen Teil davon.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="259"/>
+        <location filename="../../engine/matrices/matrix.py" line="273"/>
         <source>One of the two releases can&apos;t be made from the other.</source>
         <translation>Eine der beiden Freigaben lässt sich nicht aus der anderen gewinnen.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="260"/>
+        <location filename="../../engine/matrices/matrix.py" line="274"/>
         <source>Choose levels of one ladder, the more trusted release first.</source>
         <translation>Wählen Sie Stufen einer Leiter, die Freigabe mit höherem Vertrauen zuerst.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="268"/>
+        <location filename="../../engine/matrices/matrix.py" line="282"/>
         <source>A distribution over {size} values is needed; {given} numbers were given.</source>
         <translation>Nötig ist eine Verteilung über {size} Werte; angegeben wurden {given} Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="269"/>
+        <location filename="../../engine/matrices/matrix.py" line="283"/>
         <source>Give one probability for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs eine Wahrscheinlichkeit an.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="275"/>
+        <location filename="../../engine/matrices/matrix.py" line="289"/>
         <source>The numbers are not a distribution.</source>
         <translation>Die Zahlen sind keine Verteilung.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="276"/>
+        <location filename="../../engine/matrices/matrix.py" line="290"/>
         <source>Give probabilities that are not negative and sum to 1.</source>
         <translation>Geben Sie Wahrscheinlichkeiten an, die nicht negativ sind und sich zu 1 summieren.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="283"/>
+        <location filename="../../engine/matrices/matrix.py" line="297"/>
         <source>The matrices have {first} and {second} values.</source>
         <translation>Die Matrizen haben {first} und {second} Werte.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="284"/>
+        <location filename="../../engine/matrices/matrix.py" line="298"/>
         <source>Compare releases of one attribute with one domain.</source>
         <translation>Vergleichen Sie Freigaben eines Merkmals mit einem Wertebereich.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="312"/>
+        <location filename="../../engine/matrices/matrix.py" line="326"/>
         <source>A perturbation matrix needs as many rows as columns, and at least two.</source>
         <translation>Eine Übergangsmatrix braucht so viele Zeilen wie Spalten und mindestens zwei.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="313"/>
+        <location filename="../../engine/matrices/matrix.py" line="327"/>
         <source>Give a row and a column for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs eine Zeile und eine Spalte an.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="319"/>
+        <location filename="../../engine/matrices/matrix.py" line="333"/>
         <source>Column {column} of the perturbation matrix is not a distribution.</source>
         <translation>Spalte {column} der Übergangsmatrix ist keine Verteilung.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="320"/>
+        <location filename="../../engine/matrices/matrix.py" line="334"/>
         <source>Give probabilities that sum to 1 over the released values (the rows).</source>
         <translation>Geben Sie Wahrscheinlichkeiten an, die sich über die freigegebenen Werte (die Zeilen) zu 1 summieren.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="427"/>
+        <location filename="../../engine/matrices/matrix.py" line="441"/>
         <source>The release can&apos;t tell some values of the domain apart: its perturbation matrix is singular.</source>
         <translation>Die Freigabe kann einige Werte des Wertebereichs nicht unterscheiden: Ihre Übergangsmatrix ist singulär.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="429"/>
+        <location filename="../../engine/matrices/matrix.py" line="443"/>
         <source>Choose a matrix whose columns are not mixtures of one another.</source>
         <translation>Wählen Sie eine Matrix, deren Spalten keine Mischungen voneinander sind.</translation>
     </message>
@@ -16951,71 +16953,71 @@ Rückgabewerte:
         <translation>Das Rauschen zwischen den beiden Freigaben von {names} lässt sich nicht prüfen: Sie sind zu grob gerundet. Jede lässt sich gegen die Tabelle prüfen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="87"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="88"/>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="345"/>
         <source>Noise level</source>
         <translation>Rauschstufe</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="88"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="89"/>
         <source>The variance of the noise, relative to the variance of the data: at 1 there is as much noise as there is data.</source>
         <translation>Die Varianz des Rauschens, bezogen auf die Varianz der Daten: Bei 1 gibt es so viel Rauschen wie Daten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="94"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="95"/>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="348"/>
         <source>Normalized error</source>
         <translation>Normierter Fehler</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="95"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="96"/>
         <source>The share of the numbers&apos; variance that the best linear estimate leaves unexplained: 0 is the original, 1 tells nothing.</source>
         <translation>Der Anteil der Varianz der Zahlen, den der beste lineare Schätzwert ungeklärt lässt: 0 ist das Original, 1 verrät nichts.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="101"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="102"/>
         <source>Uncertainty if normal</source>
         <translation>Unsicherheit bei Normalverteilung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="102"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="103"/>
         <source>How far off the best estimate of the first attribute is at most for 90 % of the people, if numbers are normally distributed; where they are not, it can be closer.</source>
         <translation>Wie weit der beste Schätzwert des ersten Merkmals bei 90&#xa0;% der Personen höchstens abweicht, wenn die Zahlen normalverteilt sind; wo sie es nicht sind, kann er genauer sein.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="113"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="114"/>
         <source>Gaussian noise</source>
         <translation>Gaußsches Rauschen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="115"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="116"/>
         <source>Normally distributed noise is added to each number. Its size is stated relative to the numbers&apos; own spread, and it is correlated as the columns are.</source>
         <translation>Zu jeder Zahl wird normalverteiltes Rauschen addiert. Seine Größe wird relativ zur Streuung der Zahlen angegeben, und es ist so korreliert wie die Spalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="127"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="128"/>
         <source>Choose one or several.</source>
         <translation>Wählen Sie eines oder mehrere.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="127"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="128"/>
         <source>Gaussian noise covers no attribute.</source>
         <translation>Das Gaußsche Rauschen umfasst kein Merkmal.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="131"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="132"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="116"/>
         <source>Column {column} is not numeric, or its numbers are grouped into bins, so no noise can be added to it.</source>
         <translation>Spalte {column} enthält keine Zahlen, oder ihre Zahlen sind in Klassen eingeteilt; daher lässt sich kein Rauschen hinzufügen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="133"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="134"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="118"/>
         <source>Read it as numbers without bins, or choose a mechanism for categories.</source>
         <translation>Lesen Sie sie als Zahlen ohne Klassen oder wählen Sie ein Verfahren für Kategorien.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="168"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="169"/>
         <source>how large the noise on {names} is</source>
         <translation>wie groß das Rauschen auf {names} ist</translation>
     </message>
@@ -17031,23 +17033,23 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/ladders/laplace.py" line="149"/>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="289"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="290"/>
         <location filename="../../engine/mechanisms/gaussian/release.py" line="156"/>
         <source>Adding the noise</source>
         <translation>Das Rauschen wird addiert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="386"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="398"/>
         <source>Each column has noise of its own: only the diagonal of K counts.</source>
         <translation>Jede Spalte hat ihr eigenes Rauschen: Nur die Diagonale von K zählt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="387"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="399"/>
         <source>It varies together as the columns themselves do.</source>
         <translation>Es schwankt gemeinsam, wie die Spalten selbst es tun.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="400"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="412"/>
         <source> Afterwards numbers were rounded or clipped, as `rounding`, `lowest` and `highest` in `datapackage.json` say; where many of them are clipped, estimates are biased.</source>
         <translation> Danach wurden Zahlen gerundet oder abgeschnitten, wie `rounding`, `lowest` und `highest` in `datapackage.json` angeben; wo viele davon abgeschnitten sind, sind Schätzungen verzerrt.</translation>
     </message>
@@ -17195,7 +17197,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="329"/>
         <source>Between two values one standard deviation apart, the best guess is right {one} of the time if the value stayed the same, and at worst {together} if it changed with every edition, each time between values one standard deviation apart.</source>
-        <translation>Zwischen zwei Werten im Abstand einer Standardabweichung trifft der beste Rateversuch zu {one} zu, wenn der Wert gleich blieb, und schlimmstenfalls zu {together}, wenn er sich mit jeder Ausgabe änderte, jeweils zwischen Werten im Abstand einer Standardabweichung.</translation>
+        <translation>Zwischen zwei Werten im Abstand einer Standardabweichung trifft die beste Vermutung zu {one} zu, wenn der Wert gleich blieb, und schlimmstenfalls zu {together}, wenn er sich mit jeder Ausgabe änderte, jeweils zwischen Werten im Abstand einer Standardabweichung.</translation>
     </message>
     <message>
         <location filename="../../engine/disclosure/number_widths.py" line="163"/>
@@ -17230,7 +17232,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="357"/>
         <source>How often the best guess between two values, one standard deviation apart, is right at most; 0.5 is chance. It holds for any distribution, and for somebody who knows the person&apos;s other numbers.</source>
-        <translation>Wie oft der beste Rateversuch zwischen zwei Werten im Abstand einer Standardabweichung höchstens zutrifft; 0,5 ist Zufall. Das gilt für jede Verteilung und auch für jemanden, der die anderen Zahlen der Person kennt.</translation>
+        <translation>Wie oft die beste Vermutung zwischen zwei Werten im Abstand einer Standardabweichung höchstens zutrifft; 0,5 ist Zufall. Das gilt für jede Verteilung und auch für jemanden, der die anderen Zahlen der Person kennt.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="365"/>
@@ -18977,23 +18979,23 @@ Rückgabewerte:
         <translation>Die Zeilen stehen in der Reihenfolge der Quelltabelle: Wer ein ebenso sortiertes Register hat, kann es der Datei Zeile für Zeile zuordnen und sagen, wessen Zeile welche ist.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/contents.py" line="138"/>
+        <location filename="../../formats/bundles/contents.py" line="141"/>
         <source>Rows with the same {unit} belong together; the values of {unit} are not released. At most {rows:,} of them are in the file, chosen at random where there are more, so shares and means are those of the rows that were released.</source>
         <translation>Zeilen mit gleichem {unit} gehören zusammen; die Werte von {unit} werden nicht freigegeben. Höchstens {rows:,} davon stehen in der Datei, zufällig gewählt, wo es mehr gibt; Anteile und Mittelwerte sind daher die der freigegebenen Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/contents.py" line="148"/>
+        <location filename="../../formats/bundles/contents.py" line="151"/>
         <source>{columns}: drawn once for all rows with the same {unit}, which show the same value. Errors are by cluster: rows are no independent draws. The standard errors and widths below hold for independent rows; multiply them by {root:.3g} (the root of {rows:,}), which is enough whatever the sizes are, since at most so many rows share a draw. Count units, not rows, where you know which belong together.</source>
         <translation>{columns}: einmal gezogen für alle Zeilen mit gleichem {unit}, die denselben Wert zeigen. Fehler gelten je Klumpen: Zeilen sind keine unabhängigen Ziehungen. Die Standardfehler und Breiten unten gelten für unabhängige Zeilen; multiplizieren Sie sie mit {root:.3g} (der Wurzel aus {rows:,}), was unabhängig von den Größen genügt, da höchstens so viele Zeilen eine Ziehung teilen. Zählen Sie Einheiten, nicht Zeilen, wo Sie wissen, welche zusammengehören.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/contents.py" line="163"/>
+        <location filename="../../formats/bundles/contents.py" line="166"/>
         <source>{columns}: every row was drawn by itself, and the errors below hold for the noise. Where you generalize beyond these rows, rows of one unit are a cluster as in any survey.</source>
         <translation>{columns}: Jede Zeile wurde für sich gezogen, und die Fehler unten gelten für das Rauschen. Wo Sie über diese Zeilen hinaus verallgemeinern, sind die Zeilen einer Einheit ein Klumpen wie in jeder Erhebung.</translation>
     </message>
     <message>
         <location filename="../../formats/bundles/datapackage.py" line="113"/>
-        <location filename="../../formats/bundles/readme.py" line="90"/>
+        <location filename="../../formats/bundles/readme.py" line="92"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
     </message>
@@ -19192,103 +19194,103 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, die freigegeben wurde.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="53"/>
+        <location filename="../../formats/bundles/readme.py" line="55"/>
         <source>No column of this table was perturbed: count as you would in any table.</source>
         <translation>Keine Spalte dieser Tabelle wurde verfremdet: Zählen Sie wie in jeder Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="56"/>
+        <location filename="../../formats/bundles/readme.py" line="58"/>
         <source>In {rows:,} rows these columns show `*`: their values would have stood out. The rows are kept so that counts over the whole table stay right; a count within a group misses them.</source>
         <translation>In {rows:,} Zeilen zeigen diese Spalten `*`: Ihre Werte wären herausgeragt. Die Zeilen sind enthalten, damit Auszählungen über die ganze Tabelle stimmen; einer Auszählung innerhalb einer Gruppe fehlen sie.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="61"/>
+        <location filename="../../formats/bundles/readme.py" line="63"/>
         <source>The rows are in a random order of this release&apos;s own. A row&apos;s position says nothing about whose it is, and the row at the same position in another release belongs to another record.</source>
         <translation>Die Zeilen stehen in einer eigenen zufälligen Reihenfolge dieser Freigabe. Die Position einer Zeile sagt nichts darüber, wessen sie ist, und die Zeile an derselben Position einer anderen Freigabe gehört zu einem anderen Datensatz.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="121"/>
+        <location filename="../../formats/bundles/readme.py" line="125"/>
         <source>A generalized table</source>
         <translation>Eine vergröberte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="142"/>
+        <location filename="../../formats/bundles/readme.py" line="146"/>
         <source>the same for data catalogues ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</source>
         <translation>dieselbe für Datenkataloge ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="158"/>
+        <location filename="../../formats/bundles/readme.py" line="162"/>
         <source>column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="158"/>
+        <location filename="../../formats/bundles/readme.py" line="162"/>
         <source>what it is</source>
         <translation>was sie ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="158"/>
+        <location filename="../../formats/bundles/readme.py" line="162"/>
         <source>what was done</source>
         <translation>was damit geschah</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="164"/>
-        <location filename="../../formats/bundles/readme.py" line="192"/>
+        <location filename="../../formats/bundles/readme.py" line="168"/>
+        <location filename="../../formats/bundles/readme.py" line="196"/>
         <source>grouped into bins</source>
         <translation>in Klassen eingeteilt</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="166"/>
+        <location filename="../../formats/bundles/readme.py" line="170"/>
         <source>coded</source>
         <translation>kodiert</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="169"/>
+        <location filename="../../formats/bundles/readme.py" line="173"/>
         <source>**a pseudonym** in place of the identifier: the same for the same one</source>
         <translation>**ein Pseudonym** anstelle der Kennung: dasselbe für dieselbe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="172"/>
+        <location filename="../../formats/bundles/readme.py" line="176"/>
         <source>a sampling weight</source>
         <translation>ein Hochrechnungsfaktor</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="184"/>
+        <location filename="../../formats/bundles/readme.py" line="188"/>
         <source>as in the source</source>
         <translation>wie in der Quelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="196"/>
+        <location filename="../../formats/bundles/readme.py" line="200"/>
         <source>`*` in {rows:,} rows</source>
         <translation>`*` in {rows:,} Zeilen</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="201"/>
+        <location filename="../../formats/bundles/readme.py" line="205"/>
         <source>**generalized** to level {level} of {highest}</source>
         <translation>**vergröbert** auf Stufe {level} von {highest}</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="208"/>
+        <location filename="../../formats/bundles/readme.py" line="212"/>
         <source>Columns that identify a person directly are not included, or show a pseudonym that says nothing of the identifier.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten oder zeigen ein Pseudonym, das nichts über die Kennung sagt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="211"/>
+        <location filename="../../formats/bundles/readme.py" line="215"/>
         <source>Columns that identify a person directly are not included.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="245"/>
+        <location filename="../../formats/bundles/readme.py" line="249"/>
         <source>What this does not promise</source>
         <translation>Was damit nicht zugesagt ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="251"/>
+        <location filename="../../formats/bundles/readme.py" line="255"/>
         <source>figure</source>
         <translation>Größe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="251"/>
+        <location filename="../../formats/bundles/readme.py" line="255"/>
         <source>value</source>
         <translation>Wert</translation>
     </message>
@@ -21749,7 +21751,7 @@ Rückgabewerte:
     <message>
         <location filename="../../analysis/audit_answers.py" line="141"/>
         <source>Of {names}, too, the most trusted file tells all.</source>
-        <translation>Auch über {names} verrät die Datei mit dem höchsten Vertrauen alles.</translation>
+        <translation>Auch über {names} verrät die Datei mit dem höchsten Vertrauen schon alles, was alle zusammen verraten.</translation>
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="182"/>
@@ -21759,7 +21761,7 @@ Rückgabewerte:
     <message>
         <location filename="../../analysis/audit_answers.py" line="198"/>
         <source>The best guess at a record&apos;s value is right for {right:.0%}; always naming the most frequent value, without any file, for {without:.0%}.</source>
-        <translation>Der beste Rateversuch für den Wert eines Datensatzes trifft zu {right:.0%} zu; immer den häufigsten Wert zu nennen, ohne jede Datei, zu {without:.0%}.</translation>
+        <translation>Die beste Vermutung für den Wert eines Datensatzes trifft zu {right:.0%} zu; immer den häufigsten Wert zu nennen, ohne jede Datei, zu {without:.0%}.</translation>
     </message>
     <message>
         <source>As guaranteed, anyone&apos;s odds on a value change at most {odds:.3g}-fold.</source>
@@ -22849,7 +22851,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="78"/>
-        <location filename="../../project/verification/chain.py" line="140"/>
+        <location filename="../../project/verification/chain.py" line="142"/>
         <location filename="../../project/verification/long_verification.py" line="210"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
@@ -22890,64 +22892,69 @@ Rückgabewerte:
         <translation>{key} wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="127"/>
+        <location filename="../../project/verification/chain.py" line="119"/>
+        <source>{key}: {title}</source>
+        <translation>{key}: {title}</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/chain.py" line="129"/>
         <source>{key}: units</source>
         <translation>{key}: Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="132"/>
+        <location filename="../../project/verification/chain.py" line="134"/>
         <source>Rows of {count:,} units show several values.</source>
         <translation>Zeilen von {count:,} Einheiten zeigen mehrere Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="134"/>
+        <location filename="../../project/verification/chain.py" line="136"/>
         <source>All rows of each of {units:,} units show the same value.</source>
         <translation>Alle Zeilen jeder der {units:,} Einheiten zeigen denselben Wert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="142"/>
+        <location filename="../../project/verification/chain.py" line="144"/>
         <source>They are those that the key gives, but in other places.</source>
         <translation>Es sind die, die der Schlüssel ergibt, aber an anderen Stellen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="149"/>
+        <location filename="../../project/verification/chain.py" line="151"/>
         <location filename="../../project/verification/long_verification.py" line="223"/>
         <source>They are not those that the key gives: {difference}.</source>
         <translation>Es sind nicht die, die der Schlüssel ergibt: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="154"/>
+        <location filename="../../project/verification/chain.py" line="156"/>
         <location filename="../../project/verification/long_verification.py" line="227"/>
         <source>All {rows:,} are those that the key gives.</source>
         <translation>Alle {rows:,} sind die, die der Schlüssel ergibt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="173"/>
+        <location filename="../../project/verification/chain.py" line="175"/>
         <source>{attribute} has values outside its domain: {outside:,} rows, first row {first:,}.</source>
         <translation>{attribute} hat Werte außerhalb seines Wertebereichs: {outside:,} Zeilen, zuerst Zeile {first:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="230"/>
+        <location filename="../../project/verification/chain.py" line="232"/>
         <source>{key} beside {recipient}</source>
         <translation>{key} neben {recipient}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="232"/>
+        <location filename="../../project/verification/chain.py" line="234"/>
         <source>That release sits on another ladder: together the two tell more than either.</source>
         <translation>Jene Freigabe liegt auf einer anderen Leiter: Zusammen verraten beide mehr als jede einzeln.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="199"/>
+        <location filename="../../project/verification/chain.py" line="201"/>
         <source>{key} beside others</source>
         <translation>{key} neben anderen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="201"/>
+        <location filename="../../project/verification/chain.py" line="203"/>
         <source>Nobody holds it at another level so far.</source>
         <translation>Bisher hat es niemand auf einer anderen Stufe.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="251"/>
+        <location filename="../../project/verification/chain.py" line="253"/>
         <source>{key} beside {who}: {title}</source>
         <translation>{key} neben {who}: {title}</translation>
     </message>
@@ -23000,32 +23007,57 @@ Rückgabewerte:
         <translation>Entpacken Sie es und überprüfen Sie den Ordner, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="142"/>
+        <location filename="../../project/verification/leak.py" line="69"/>
+        <source>by averaging their values</source>
+        <translation>durch Mitteln ihrer Werte</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="70"/>
+        <source>by taking the lower value each time</source>
+        <translation>indem jeweils der niedrigere Wert genommen wurde</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="71"/>
+        <source>by taking the higher value each time</source>
+        <translation>indem jeweils der höhere Wert genommen wurde</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="72"/>
+        <source>by taking the value that most of them have</source>
+        <translation>indem der Wert genommen wurde, den die meisten von ihnen haben</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="73"/>
+        <source>by taking each value from one of them</source>
+        <translation>indem jeder Wert aus einer von ihnen genommen wurde</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="159"/>
         <source>The file has no perturbed column, so nothing else in it was compared.</source>
         <translation>Die Datei hat keine verfremdete Spalte, daher wurde nichts anderes darin verglichen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="219"/>
+        <location filename="../../project/verification/leak.py" line="242"/>
         <source>There is no release of this table that the file could come from.</source>
         <translation>Es gibt keine Freigabe dieser Tabelle, aus der die Datei stammen könnte.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="220"/>
+        <location filename="../../project/verification/leak.py" line="243"/>
         <source>Make a release first, or open the project that the file may have been made with.</source>
         <translation>Erstellen Sie zuerst eine Freigabe oder öffnen Sie das Projekt, mit dem die Datei erstellt worden sein könnte.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="228"/>
+        <location filename="../../project/verification/leak.py" line="251"/>
         <source>The file has none of the perturbed columns ({columns}), so every release of this project looks the same in it.</source>
         <translation>Die Datei hat keine der verfremdeten Spalten ({columns}), daher sieht darin jede Freigabe dieses Projekts gleich aus.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="230"/>
+        <location filename="../../project/verification/leak.py" line="253"/>
         <source>Give the columns the names that they were released under.</source>
         <translation>Geben Sie den Spalten die Namen, unter denen sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="361"/>
+        <location filename="../../project/verification/leak.py" line="394"/>
         <source>Comparing with the table itself</source>
         <translation>Mit der Tabelle selbst wird verglichen</translation>
     </message>
@@ -23040,33 +23072,33 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="133"/>
+        <location filename="../../project/verification/rows.py" line="134"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="133"/>
+        <location filename="../../project/verification/rows.py" line="134"/>
         <source>units</source>
         <translation>Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="137"/>
+        <location filename="../../project/verification/rows.py" line="138"/>
         <source>The smallest class on {names} has {smallest:,} {what}; k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}; zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="139"/>
+        <location filename="../../project/verification/rows.py" line="140"/>
         <source>The smallest class on {names} has {smallest:,} {what}, and k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}, und zugesagt war k = {k}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="70"/>
-        <location filename="../../project/verification/rows.py" line="155"/>
+        <location filename="../../project/verification/rows.py" line="156"/>
         <source>{count:,} of {differing:,} rows {verb}, first in row {first:,}</source>
         <translation>{count:,} von {differing:,} Zeilen {verb}, zuerst in Zeile {first:,}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="164"/>
+        <location filename="../../project/verification/rows.py" line="165"/>
         <source>{words}, which is row {record:,} of the source table</source>
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
@@ -23078,7 +23110,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/long_verification.py" line="98"/>
         <location filename="../../project/verification/long_verification.py" line="112"/>
-        <location filename="../../project/verification/rows.py" line="197"/>
+        <location filename="../../project/verification/rows.py" line="198"/>
         <location filename="../../report/sections.py" line="518"/>
         <source>Records</source>
         <translation>Datensätze</translation>
@@ -23095,100 +23127,105 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="182"/>
-        <location filename="../../project/verification/rows.py" line="200"/>
+        <location filename="../../project/verification/rows.py" line="201"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="202"/>
+        <location filename="../../project/verification/rows.py" line="203"/>
         <source>the source table that may leave</source>
         <translation>die Quelltabelle, soweit sie freigegeben werden darf</translation>
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="187"/>
-        <location filename="../../project/verification/rows.py" line="209"/>
+        <location filename="../../project/verification/rows.py" line="210"/>
         <source>It has {found:,} records, {more:,} more than {where}.</source>
         <translation>Es hat {found:,} Datensätze, {more:,} mehr als die Vorlage ({where}).</translation>
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="189"/>
-        <location filename="../../project/verification/rows.py" line="217"/>
+        <location filename="../../project/verification/rows.py" line="218"/>
         <source>It has {found:,} records of {source:,}: {lost:,} are missing</source>
         <translation>Es hat {found:,} von {source:,} Datensätzen: {lost:,} fehlen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="224"/>
+        <location filename="../../project/verification/rows.py" line="225"/>
         <source>{missing}, and not only at the end.</source>
         <translation>{missing}, und nicht nur am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="227"/>
+        <location filename="../../project/verification/rows.py" line="228"/>
         <source>{missing} at the end.</source>
         <translation>{missing} am Ende.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="228"/>
+        <location filename="../../project/verification/rows.py" line="229"/>
         <source>{missing}, and others were altered.</source>
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="234"/>
+        <location filename="../../project/verification/rows.py" line="235"/>
         <source>It has all {found:,} records, but in another order than was released.</source>
         <translation>Es hat alle {found:,} Datensätze, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="184"/>
-        <location filename="../../project/verification/rows.py" line="238"/>
+        <location filename="../../project/verification/rows.py" line="239"/>
         <source>It has all {found:,} records of {where}.</source>
         <translation>Es hat alle {found:,} Datensätze (Vorlage: {where}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="246"/>
+        <location filename="../../project/verification/rows.py" line="119"/>
+        <source>Quasi-identifiers</source>
+        <translation>Quasi-Identifikatoren</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/rows.py" line="247"/>
         <source>Columns</source>
         <translation>Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="266"/>
+        <location filename="../../project/verification/rows.py" line="267"/>
         <source>missing: {names}</source>
         <translation>fehlen: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="268"/>
+        <location filename="../../project/verification/rows.py" line="269"/>
         <source>not in the release: {names}</source>
         <translation>nicht in der Freigabe: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="273"/>
+        <location filename="../../project/verification/rows.py" line="274"/>
         <source>Its columns are not those released ({names}).</source>
         <translation>Die Spalten sind nicht die freigegebenen ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="276"/>
+        <location filename="../../project/verification/rows.py" line="277"/>
         <source>Its columns are in another order than was released.</source>
         <translation>Die Spalten stehen in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="278"/>
+        <location filename="../../project/verification/rows.py" line="279"/>
         <source>It has the {found} columns that were released.</source>
         <translation>Es hat die {found} freigegebenen Spalten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="285"/>
+        <location filename="../../project/verification/rows.py" line="286"/>
         <source>Identifying columns</source>
         <translation>Direkt identifizierende Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="290"/>
+        <location filename="../../project/verification/rows.py" line="291"/>
         <source>It has columns that identify a person: {names}.</source>
         <translation>Es hat Spalten, die eine Person bezeichnen: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="293"/>
+        <location filename="../../project/verification/rows.py" line="294"/>
         <source>No column of the project is identifying.</source>
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="298"/>
+        <location filename="../../project/verification/rows.py" line="299"/>
         <source>None of the {identifying} identifying columns is in it.</source>
         <translation>Keine der {identifying} direkt identifizierenden Spalten ist darin.</translation>
     </message>
@@ -23196,45 +23233,45 @@ Rückgabewerte:
         <location filename="../../project/verification/long_verification.py" line="199"/>
         <location filename="../../project/verification/long_verification.py" line="201"/>
         <location filename="../../project/verification/long_verification.py" line="203"/>
-        <location filename="../../project/verification/rows.py" line="310"/>
+        <location filename="../../project/verification/rows.py" line="311"/>
         <source>Unperturbed columns</source>
         <translation>Unverfremdete Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="317"/>
+        <location filename="../../project/verification/rows.py" line="318"/>
         <source>They have the source table&apos;s values, in other places.</source>
         <translation>Sie haben die Werte der Quelltabelle, an anderen Stellen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="326"/>
+        <location filename="../../project/verification/rows.py" line="327"/>
         <source>{name}: it can&apos;t be compared with the source table</source>
         <translation>{name}: lässt sich nicht mit der Quelltabelle vergleichen</translation>
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="198"/>
-        <location filename="../../project/verification/rows.py" line="333"/>
+        <location filename="../../project/verification/rows.py" line="334"/>
         <source>They are not as in the source table ({names}).</source>
         <translation>Sie sind nicht wie in der Quelltabelle ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="335"/>
+        <location filename="../../project/verification/rows.py" line="336"/>
         <source>They are not as released ({names}).</source>
         <translation>Sie sind nicht wie freigegeben ({names}).</translation>
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="201"/>
-        <location filename="../../project/verification/rows.py" line="338"/>
+        <location filename="../../project/verification/rows.py" line="339"/>
         <source>It has none.</source>
         <translation>Es hat keine.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="343"/>
+        <location filename="../../project/verification/rows.py" line="344"/>
         <source>All {names} are as the recipient&apos;s view shows them.</source>
         <translation>Alle {names} sind so, wie die Sicht des Empfängers sie zeigt.</translation>
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="202"/>
-        <location filename="../../project/verification/rows.py" line="345"/>
+        <location filename="../../project/verification/rows.py" line="346"/>
         <source>All {names} are as in the source table.</source>
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
     </message>
@@ -23277,6 +23314,11 @@ Rückgabewerte:
         <location filename="../../project/verification/verify.py" line="195"/>
         <source>It is {release}, which was abandoned: nobody should have it.</source>
         <translation>Es ist {release}, die aufgegeben wurde: Niemand sollte sie haben.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/verify.py" line="198"/>
+        <source>It is {release}.</source>
+        <translation>Es ist {release}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/verify.py" line="201"/>
@@ -23491,7 +23533,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/since_release.py" line="198"/>
-        <location filename="../../formats/bundles/readme.py" line="174"/>
+        <location filename="../../formats/bundles/readme.py" line="178"/>
         <location filename="../../report/sections.py" line="41"/>
         <location filename="../../report/sections.py" line="227"/>
         <source>perturbed</source>
@@ -23745,7 +23787,7 @@ Rückgabewerte:
         <translation>In einer Freigabe</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="202"/>
+        <location filename="../../report/sections.py" line="203"/>
         <source>In the releases made</source>
         <translation>In den bisherigen Freigaben</translation>
     </message>
@@ -23924,6 +23966,16 @@ Rückgabewerte:
         <translation>Die Tabellen der anderen Stellen lassen jedem mindestens {others_leave} von {values} Werten.</translation>
     </message>
     <message>
+        <location filename="../../report/sections.py" line="202"/>
+        <source>Column</source>
+        <translation>Spalte</translation>
+    </message>
+    <message>
+        <location filename="../../report/sections.py" line="202"/>
+        <source>Role</source>
+        <translation>Rolle</translation>
+    </message>
+    <message>
         <location filename="../../report/sections.py" line="409"/>
         <source>Whoever knows {names} of a person tells groups of people alike apart, by what the recipient sees of these. Asked of each: an estimate of a value&apos;s share in it is too high by more than {epsilon} at least {delta} of the time, and too low as often. Where that fails, the group can be estimated closely: that is about what people alike have in common, not about what one person&apos;s row tells, which the promise bounds.</source>
         <translation>Wer {names} einer Person kennt, unterscheidet Gruppen gleicher Personen anhand dessen, was der Empfänger davon sieht. Von jeder wird verlangt: Ein Schätzwert für den Anteil eines Werts darin ist mit einer Wahrscheinlichkeit von mindestens {delta} um mehr als {epsilon} zu hoch und ebenso oft zu niedrig. Wo das nicht gilt, lässt sich die Gruppe genau schätzen: Das betrifft, was gleiche Personen gemeinsam haben, nicht, was die Zeile einer einzelnen Person verrät, die durch die Zusage begrenzt ist.</translation>
@@ -24067,7 +24119,7 @@ Rückgabewerte:
     <message>
         <location filename="../../report/history.py" line="216"/>
         <source>Overridden</source>
-        <translation>Übergangen</translation>
+        <translation>Ausnahme</translation>
     </message>
     <message>
         <location filename="../../report/history.py" line="216"/>
@@ -24217,14 +24269,14 @@ Rückgabewerte:
         <translation>Verrauschte Anzahlen sind geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="160"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="161"/>
         <source>Reading the table&apos;s values</source>
         <translation>Die Werte der Tabelle werden gelesen</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/numbers.py" line="269"/>
         <source>Guessing every record</source>
-        <translation>Für jeden Datensatz wird geraten</translation>
+        <translation>Jeder Datensatz wird geschätzt</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="319"/>
@@ -24654,12 +24706,12 @@ Rückgabewerte:
         <translation>Gesucht wird, welche Grenzen binden</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/writing.py" line="149"/>
+        <location filename="../../formats/bundles/writing.py" line="160"/>
         <source>Description for archives (DDI-Codebook 2.5)</source>
         <translation>Beschreibung für Archive (DDI-Codebook 2.5)</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/writing.py" line="154"/>
+        <location filename="../../formats/bundles/writing.py" line="165"/>
         <source>Description for data catalogues (DCAT)</source>
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
@@ -25177,7 +25229,7 @@ Rückgabewerte:
     <message>
         <location filename="../../ui/dialogs/projects.py" line="228"/>
         <source>I have checked the project and take responsibility for it as it stands</source>
-        <translation>Ich habe das Projekt geprüft und übernehme die Verantwortung dafür, wie es ist</translation>
+        <translation>Ich habe das Projekt geprüft und übernehme die Verantwortung für seinen jetzigen Zustand</translation>
     </message>
     <message>
         <location filename="../../ui/dialogs/projects.py" line="233"/>
@@ -25192,7 +25244,7 @@ Rückgabewerte:
     <message>
         <location filename="../../ui/dialogs/projects.py" line="241"/>
         <source>Open read-only</source>
-        <translation>Schreibgeschützt geöffnet</translation>
+        <translation>Schreibgeschützt öffnen</translation>
     </message>
     <message>
         <location filename="../../ui/dialogs/projects.py" line="252"/>
@@ -25312,17 +25364,17 @@ Rückgabewerte:
 <context>
     <name>WhatIf</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="54"/>
+        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="55"/>
         <source>What if I add a recipient?</source>
         <translation>Was, wenn ich einen Empfänger hinzufüge?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="55"/>
+        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="56"/>
         <source>Choose a level. Nothing is released, and nothing is kept.</source>
         <translation>Wählen Sie eine Stufe. Nichts wird freigegeben, und nichts wird gespeichert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="99"/>
+        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="100"/>
         <source>Weighing one more recipient</source>
         <translation>Ein weiterer Empfänger wird bewertet</translation>
     </message>

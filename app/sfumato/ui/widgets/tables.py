@@ -44,7 +44,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.columns import Value
-from sfumato.formats.language import thousands
+from sfumato.formats.language import localized, thousands
 from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.widgets.icons import icon_pixmap
 
@@ -76,10 +76,10 @@ def _alignment(right: bool) -> Qt.AlignmentFlag:
     return side | Qt.AlignmentFlag.AlignVCenter
 
 
-def show_value(value: object) -> str:
-    """Return a cell's text: numbers without noise, dates without an empty time."""
+def show_value(value: object, mark: Callable[[str], str] = str) -> str:
+    """Return a cell's text: numbers without noise (and with a mark), dates without empty times."""
     if isinstance(value, float | np.floating):
-        return f"{value:.15g}"
+        return mark(f"{value:.15g}")
     if isinstance(value, pd.Timestamp):
         plain_day = value == value.normalize()
         return value.strftime("%Y-%m-%d") if plain_day else value.strftime("%Y-%m-%d %H:%M:%S")
@@ -158,15 +158,15 @@ class FrameModel(QAbstractTableModel):
             return self.tr("missing") if role == Qt.ItemDataRole.ToolTipRole else MISSING_TEXT
         labels = self._labels.get(str(self._frame.columns[column]))
         if labels and role == Qt.ItemDataRole.DisplayRole:
-            return labels.get(value, show_value(value))
-        return show_value(value)
+            return labels.get(value, show_value(value, localized))
+        return show_value(value, localized)
 
     def texts(self, rows: Sequence[int], column: int) -> list[str]:
         """Return what is shown of a column in some rows of the view."""
         series = self._series[column].iloc[[self.source_row(row) for row in rows]]
         labels = self._labels.get(str(self._frame.columns[column]), {})
         return [
-            MISSING_TEXT if missing else labels.get(value, show_value(value))
+            MISSING_TEXT if missing else labels.get(value, show_value(value, localized))
             for value, missing in zip(series, series.isna(), strict=True)
         ]
 

@@ -21,6 +21,7 @@ from sfumato.project.release.release_compatibility import exposed_columns
 from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger_card import LedgerCard
@@ -206,7 +207,7 @@ class ReleasesPanel(Panel):
         exact = exact_byproducts(session.document)
         conflicts = {**exposed_columns(session.document, records), **exact}.values()
         self.form.show_conflict(
-            "; ".join(conflicts)
+            "; ".join(map(typeset, conflicts))
             + self.tr(". To release in spite of it, give the reason for the ledger.")
             if conflicts
             else ""
@@ -222,7 +223,7 @@ class ReleasesPanel(Panel):
         self.pages.setCurrentWidget(self.work if released or not missing else self.empty)
         if self.primary is not None:
             self.primary.setVisible(self.pages.currentWidget() is self.work)
-        self.empty.text.setText("\n".join(missing))
+        self.empty.text.setText("\n".join(map(spoken, missing)))
         self.go_on.setText(
             self.tr("Go to Data")
             if self.session.table is None
@@ -243,7 +244,7 @@ class ReleasesPanel(Panel):
 
     def _hint_text(self, missing: tuple[str, ...]) -> str:
         if missing:
-            return self.tr("Before a release: {steps}").format(steps=" ".join(missing))
+            return self.tr("Before a release: {steps}").format(steps=" ".join(map(spoken, missing)))
         if self._read_only():
             return self.tr("The project is open for reading only, so no release can be made.")
         if lacking := self._lacking():

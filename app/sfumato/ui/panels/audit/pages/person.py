@@ -42,9 +42,19 @@ from sfumato.ui.look.wording import grouped, number, typeset
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
-from sfumato.ui.widgets.layout import Badge, Card, button, clear_layout, column, form, label, row
+from sfumato.ui.widgets.layout import (
+    Badge,
+    Card,
+    boxed,
+    button,
+    clear_layout,
+    column,
+    form,
+    label,
+    row,
+)
 from sfumato.ui.widgets.messages import error_texts
-from sfumato.ui.widgets.responsive import ResponsiveRow
+from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveRow
 from sfumato.ui.widgets.tables import FrameModel, TableView, show_value
 
 TABLES_JOB: Final = "audit person tables"
@@ -153,7 +163,8 @@ class PersonPage(AuditPage):
         self.share.spin.setAccessibleName(self.tr("How likely it is held to be"))
         self.classes: dict[str, ChoiceField] = {}
         self._classes_form = form()
-        believed = form((self.tr("Believed beforehand"), row(self.belief, self.share, wide=0)))
+        beliefs = boxed(FlowLayout(self.belief, self.share))
+        believed = form((self.tr("Believed beforehand"), beliefs))
         for part in (self.basis, self.holders):
             self.held.body.addWidget(part)
         self.held.body.addLayout(believed)

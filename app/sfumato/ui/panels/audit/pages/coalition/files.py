@@ -22,10 +22,11 @@ from sfumato.plots.record_risks import RealizedData, build_realized_distribution
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped
+from sfumato.ui.look.wording import grouped, spoken
 from sfumato.ui.panels.audit.wording import ROUNDING, listed, tiny, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import MISSING_TEXT, show_value
@@ -130,7 +131,7 @@ class ReleasedFiles(QWidget):
         if coalition != self._coalition:
             return
         if report.risk is None:
-            self._say(tr("That can't be told: {reason}", reason=report.reason))
+            self._say(tr("That can't be told: {reason}", reason=spoken(report.reason)))
             return
         found = report.risk
         names = report.members
@@ -142,7 +143,7 @@ class ReleasedFiles(QWidget):
         self.plot.show_plot(partial(build_realized_distribution, data))
 
     def _refuse(self, error: SfumatoError) -> None:
-        self._say(f"{error.what} {error.remedy}".strip())
+        self._say(" ".join(error_texts(error)).strip())
 
     def _say(self, sentence: str, worst: str = "") -> None:
         """Show words alone, until there is more."""

@@ -24,6 +24,7 @@ from sfumato.ui.panels.audit.wording import level_text, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import SliderField
 from sfumato.ui.widgets.layout import label, row
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 
 JOB: Final = "audit what if"
@@ -149,5 +150,5 @@ class WhatIf(QWidget):
         """Say why there is no answer, where the level was given."""
         self._session.runner.cancel(JOB)
         self.plot.clear()
-        self.trouble.setText(f"{error.what} {error.remedy}".strip())
+        self.trouble.setText(" ".join(error_texts(error)).strip())
         self.trouble.show()
