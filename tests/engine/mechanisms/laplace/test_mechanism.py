@@ -65,6 +65,14 @@ def test_numbers_at_a_round_one_are_bounded_by_it():
     assert (settings["lowest"], settings["highest"], settings["step"]) == (1, 50, 1)
 
 
+def test_measured_bounds_lie_whole_steps_apart_where_some_numbers_are_tiny():
+    shares = np.random.default_rng(5).choice([-0.000002, 0.3, 40.0, 90.0], 5_000)
+    (column,) = number_columns(share=shares)
+    settings = LAPLACE.first_settings((column.attribute,), NOISE)
+    assert (settings["lowest"], settings["highest"], settings["step"]) == (-1, 100, 1)
+    assert grid_of(settings).steps == 101
+
+
 def test_too_few_records_to_measure_bounds_are_refused_with_what_to_do():
     (column,) = number_columns(age=[30, 40, 50])
     with pytest.raises(PolicyError, match="can't be measured") as refused:

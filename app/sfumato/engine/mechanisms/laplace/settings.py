@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
@@ -45,7 +45,7 @@ _LARGEST: Final = 1e12
 _MOST_DIGITS: Final = 10**15
 """Bounds in units of the last decimal place lie no further from 0 and from each other."""
 
-_ROUND: Final = np.array([m * 10.0**k for k in range(-6, 16) for m in (1, 2, 5)])
+_ROUND: Final = np.array([float(f"{m}e{k}") for k in range(-6, 16) for m in (1, 2, 5)])
 _EDGES: Final = np.concatenate([-_ROUND[::-1], [0.0], _ROUND])
 """The round numbers. Place 2i + 1 is the i-th of them, and 2i lies below it."""
 _PLACES: Final = 2 * len(_EDGES) + 1
@@ -214,7 +214,8 @@ def completed(attribute: Attribute, settings: Settings, noise: KeyedNoise) -> di
         complete.setdefault("bounds_epsilon", usual_epsilon(records))
         if not ("lowest" in complete and "highest" in complete):
             lowest, highest = _measured(attribute, complete["bounds_epsilon"], noise)
-            complete.update(lowest=lowest, highest=highest)
+            complete.setdefault("step", usual_step(lowest, highest))
+            complete.update(_widened(lowest, highest, complete["step"]))
     if "step" not in complete and is_number(complete.get("lowest")):
         complete["step"] = usual_step(float(complete["lowest"]), complete.get("highest"))
     grid_of(complete)
@@ -249,6 +250,17 @@ def _measured(attribute: Attribute, epsilon: float, noise: KeyedNoise) -> tuple[
         )
     low, high = float(_EDGES[(found[0] - 1) // 2]), float(_EDGES[found[-1] // 2])
     return _plain(low), _plain(high)
+
+
+def _widened(lowest: float, highest: float, step: object) -> dict[str, float]:
+    """Return measured bounds that whole steps lie between: -0.000001 and 100 become -1 and 100."""
+    bounds = {"lowest": lowest, "highest": highest}
+    if is_number(step) and float(step) > 0:
+        size = _exact(step)
+        for name, rounding in (("lowest", ROUND_FLOOR), ("highest", ROUND_CEILING)):
+            steps = (_exact(bounds[name]) / size).to_integral_value(rounding)
+            bounds[name] = _plain(float(steps * size))
+    return bounds
 
 
 def _far() -> float:
