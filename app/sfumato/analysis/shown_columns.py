@@ -281,7 +281,8 @@ class ShownColumns:
         except DomainError:
             return None
         coarser = binning is None or len(found.edges) < len(binning.edges)
-        return found if coarser else None
+        endless = bool(np.isinf(series.to_numpy(dtype=np.float64, na_value=np.nan)).any())
+        return found if coarser and not endless else None
 
     def ends(self, name: str) -> Coding | None:
         """Return ends at which a column's extreme numbers would not stand alone, if there are."""
