@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.ui.look.hyphenation import parts
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import ElidedLabel
 from sfumato.ui.widgets.plot_view import PlotView
@@ -170,8 +171,7 @@ def _label(widget: QLabel) -> Iterator[str]:
     high = widget.heightForWidth(width)
     if high > height + SLACK:
         yield f"needs {high}, is {height} high at {width} wide"
-    parts = QLabel.text(widget).replace("\u200b", " ").split()
-    longest = max((_width(widget, part) for part in parts), default=0)
+    longest = max((_width(widget, part) for part in parts(widget.text())), default=0)
     if widget.textFormat() != Qt.TextFormat.RichText and longest > width + SLACK:
         yield f"its longest word needs {longest:.0f}, it is {width} wide"
 

@@ -45,7 +45,7 @@ QUICK_SCENES = (
     "preview-usefulness",
 )
 """Crowded ones, laid out at the worst size by the fast tests too."""
-HELD = ("data", "attributes", "policy", "preview")
+HELD = ("data", "attributes", "policy", "preview", "releases", "audit")
 EVERY = [f"{panel}-{scene.name}" for panel in HELD for scene in scenes_of(panel)]
 
 

@@ -16,11 +16,13 @@ from installer.translating import renew
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.formats import language
+from sfumato.ui.look.hyphenation import parts
 from sfumato.ui.look.wording import grouped, number, spoken
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state import languages
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
+from sfumato.ui.widgets.layout import label
 from sfumato.ui.widgets.messages import error_texts
 from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage
@@ -131,6 +133,18 @@ def test_numbers_are_written_alike_by_the_window_and_by_what_needs_no_qt(themed)
         assert grouped(12345) == "12.345"
         assert spoken(Sentence("{count:,} other units", count=1234)) == "1.234 anderen Einheiten"
     assert grouped(12345) == "12\u202f345"
+
+
+def test_long_words_are_parted_at_their_joints_and_names_of_columns_without_a_hyphen(themed):
+    with speaking(themed, "de"):
+        narrow = label("Standardabweichung", wrap=True)
+        assert narrow.text() == "Standardabweichung"
+        assert parts("Standardabweichung des") == ["Standard-", "abweichung", "des"]
+        metrics = narrow.fontMetrics()
+        width = metrics.horizontalAdvance("abweichung.")
+        assert narrow.heightForWidth(width) >= 2 * metrics.height()
+        named = parts("occupation_as_stated_by_the_person")
+        assert "".join(named) == "occupation_as_stated_by_the_person"
 
 
 def _arranged(name: str, folder: Path) -> Iterator[tuple[str, str]]:

@@ -1929,77 +1929,77 @@
         <translation>Öffnen Sie die Tabelle des Projekts.</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="188"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="192"/>
         <source>All attributes</source>
         <translation>Alle Merkmale</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="191"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="195"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="196"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="200"/>
         <source>Together</source>
         <translation>Gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="199"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="203"/>
         <source>Editions</source>
         <translation>Ausgaben</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="207"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="211"/>
         <source>Not promised</source>
         <translation>Nicht zugesagt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="227"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="231"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="241"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="245"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="241"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="245"/>
         <source>Fewer figures</source>
         <translation>Weniger Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="271"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="275"/>
         <source>What other columns tell</source>
         <translation>Was andere Spalten verraten</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="294"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="298"/>
         <source>Asked of the generalized table</source>
         <translation>Von der vergröberten Tabelle verlangt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="295"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="299"/>
         <source>Policy finds out which levels keep it, and what is not promised.</source>
         <translation>Das Regelwerk ermittelt, welche Stufen das einhalten und was nicht zugesagt ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="307"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="311"/>
         <source>Caution</source>
         <translation>Vorsicht</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="317"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="321"/>
         <source>Not everything is set yet</source>
         <translation>Noch ist nicht alles festgelegt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="317"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="321"/>
         <source>Nothing is promised yet</source>
         <translation>Noch ist nichts zugesagt</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="320"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="324"/>
         <source>Before a release can be made:</source>
         <translation>Vor einer Freigabe ist noch nötig:</translation>
     </message>
@@ -2534,6 +2534,14 @@
     </message>
 </context>
 <context>
+    <name>Hyphenation</name>
+    <message>
+        <location filename="../../ui/look/hyphenation.py" line="41"/>
+        <source>general|iz identifi|cation indistin|guish pseudo|nym recon|struct</source>
+        <translation>ungs|wahrschein fehler|wahrschein wahrschein|lich lich|keit daten|schutz schutz|beauf beauf|tragt konstruktions|schutz rekon|stru freigabe|verzeichnis tabellen|kalkulation hoch|rechnung rechnungs|faktor teil|mengen mengen|eigenschaft standard|abweichung stichproben|gewicht stichproben|unikat werte|beschrift datensatz|schlüssel datensatz|kennung datensatz|nummer privatheits|verlust wieder|her umgebungs|variable gleichheits|zeichen neben|einander einander|leg aus|einander einander|lieg kalender|zeitr anführungs|zeichen re|identi identi|fi äquivalenz|klasse anfangs|buchstabe klassen|einteilung zeilen|reihenfolge einheits|kennung zusammen|gehör vertrauens|stufe vertrauens|leiter vertrauens|faktor aktuali|sierung veröffent|lich zusammen|fass zusammen|zufass zusammen|gefass zusammen|hängend zusammen|gestellt zusammen|gelegt zusammen|gesetzt zurück|verfolg schreib|geschützt zeichen|kodierung normal|verteil gleich|verteil unbe|rücksichtigt ununter|scheidbar unter|scheid probabi|listisch schlimmsten|falls unge|wöhnlich mittel|europäisch schlüssel|spalte ausge|schlossen durch|gesickert heraus|gegriffen heraus|gerechnet nachkomma|stelle grund|gesamtheit beispiel|tabelle original|tabelle entropie|verlust vertrags|partner übergangs|matri arbeits|schritt arbeits|speicher vorführ|projekt datei|deskriptor konfidenz|niveau chancen|faktor byte|reihenfolge tastatur|sprache unkennt|lich verall|gemein voraus|sichtlich vorge|schlagen schwer|wiegend über|schritten</translation>
+    </message>
+</context>
+<context>
     <name>ImportPage</name>
     <message>
         <location filename="../../ui/panels/import_page.py" line="339"/>
@@ -2719,22 +2727,22 @@
 <context>
     <name>LadderView</name>
     <message>
-        <location filename="../../ui/panels/policy/ladder_view.py" line="81"/>
+        <location filename="../../ui/panels/policy/ladder_view.py" line="92"/>
         <source>Trust ladder</source>
         <translation>Vertrauensleiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/ladder_view.py" line="120"/>
+        <location filename="../../ui/panels/policy/ladder_view.py" line="131"/>
         <source>chosen</source>
         <translation>gewählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/ladder_view.py" line="155"/>
+        <location filename="../../ui/panels/policy/ladder_view.py" line="166"/>
         <source>Original</source>
         <translation>Original</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/ladder_view.py" line="155"/>
+        <location filename="../../ui/panels/policy/ladder_view.py" line="166"/>
         <source>not released</source>
         <translation>nicht freigegeben</translation>
     </message>
@@ -6204,7 +6212,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="119"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="139"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="190"/>
-        <location filename="../../ui/panels/policy/panel.py" line="207"/>
+        <location filename="../../ui/panels/policy/panel.py" line="209"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -7075,22 +7083,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die vergröberte Tabelle wird erzeugt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="327"/>
+        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="352"/>
         <source>Zoom in (+)</source>
         <translation>Vergrößern (+)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="328"/>
+        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="353"/>
         <source>Zoom out (−)</source>
         <translation>Verkleinern (−)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="329"/>
+        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="354"/>
         <source>Show the whole lattice (0)</source>
         <translation>Den ganzen Verband zeigen (0)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="329"/>
+        <location filename="../../ui/panels/policy/generalized/lattice_view.py" line="354"/>
         <source>Whole</source>
         <translation>Ganz</translation>
     </message>
@@ -9150,148 +9158,148 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="80"/>
+        <location filename="../../ui/panels/policy/panel.py" line="81"/>
         <source>Add recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="102"/>
+        <location filename="../../ui/panels/policy/panel.py" line="103"/>
         <source>The table is large; this takes a moment.</source>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="308"/>
+        <location filename="../../ui/panels/policy/panel.py" line="310"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="334"/>
+        <location filename="../../ui/panels/policy/panel.py" line="336"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="358"/>
+        <location filename="../../ui/panels/policy/panel.py" line="360"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="359"/>
+        <location filename="../../ui/panels/policy/panel.py" line="361"/>
         <source>Split {name}</source>
         <translation>{name} trennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="364"/>
+        <location filename="../../ui/panels/policy/panel.py" line="366"/>
         <source>Remove the protection of {name}</source>
         <translation>Schutz von {name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="373"/>
+        <location filename="../../ui/panels/policy/panel.py" line="375"/>
         <source>Change the trust in {name}</source>
         <translation>Vertrauen in {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="385"/>
+        <location filename="../../ui/panels/policy/panel.py" line="387"/>
         <source>The attributes are still being read.</source>
         <translation>Die Merkmale werden noch gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="393"/>
+        <location filename="../../ui/panels/policy/panel.py" line="395"/>
         <source>Trust {name} alike in everything</source>
         <translation>{name} in allem gleich vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="396"/>
+        <location filename="../../ui/panels/policy/panel.py" line="398"/>
         <source>{entry} keeps its level: {reason}</source>
         <translation>{entry} behält seine Stufe: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="421"/>
+        <location filename="../../ui/panels/policy/panel.py" line="423"/>
         <source>Change the protection of {name}</source>
         <translation>Schutz von {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="432"/>
+        <location filename="../../ui/panels/policy/panel.py" line="434"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="436"/>
+        <location filename="../../ui/panels/policy/panel.py" line="438"/>
         <source>{names} was lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurde auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="438"/>
+        <location filename="../../ui/panels/policy/panel.py" line="440"/>
         <source>{names} were lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurden auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="443"/>
+        <location filename="../../ui/panels/policy/panel.py" line="445"/>
         <source>No recipient can learn more than the most trusted release reveals.</source>
         <translation>Kein Empfänger kann mehr erfahren, als die Freigabe mit dem höchsten Vertrauen verrät.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="444"/>
-        <location filename="../../ui/panels/policy/panel.py" line="516"/>
+        <location filename="../../ui/panels/policy/panel.py" line="446"/>
+        <location filename="../../ui/panels/policy/panel.py" line="527"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="465"/>
+        <location filename="../../ui/panels/policy/panel.py" line="476"/>
         <source>New recipient</source>
         <translation>Neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="467"/>
+        <location filename="../../ui/panels/policy/panel.py" line="478"/>
         <source>Add a recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="480"/>
+        <location filename="../../ui/panels/policy/panel.py" line="491"/>
         <source>Add three recipients</source>
         <translation>Drei Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="486"/>
+        <location filename="../../ui/panels/policy/panel.py" line="497"/>
         <source>A recipient needs a name. Give one, or remove the recipient.</source>
         <translation>Ein Empfänger braucht einen Namen. Geben Sie einen an oder entfernen Sie den Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="487"/>
+        <location filename="../../ui/panels/policy/panel.py" line="498"/>
         <source>{name} is already a recipient. Give another name.</source>
         <translation>{name} ist schon ein Empfänger. Geben Sie einen anderen Namen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="493"/>
+        <location filename="../../ui/panels/policy/panel.py" line="504"/>
         <source>Rename {old} to {new}</source>
         <translation>{old} in {new} umbenennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="499"/>
+        <location filename="../../ui/panels/policy/panel.py" line="510"/>
         <source>Choose the language of a recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete eines Empfängers wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="503"/>
+        <location filename="../../ui/panels/policy/panel.py" line="514"/>
         <source>Change the note on {name}</source>
         <translation>Notiz zu {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="510"/>
+        <location filename="../../ui/panels/policy/panel.py" line="521"/>
         <source>Remove {name}</source>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="514"/>
+        <location filename="../../ui/panels/policy/panel.py" line="525"/>
         <source>{name} was removed.</source>
         <translation>{name} wurde entfernt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="515"/>
+        <location filename="../../ui/panels/policy/panel.py" line="526"/>
         <source>Releases made for them stay in the ledger.</source>
         <translation>An ihn gegangene Freigaben bleiben im Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="522"/>
+        <location filename="../../ui/panels/policy/panel.py" line="533"/>
         <source>Move {name}</source>
         <translation>{name} verschieben</translation>
     </message>
@@ -16245,82 +16253,82 @@ Rückgabewerte:
         <translation>Prüfen Sie, ob Datei und Matrix zusammengehören.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="194"/>
+        <location filename="../../engine/matrices/matrix.py" line="197"/>
         <source>A matrix of {size} values is too large to be shown whole.</source>
         <translation>Eine Matrix mit {size} Werten ist zu groß, um ganz gezeigt zu werden.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="195"/>
+        <location filename="../../engine/matrices/matrix.py" line="198"/>
         <source>Show a part of it.</source>
         <translation>Zeigen Sie einen Teil davon.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="273"/>
+        <location filename="../../engine/matrices/matrix.py" line="276"/>
         <source>One of the two releases can&apos;t be made from the other.</source>
         <translation>Eine der beiden Freigaben lässt sich nicht aus der anderen gewinnen.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="274"/>
+        <location filename="../../engine/matrices/matrix.py" line="277"/>
         <source>Choose levels of one ladder, the more trusted release first.</source>
         <translation>Wählen Sie Stufen einer Leiter, die Freigabe mit höherem Vertrauen zuerst.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="282"/>
+        <location filename="../../engine/matrices/matrix.py" line="285"/>
         <source>A distribution over {size} values is needed; {given} numbers were given.</source>
         <translation>Nötig ist eine Verteilung über {size} Werte; angegeben wurden {given} Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="283"/>
+        <location filename="../../engine/matrices/matrix.py" line="286"/>
         <source>Give one probability for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs eine Wahrscheinlichkeit an.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="289"/>
+        <location filename="../../engine/matrices/matrix.py" line="292"/>
         <source>The numbers are not a distribution.</source>
         <translation>Die Zahlen sind keine Verteilung.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="290"/>
+        <location filename="../../engine/matrices/matrix.py" line="293"/>
         <source>Give probabilities that are not negative and sum to 1.</source>
         <translation>Geben Sie Wahrscheinlichkeiten an, die nicht negativ sind und sich zu 1 summieren.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="297"/>
+        <location filename="../../engine/matrices/matrix.py" line="300"/>
         <source>The matrices have {first} and {second} values.</source>
         <translation>Die Matrizen haben {first} und {second} Werte.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="298"/>
+        <location filename="../../engine/matrices/matrix.py" line="301"/>
         <source>Compare releases of one attribute with one domain.</source>
         <translation>Vergleichen Sie Freigaben eines Merkmals mit einem Wertebereich.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="326"/>
+        <location filename="../../engine/matrices/matrix.py" line="329"/>
         <source>A perturbation matrix needs as many rows as columns, and at least two.</source>
         <translation>Eine Übergangsmatrix braucht so viele Zeilen wie Spalten und mindestens zwei.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="327"/>
+        <location filename="../../engine/matrices/matrix.py" line="330"/>
         <source>Give a row and a column for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs eine Zeile und eine Spalte an.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="333"/>
+        <location filename="../../engine/matrices/matrix.py" line="336"/>
         <source>Column {column} of the perturbation matrix is not a distribution.</source>
         <translation>Spalte {column} der Übergangsmatrix ist keine Verteilung.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="334"/>
+        <location filename="../../engine/matrices/matrix.py" line="337"/>
         <source>Give probabilities that sum to 1 over the released values (the rows).</source>
         <translation>Geben Sie Wahrscheinlichkeiten an, die sich über die freigegebenen Werte (die Zeilen) zu 1 summieren.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="441"/>
+        <location filename="../../engine/matrices/matrix.py" line="462"/>
         <source>The release can&apos;t tell some values of the domain apart: its perturbation matrix is singular.</source>
         <translation>Die Freigabe kann einige Werte des Wertebereichs nicht unterscheiden: Ihre Übergangsmatrix ist singulär.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="443"/>
+        <location filename="../../engine/matrices/matrix.py" line="464"/>
         <source>Choose a matrix whose columns are not mixtures of one another.</source>
         <translation>Wählen Sie eine Matrix, deren Spalten keine Mischungen voneinander sind.</translation>
     </message>
@@ -24315,7 +24323,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="65"/>
+        <location filename="../../ui/panels/policy/panel.py" line="66"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -24896,12 +24904,12 @@ Rückgabewerte:
         <translation>Die Grenzen des Laplace-Rauschens sollen von {given} stammen; das ist unbekannt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="243"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="244"/>
         <source>The bounds of {column} can&apos;t be measured: it has too few records for ε0 = {epsilon:g}.</source>
         <translation>Die Grenzen von {column} lassen sich nicht messen: Es gibt zu wenige Datensätze für ε0 = {epsilon:g}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="245"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="246"/>
         <source>State the bounds that are known without this table, such as 0 and 120 for an age.</source>
         <translation>Geben Sie die Grenzen an, die ohne diese Tabelle bekannt sind, etwa 0 und 120 für ein Alter.</translation>
     </message>

@@ -28,8 +28,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.ui.look.hyphenation import parted, parts
 from sfumato.ui.look.theme import Space, font, scaled
-from sfumato.ui.widgets.layout import BREAK, elided, label, parted
+from sfumato.ui.widgets.layout import elided, label
 from sfumato.ui.widgets.responsive import FlowLayout
 
 SLIDER_STEPS: Final = 1000
@@ -85,8 +86,7 @@ class WrappedCheckBox(QCheckBox):
     def minimumSizeHint(self) -> QSize:
         """Ask for the longest word beside the box."""
         hint, metrics = self.sizeHint(), self.fontMetrics()
-        parts = parted(self.text()).replace(BREAK, " ").split()
-        words = max(map(metrics.horizontalAdvance, parts), default=0)
+        words = max(map(metrics.horizontalAdvance, parts(self.text())), default=0)
         return QSize(self._before() + words, hint.height())
 
     def heightForWidth(self, width: int) -> int:

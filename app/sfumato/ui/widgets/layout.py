@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
@@ -38,6 +37,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.ui.look.hyphenation import parted, whole
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.widgets.icons import IconLabel, put_icon, themed_icon
 
@@ -66,24 +66,7 @@ class WrappedLabel(QLabel):
 
     def text(self) -> str:
         """Return the text without the places where it may be parted."""
-        return super().text().replace(BREAK, "")
-
-
-BREAK: Final = "\u200b"
-_PART: Final = 12
-"""So many letters of a long word stay together."""
-_LONG_WORD: Final = re.compile(r"\S{17,}")
-_PARTED: Final = re.compile(rf"[^_\-./\\]{{1,{_PART}}}[_\-./\\]*|[_\-./\\]+")
-
-
-def parted(text: str) -> str:
-    """Return a text whose long words may be parted."""
-    return _LONG_WORD.sub(lambda word: _breakable(word[0]), text)
-
-
-def _breakable(word: str) -> str:
-    """Return a long word that may be parted after its hyphens and the like, or within."""
-    return BREAK.join(_PARTED.findall(word))
+        return whole(super().text())
 
 
 def set_look(widget: QWidget, look: str) -> None:

@@ -239,7 +239,7 @@ class OrderCard(Card):
 
     def _line(self, words: str, *widgets: QWidget) -> QWidget:
         name = label(words, "muted")
-        name.setMinimumWidth(scaled(CAPTION_WIDTH))
+        name.setMinimumWidth(max(scaled(CAPTION_WIDTH), name.sizeHint().width()))
         name.setBuddy(widgets[0])
         line = row(name)
         stretching = isinstance(widgets[0], QLineEdit)
