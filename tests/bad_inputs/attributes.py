@@ -116,19 +116,19 @@ CASES = (
     BadInput(
         "a value outside the domain",
         DomainError,
-        "diagnosis has values outside its domain in 1 rows, first in row 8",
+        "diagnosis has values outside its domain in 1 row, first in row 8",
         released(rows=cell("diagnosis", 7, "Quicksilver")),
     ),
     BadInput(
         "a missing value that the domain does not have",
         DomainError,
-        "diagnosis is missing in 1 rows, first in row 3",
+        "diagnosis is missing in 1 row, first in row 3",
         released(rows=cell("diagnosis", 2, None)),
     ),
     BadInput(
         "a missing value that is refused",
         DomainError,
-        "diagnosis is missing in 1 rows, first in row 40",
+        "diagnosis is missing in 1 row, first in row 40",
         released(
             column("diagnosis", domain=Domain((*DIAGNOSES, None)), missing=MissingRule.REFUSED),
             cell("diagnosis", 39, None),
@@ -182,7 +182,7 @@ CASES = (
     BadInput(
         "a record key that is missing",
         TableError,
-        "record key number is missing in 1 rows, first in row 10",
+        "record key number is missing in 1 row, first in row 10",
         released(rows=cell("number", 9, np.nan)),
     ),
     BadInput(

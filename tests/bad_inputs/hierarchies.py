@@ -81,7 +81,7 @@ CASES = (
         "does not list 4 of its 5 values",
         of(lambda: Taxonomy(((DIAGNOSES[0], "*"),))),
     ),
-    case("intervals of texts", "5 values that are not finite", of(Intervals)),
+    case("intervals of texts", "5 values are no finite", of(Intervals)),
     case("spans of the calendar for numbers", "not dates", of(Dates, "age")),
     case("a table with a value missing", "no row lists", table(*LISTED[1:])),
     case("a table with a value twice", "Row 6 repeats row 1", table(*LISTED, LISTED[0])),

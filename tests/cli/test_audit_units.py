@@ -157,7 +157,7 @@ def test_a_row_without_a_household_is_named_and_nothing_is_made(tmp_path):
     line = CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
     assert line.init("--unit", "household") == ExitCode.EXPECTED_ERROR
     assert "The column household says which rows belong together" in line.remarks
-    assert "missing in 1 rows, first in row 7" in line.remarks
+    assert "missing in 1 row, first in row 7" in line.remarks
     assert "a row that belongs to nobody else gets a value of its own" in line.remarks
     assert not line.project.exists()
     rules = tmp_path / "rules.toml"
@@ -166,4 +166,4 @@ def test_a_row_without_a_household_is_named_and_nothing_is_made(tmp_path):
     )
     rules.write_text(dropped + '\n[unit]\ncolumns = ["household"]\nmost_rows = 3\n')
     assert line.init() == ExitCode.EXPECTED_ERROR
-    assert "missing in 1 rows, first in row 7" in line.remarks
+    assert "missing in 1 row, first in row 7" in line.remarks

@@ -154,4 +154,4 @@ def test_formulas_without_their_values_are_told_when_a_project_is_made(line):
     path = save(line.folder / "ward.xlsx", parts(sheet(f'<row r="1">{header}</row>' + body)))
     rules = line.folder / "rules.toml"
     assert line.run("init", line.project, "--table", path, "--rules", rules) == 0, line.remarks
-    assert "holds formulas without their values in 1 rows" in line.remarks
+    assert "holds formulas without their values in 1 row" in line.remarks

@@ -23,7 +23,7 @@ def test_a_hierarchy_is_proposed_listed_exported_and_removed(made):
     assert made.run("hierarchy", made.project) == ExitCode.OK
     assert "no hierarchies" in made.remarks
     assert made.run("hierarchy", made.project, "--column", "sex", "--propose") == ExitCode.OK
-    assert "level 1: 1 classes, the smallest with 12 records" in made.output
+    assert "level 1: 1 class, the smallest with 12 records" in made.output
     assert kept(made) == {"sex": Suppression()}
     assert made.run("hierarchy", made.project) == ExitCode.OK
     assert made.output == "sex: suppression\n"

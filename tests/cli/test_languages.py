@@ -29,7 +29,7 @@ def details(template: str) -> list[str]:
     return sorted(
         f"{name}:{spec}!{conversion}"
         for _, name, spec, conversion in Formatter().parse(template)
-        if name is not None
+        if name is not None and "|" not in (spec or "")  # how a word follows is the language's
     )
 
 
@@ -63,7 +63,7 @@ def test_every_text_of_the_code_is_german():
 
 
 def test_a_sentence_is_filled_in_with_numbers_as_germans_write_them():
-    inner = Sentence("{count:,} other units", count=1234)
+    inner = Sentence("{count:,} other {count:unit|units}", count=1234)
     outer = Sentence(
         "Everybody shares their published values with at least {others}.", others=inner
     )

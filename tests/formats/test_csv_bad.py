@@ -37,7 +37,7 @@ def test_a_row_with_too_many_fields_is_named(tmp_path):
     rows = [ROW] * 1203 + [f"{ROW},{SECRET}"] + [ROW] * 5
     error = expect_refusal(tmp_path, RaggedRow, "\n".join([HEADER, *rows]))
     assert error.what == (
-        "Row 1 204 has 9 fields where the header has 8: field 9 belongs to no column."
+        "Row 1,204 has 9 fields where the header has 8: field 9 belongs to no column."
     )
     assert error.row == 1204
 
@@ -175,7 +175,7 @@ def test_lines_above_the_header_can_be_left_out(tmp_path):
 def test_a_nul_character_is_told_with_its_line(tmp_path):
     text = "a,b\n" + "1,2\n" * 400_000 + f"1,\0{SECRET}\n"
     assert (
-        "Line 400 002 of table.csv holds a NUL" in expect_refusal(tmp_path, DamagedFile, text).what
+        "Line 400,002 of table.csv holds a NUL" in expect_refusal(tmp_path, DamagedFile, text).what
     )
 
 

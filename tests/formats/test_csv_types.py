@@ -189,7 +189,7 @@ def test_texts_that_come_late_and_often_make_the_whole_column_text(tmp_path):
     series = result.table.frame["x"]
     assert (series.iloc[0], series.iloc[-1]) == ("1.50", "left")
     assert "Column x is read as text" in result.notes[0].text
-    assert "first in row 20 001" in result.notes[0].text
+    assert "first in row 20,001" in result.notes[0].text
 
 
 def test_a_column_that_begins_empty_gets_the_type_of_what_comes(tmp_path):
@@ -259,7 +259,7 @@ def test_a_text_among_numbers_is_refused_with_its_row_and_column_and_not_shown(t
     with pytest.raises(BadValue) as caught:
         read_text(tmp_path, LATE)
     error = caught.value
-    assert error.what == "Row 1 204, column x: the value is not a whole number."
+    assert error.what == "Row 1,204, column x: the value is not a whole number."
     assert "missing, skip the row, or read the column as text" in error.remedy
     assert (error.row, error.column, error.count) == (1204, "x", 1)
     assert "forty" not in str(error) + repr(error) + repr(error.details) + repr(error.__context__)

@@ -186,7 +186,7 @@ def test_a_file_that_states_too_many_cells_is_refused_and_read_if_asked(tmp_path
     monkeypatch.setattr(table_format, "MOST_CELLS", 1_000)
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": pa.nulls(1_001, pa.int64())}), path)
-    with pytest.raises(TooLarge, match="states 1,001 rows of 1 columns") as caught:
+    with pytest.raises(TooLarge, match="states 1,001 rows of 1 column") as caught:
         read(path)
     assert read_file(path, caught.value.ways[0].options, Silent()).table.rows == 1_001
 

@@ -168,7 +168,7 @@ def test_sizes_say_how_many_groups_are_given_away():
 def test_curves_say_what_a_larger_table_does():
     assert headline(build_risk_curves, curves()) == (
         "In a larger table more groups' shares of disease can be estimated closely: 0 % of the"
-        " records at 2 000, 40 % at 10 000"
+        " records at 2,000, 40 % at 10,000"
     )
     assert headline(build_risk_curves, curves(0.0)).startswith("Nowhere near this setting")
 

@@ -93,7 +93,7 @@ def test_a_matrix_with_different_retentions_says_the_range():
 
 def test_a_grouped_matrix_says_that_it_is_coarse():
     coarse = type(data.matrix())(**{**vars(data.matrix()), "size": 20000, "shown": 20000})
-    assert "20 000 values in 4 groups" in plain(build_matrix_heatmap(coarse, STYLE).subtitle)
+    assert "20,000 values in 4 groups" in plain(build_matrix_heatmap(coarse, STYLE).subtitle)
 
 
 def test_the_matrix_s_data_has_a_line_for_each_cell():

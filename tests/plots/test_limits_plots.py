@@ -80,7 +80,7 @@ def test_they_draw_in_both_looks_with_a_sentence_and_values_under_the_pointer(na
 def test_the_headline_counts_who_gains_and_who_pays():
     data = RetentionData(("a", "b", "c"), np.full(3, 1 / 3), np.array([0.5, 0.3, 0.1]), 0.3)
     headline = build_retention_by_value(data, STYLES["light"]).headline
-    assert headline.startswith("1 of 3 values are kept more often")
+    assert headline.startswith("1 of 3 values is kept more often")
     assert headline.endswith("1 pay for it")
     equal = RetentionData(data.names, data.frequencies, np.full(3, 0.3), 0.3)
     assert "as often as" in build_retention_by_value(equal, STYLES["light"]).headline
@@ -92,7 +92,7 @@ def test_thousands_of_values_are_drawn_in_groups_and_exported_one_by_one():
     figure = BUILDERS["retention of many"](STYLES["light"])
     assert len(figure.hover) == 24
     assert len(figure.data) == 3000
-    assert "3\u202f000 values in 24 groups" in figure.subtitle
+    assert "3,000 values in 24 groups" in figure.subtitle
 
 
 @pytest.mark.parametrize("size", [4, 500])

@@ -78,7 +78,7 @@ def test_the_scatter_says_what_becomes_of_the_correlation():
 
 def test_the_estimates_say_the_worst_mean_and_count_the_intervals():
     assert plain(build_number_estimates(data.estimates(), STYLE).headline) == (
-        "From 4 000 records, Clinic A can estimate the mean of income to within ± 588 (95 %)"
+        "From 4,000 records, Clinic A can estimate the mean of income to within ± 588 (95 %)"
     )
     assert "3 of 4" in build_number_estimates(data.estimates(), STYLE).subtitle
 
@@ -104,7 +104,7 @@ def test_intervals_have_a_row_for_each_recipient():
     ("value", "text"),
     [
         (0.0, "0"),
-        (12345.678, "12 346"),
+        (12345.678, "12,346"),
         (-0.01234, "−0.0123"),
         (1.0, "1"),
         (1e-7, "1.00e−07"),
@@ -142,7 +142,7 @@ def test_somebody_who_knows_the_distribution_gains_nothing_either():
 
 def test_quantiles_and_slopes_say_what_they_are():
     assert plain(build_number_estimates(data.quantiles(), STYLE).headline) == (
-        "From 4 000 records, Clinic A can estimate what half of age lie below to within ± 0.78"
+        "From 4,000 records, Clinic A can estimate what half of age lie below to within ± 0.78"
         " (95 %)"
     )
     # 1.5 off is beyond 1.96 times 0.4, as is 1.0.

@@ -172,9 +172,7 @@ def test_rows_that_can_not_be_read_may_belong_to_the_records_that_seem_absent(tm
     whole.write_text("\n".join(lines))
     told = made.claim(whole, 0.7, match=made.by_key())
     options = replace(detect_options(whole), ragged_rows=RaggedRows.SKIP)
-    with pytest.raises(
-        AdoptionError, match=r"1 rows of .* can't be read, and 1 records have no row"
-    ):
+    with pytest.raises(AdoptionError, match=r"1 row of .* can't be read, and 1 record has no row"):
         made.examined(settled(), TABLE, replace(told, options=options))
 
 

@@ -231,12 +231,12 @@ def test_files_that_do_not_match_the_table_are_refused(tmp_path):
         "twice": (
             pd.concat([frame, frame.iloc[:1]]),
             {"match": made.by_key()},
-            "second time in 1 rows, first in row 3,001",
+            "second time in 1 row, first in row 3,001",
         ),
         "empty": (
             frame.assign(person=frame["person"].where(frame.index != 6)),
             {"match": made.by_key()},
-            "missing in 1 rows, first in row 7",
+            "missing in 1 row, first in row 7",
         ),
         "column": (frame, {"columns": {"illness": "disease"}}, "has no column disease"),
         "values": (

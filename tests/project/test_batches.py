@@ -181,7 +181,7 @@ def test_a_missing_value_that_is_refused_stops_a_batch():
     spec = replace(document.column("illness"), missing=MissingRule.REFUSED)
     _, plan = planned(document.with_column(spec), hospital())
     batch = changed_at(as_batch(hospital()), 3, "illness", None)
-    with pytest.raises(DomainError, match="missing in 1 rows, first in row 4"):
+    with pytest.raises(DomainError, match="missing in 1 row, first in row 4"):
         plan.bind(KEYS).release_batch(batch)
 
 

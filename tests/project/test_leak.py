@@ -89,7 +89,7 @@ def test_the_table_itself_is_told_from_the_release_of_the_most_trusted(project, 
     report = trace(project, frame.sample(300, random_state=1))
     assert sources(report) == []
     assert report.verdict == (
-        "These 300 rows are the source table's own, as no recipient was given them."
+        "The 300 rows are the source table's own, as no recipient was given them."
     )
 
 

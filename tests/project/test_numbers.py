@@ -238,7 +238,7 @@ def broken(column, values):
     ("column", "values", "message"),
     [
         ("age", ["secret"] * 600, "age does not hold numbers"),
-        ("income", [np.inf, *range(599)], "income holds infinite numbers in 1 rows"),
+        ("income", [np.inf, *range(599)], "income holds infinite numbers in 1 row"),
         ("income", [np.nan] * 600, "income holds no numbers"),
         ("age", [42] * 600, "age"),
     ],

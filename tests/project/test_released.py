@@ -205,7 +205,7 @@ def test_a_missing_value_is_refused_where_the_custodian_said_so():
     table = a_table()
     frame = table.frame.copy()
     frame.loc[6, "illness"] = None
-    with pytest.raises(DomainError, match="missing in 1 rows, first in row 7"):
+    with pytest.raises(DomainError, match="missing in 1 row, first in row 7"):
         release(a_document().with_column(spec), Table(frame))
 
 

@@ -178,7 +178,7 @@ def test_five_rows_of_one_household_that_are_alike_are_found_before_a_release():
         for f in each.findings
         if f.check == "Unique records"
     }
-    assert one.startswith("1 of 60 units (records with the same household) are unique")
+    assert one.startswith("1 of 60 units (records with the same household) is unique")
     by_rows = replace(document, unit=None)
     columns = LeavingColumns(Table(frame), KeyRing(bytes(32))).of(by_rows)
     found = examine(by_rows, columns, attributes, (), Silent())

@@ -97,7 +97,7 @@ def test_a_value_outside_the_domain_is_found(project, tmp_path):
     edit(path, lambda rows: swap(rows, 5, other_illness(rows[4])[0], '"plague"'))
     found = failed(verify(project, path))
     assert found["illness: domain"] == (
-        "illness has values outside its domain: 1 rows, first row 5."
+        "illness has values outside its domain: 1 row, first row 5."
     )
 
 

@@ -42,9 +42,9 @@ def weighted(weights=WEIGHTS, **coding):
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        ([1.0, None, 2.0, 3.0, 4.0, 5.0], "is missing in 1 rows, first in row 2"),
+        ([1.0, None, 2.0, 3.0, 4.0, 5.0], "is missing in 1 row, first in row 2"),
         ([1.0, 2.0, -2.0, 0.0, 4.0, 5.0], "is zero or negative in 2 rows, first in row 3"),
-        ([1.0, 2.0, 2.0, 3.0, 4.0, np.inf], "is infinite in 1 rows, first in row 6"),
+        ([1.0, 2.0, 2.0, 3.0, 4.0, np.inf], "is infinite in 1 row, first in row 6"),
         (["a", "b", "c", "d", "e", "f"], "are not numbers"),
     ],
 )

@@ -48,7 +48,7 @@ def test_each_attribute_has_its_own_figures(material):
         ("Public C", "4", "0.8"),
     ]
     assert own.header == ("In the column's unit", "Clinic A", "Institute B", "Public C")
-    lines = {row[0]: [float(cell.replace("\u202f", "")) for cell in row[1:]] for row in own.rows}
+    lines = {row[0]: [float(cell.replace(",", "")) for cell in row[1:]] for row in own.rows}
     assert len(lines) == 4
     noise = lines["Noise added to age"]
     assert noise == pytest.approx([noise[0], 2 * noise[0], 4 * noise[0]], rel=1e-3)

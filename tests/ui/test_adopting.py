@@ -13,9 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
 from sfumato.engine.core.progress import Silent
+from sfumato.formats.language import grouped
 from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.release.release import make_release
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
 from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy import PANEL

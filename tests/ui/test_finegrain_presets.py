@@ -99,7 +99,7 @@ def test_a_large_domain_is_solved_in_a_job_that_newer_edits_supersede(qtbot, pan
     editor = panel.page.settings
     assert editor.model.rowCount() == 3000
     paste(qtbot, editor, "0.01", row=5, column=HIGH)
-    assert "Solving the limits of 3\u202f000 values" in editor.status.words
+    assert "Solving the limits of 3,000 values" in editor.status.words
     paste(qtbot, editor, "0.02", row=6, column=HIGH)
     wait_for_jobs(qtbot, panel.session)
     assert {row[0] for row in stated(editor)} == {"code 0005", "code 0006"}

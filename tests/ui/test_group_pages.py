@@ -293,7 +293,7 @@ def test_the_pool_of_queries_is_answered_worse_by_the_less_trusted(qtbot, made):
     data = page.errors.figure.data
     assert data["recipient"].tolist() == ["Clinic A", "Institute", "Public"]
     assert data["mean"].is_monotonic_increasing
-    assert "5 000 random counts" in page.errors.figure.subtitle.replace("\u202f", " ")
+    assert "5,000 random counts" in page.errors.figure.subtitle.replace("\u202f", " ")
 
 
 def test_conditions_stay_when_the_attacker_learns_more(qtbot, made):
@@ -358,7 +358,7 @@ def test_groups_that_are_too_small_are_said(qtbot, made):
     page = made(NoisyAnswersPage, protected())
     page.smallest.spin.setValue(100_000)
     wait_for_jobs(qtbot, page.session)
-    assert text(page.sentence) == "No group has more than 100 000 records."
+    assert text(page.sentence) == "No group has more than 100,000 records."
     assert page.plot.figure is None
 
 

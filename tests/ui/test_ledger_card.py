@@ -68,7 +68,7 @@ def test_everything_stands_in_one_order_of_time_the_newest_first(card):
     assert column(card, RECIPIENT)[3:5] == ["Clinic A", "Old Clinic"]
     assert column(card, LEVELS)[4] == "illness: p = 0.8, on the ladder"
     assert column(card, BUNDLE)[4] == "at-0.8.csv"
-    assert "3\u202f000 records, before 2\u202f500" in column(card, LEVELS)[1]
+    assert "3,000 records, before 2,500" in column(card, LEVELS)[1]
 
 
 def test_an_adoption_that_this_version_can_not_read_is_shown_by_its_holder(card):

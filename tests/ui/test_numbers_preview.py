@@ -58,7 +58,7 @@ def headers(panel):
 
 
 def number(text):
-    return float(text.replace("\u2212", "-").replace("\u202f", ""))
+    return float(text.replace("\u2212", "-").replace(",", ""))
 
 
 def test_numbers_have_pages_of_their_own(filled):

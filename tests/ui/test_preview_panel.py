@@ -106,7 +106,7 @@ def test_sample_values_are_those_of_a_release(qtbot, filled, tmp_path):
     rows = cells(filled)
     assert len(rows) > 1
     for row in rows:
-        number = int(row[0].replace("\u202f", "")) - 1
+        number = int(row[0].replace(",", "")) - 1
         assert row[2].removeprefix("→ ") == frame["disease"].iloc[number]
 
 

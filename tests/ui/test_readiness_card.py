@@ -72,7 +72,7 @@ def test_a_sound_table_is_good_and_is_released_without_a_reason(qtbot, panel, tm
 
 def test_releasing_leads_to_the_list_and_asks_for_a_reason(qtbot, found):
     assert found.state() is PanelState.ATTENTION
-    assert "Danger: 1 of 400 records are unique" in words(found)
+    assert "Danger: 1 of 400 records is unique" in words(found)
     qtbot.mouseClick(found.primary, LEFT)
     wait_for_jobs(qtbot, found.session)
     assert found.session.project.releases == ()

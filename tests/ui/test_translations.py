@@ -16,8 +16,9 @@ from installer.translating import renew
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.formats import language
+from sfumato.formats.language import grouped
 from sfumato.ui.look.hyphenation import parts
-from sfumato.ui.look.wording import grouped, number, spoken
+from sfumato.ui.look.wording import number, spoken
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state import languages
 from sfumato.ui.state.session import Session
@@ -131,8 +132,11 @@ def test_numbers_are_written_alike_by_the_window_and_by_what_needs_no_qt(themed)
         assert language.localized(f"{1234567.5:,.1f}") == QLocale().toString(1234567.5, "f", 1)
         assert number(0.125) == "0,125"
         assert grouped(12345) == "12.345"
-        assert spoken(Sentence("{count:,} other units", count=1234)) == "1.234 anderen Einheiten"
-    assert grouped(12345) == "12\u202f345"
+        assert (
+            spoken(Sentence("{count:,} other {count:unit|units}", count=1234))
+            == "1.234 anderen Einheiten"
+        )
+    assert grouped(12345) == "12,345"
 
 
 def test_long_words_are_parted_at_their_joints_and_names_of_columns_without_a_hyphen(themed):

@@ -124,7 +124,7 @@ def test_a_row_without_a_household_is_named_where_the_column_is_chosen(session, 
     panel.unit.field.setCurrentIndex(panel.unit.field.findText("household"))
     panel.unit.field.activated.emit(panel.unit.field.currentIndex())
     qtbot.waitUntil(lambda: bool(panel.messages.messages))
-    assert "missing in 1 rows, first in row 5" in panel.messages.messages[0].text
+    assert "missing in 1 row, first in row 5" in panel.messages.messages[0].text
     assert session.document == a_document()
 
 

@@ -70,8 +70,8 @@ class Attacked:
         if not levels:
             return ""
         return Sentence(
-            "People are looked up by what {recipient} sees: {levels}; {suppressed:,} records show"
-            " * instead.",
+            "People are looked up by what {recipient} sees: {levels}; {suppressed:,}"
+            " {suppressed:record shows|records show} * instead.",
             recipient=self.seen.coarsening.own.recipient,
             levels=listed(levels),
             suppressed=self.seen.view.suppressed_rows,

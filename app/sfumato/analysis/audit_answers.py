@@ -283,8 +283,8 @@ def answer_leak(asked: Asked) -> Answer:
         return Answer(Question.LEAK, None, (said,))
     names = sorted({record.recipient for record in counted})
     said = Sentence(
-        "{count:,} releases were made, to {names}. Bring a file, or a part of one, to see whose"
-        " copy it is.",
+        "{count:,} {count:release was|releases were} made, to {names}. Bring a file, or a part of"
+        " one, to see whose copy it is.",
         count=len(counted),
         names=listed(names),
     )

@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.analysis.holdings import Basis, Holding, imagined, members_of
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence, as_sentence, formatted
 from sfumato.engine.disclosure.coalition_risk import (
     AddedRecipient,
     CoalitionRisk,
@@ -246,29 +247,49 @@ def report_coalition(
 def sentences(report: CoalitionReport) -> tuple[str, ...]:
     """Return what was found, in plain sentences without any value of the table."""
     names, risk = report.answer.names, report.answer.risk
-    told = [
-        f"{report.answer.entry}: {', '.join(names)}",
-        f"  On the ladder, together: {_share(risk.on_ladder)} expected on average; {names[0]}"
-        f" alone: {_share(risk.alone)}. Largest difference of the two:"
-        f" {risk.largest_difference:.1g}.",
-        f"  If each release had noise of its own: {_share(risk.independent)} on average;"
-        f" {100 * risk.independent.certain:.1f} % of the records with at least"
-        f" {100 * CERTAIN:.0f} % certainty (on the ladder {100 * risk.on_ladder.certain:.1f} %).",
-        f"  The best guess is right for {100 * report.answer.alone[0]:.1f} % of the records;"
-        f" without any release, for {100 * report.answer.without:.1f} %.",
+    told: list[str] = [
+        Sentence(
+            "  On the ladder, together: {together} expected on average; {name} alone: {alone}."
+            " Largest difference of the two: {difference:.1g}.",
+            together=_share(risk.on_ladder),
+            name=names[0],
+            alone=_share(risk.alone),
+            difference=risk.largest_difference,
+        ),
+        Sentence(
+            "  If each release had noise of its own: {average} on average; {apart:.1%} of the"
+            " records with at least {certain:.0%} certainty (on the ladder {ladder:.1%}).",
+            average=_share(risk.independent),
+            apart=risk.independent.certain,
+            certain=CERTAIN,
+            ladder=risk.on_ladder.certain,
+        ),
+        Sentence(
+            "  The best guess is right for {alone:.1%} of the records; without any release, for"
+            " {without:.1%}.",
+            alone=report.answer.alone[0],
+            without=report.answer.without,
+        ),
     ]
     if report.answer.of_units:
-        told.append("  It is drawn once for a unit: records stand for units, each counted once.")
+        told.append(
+            Sentence("  It is drawn once for a unit: records stand for units, each counted once.")
+        )
     if report.answer.rows_change_places:
-        told.append(f"  {ROWS_CHANGE_PLACES}")
+        told.append(Sentence("  {what}", what=as_sentence(ROWS_CHANGE_PLACES)))
     added = report.added
     if added is not None and added.before is not None:
         told.append(
-            f"  One more recipient at trust {added.trust:.3g}: on the ladder"
-            f" {_share(added.before)} becomes {_share(added.after)}; with noise of its own,"
-            f" {_share(added.independent_after)}."
+            Sentence(
+                "  One more recipient at trust {trust:.3g}: on the ladder {before} becomes {after};"
+                " with noise of its own, {apart}.",
+                trust=added.trust,
+                before=_share(added.before),
+                after=_share(added.after),
+                apart=_share(added.independent_after),
+            )
         )
-    return tuple(told)
+    return (f"{report.answer.entry}: {', '.join(names)}", *told)
 
 
 def plain(report: CoalitionReport) -> dict[str, Any]:
@@ -332,5 +353,7 @@ def _figures(risk: RecordRisk) -> dict[str, Any]:
 
 
 def _share(risk: RecordRisk) -> str:
-    exact = f"{100 * risk.average:.1f} %"
-    return exact if risk.exact else f"{exact} ± {100 * risk.average_error:.1f}"
+    exact = formatted(risk.average, ".1%")
+    if risk.exact:
+        return exact
+    return Sentence("{share} ± {error:.1f}", share=exact, error=100 * risk.average_error)

@@ -296,7 +296,7 @@ class _Asker:
             if not 0 <= chosen[table.holder] < table.classes:
                 raise PolicyError(
                     "The table of {holder} has no such class.",
-                    "Choose one of its {count:,} classes.",
+                    "Choose one of its {count:,} {count:class|classes}.",
                     holder=table.holder,
                     count=table.classes,
                 )

@@ -16,7 +16,7 @@ from typing import Final
 from sfumato.analysis.open_columns import OpenAnswer
 from sfumato.analysis.pooled_rows import PooledRows, worst_pooled
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Promise, Settings
 from sfumato.engine.mechanisms.categorical import at_most
@@ -406,7 +406,7 @@ def _depending(document: Document, attributes: Mapping[str, Attribute]) -> tuple
                 continue
             value = correlation(attributes[first], attributes[second])
             if abs(value) >= STRONG:
-                written = f"{value:.2f}".replace("-", "\u2212")
+                written = formatted(value, ".2f")
                 found.append(
                     (
                         abs(value),

@@ -385,7 +385,7 @@ def _quantiles(
     estimates = tuple(
         Estimate(
             Figure.QUANTILE, attribute, float(truth), float(value), float(error), spread,
-            f"{100 * share:.0f}\u202f%",
+            f"{round(100 * share)}\u202f%",
         )
         for share, truth, value, error in rows
     )  # fmt: skip

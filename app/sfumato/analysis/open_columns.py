@@ -570,8 +570,8 @@ def sampling_sentence(findings: OpenFindings) -> str:
     if findings.sampled >= findings.records:
         return ""
     return Sentence(
-        "Computed on {sampled:,} of {records:,} records, drawn evenly: shares are within"
-        " {error:.1f} in 100 of the table's.",
+        "Computed on {sampled:,} of {records:,} {records:record|records}, drawn evenly: shares are"
+        " within {error:.1f} in 100 of the table's.",
         sampled=findings.sampled,
         records=findings.records,
         error=100.0 / float(np.sqrt(findings.sampled)),

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from sfumato.engine.core.values import rounded_down
-from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 
 NAMED: Final = 3
 """So many columns are named at most."""
@@ -91,10 +91,10 @@ class OpenFigure:
         return self.open >= max(self.released, (1.0 + self.alone) / 2.0)
 
     @property
-    def told(self) -> dict[str, str]:
+    def told(self) -> dict[str, Sentence]:
         """The figures as they are shown."""
         return {
-            name: _width(number, self.alone) if self.numeric else f"{100.0 * number:.0f}"
+            name: _width(number, self.alone) if self.numeric else formatted(100.0 * number, ".0f")
             for name, number in (
                 ("alone", self.alone),
                 ("open", self.open),
@@ -211,5 +211,6 @@ _GUESSES: Final = {
 }
 
 
-def _width(number: float, alone: float) -> str:
-    return "\u00b1\u202f0" if number <= _EXACT * alone else f"\u00b1\u202f{rounded_down(number)}"
+def _width(number: float, alone: float) -> Sentence:
+    least = 0 if number <= _EXACT * alone else rounded_down(number)
+    return Sentence("\u00b1\u202f{least}", least=least)

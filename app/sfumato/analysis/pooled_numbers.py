@@ -240,7 +240,8 @@ def sentences(pooled: PooledNumbers) -> tuple[str, ...]:
         told.append(
             Sentence(
                 "  {name}, for somebody who knows how it is distributed: {ladder:.1f} %, with"
-                " noise of its own for each {independent:.1f} %, measured on {records:,} records.",
+                " noise of its own for each {independent:.1f} %, measured on {records:,}"
+                " {records:record|records}.",
                 name=name,
                 ladder=100.0 * float(growth[Dependence.LADDER].errors[-1, place]),
                 independent=100.0 * float(growth[Dependence.INDEPENDENT].errors[-1, place]),
@@ -284,9 +285,9 @@ def _linear(leaks: tuple[FormLeak, ...]) -> tuple[str, ...]:
     if worst.leak >= NOTICED:
         gain = Sentence(" Pooling gains {leak:.2f} %.", leak=100.0 * worst.leak)
     told = Sentence(
-        "Measured on {rows:,} records: the best linear estimate from the most trusted release"
-        " leaves {alone:.1f} % of the variance of {name} open, from all releases together"
-        " {together:.1f} %; without rounding and bounds it would be {plain:.1f} %.{gain}",
+        "Measured on {rows:,} {rows:record|records}: the best linear estimate from the most"
+        " trusted release leaves {alone:.1f} % of the variance of {name} open, from all releases"
+        " together {together:.1f} %; without rounding and bounds it would be {plain:.1f} %.{gain}",
         rows=worst.rows,
         name=worst.attribute,
         alone=100.0 * worst.alone,
@@ -311,9 +312,9 @@ def _bayes(leaks: Mapping[str, RoundingLeak]) -> tuple[str, ...]:
         )
     told = Sentence(
         "By Bayes' rule, for somebody who knows how {name} is distributed and how it was rounded,"
-        " on {records:,} records: {best:.1f} %, from all together {together:.1f} %; without"
-        " rounding and bounds it would be {plain:.1f} %.{gain} On the numbers of {name} alone, no"
-        " attack is stronger.",
+        " on {records:,} {records:record|records}: {best:.1f} %, from all together {together:.1f}"
+        " %; without rounding and bounds it would be {plain:.1f} %.{gain} On the numbers of {name}"
+        " alone, no attack is stronger.",
         name=name,
         records=worst.records,
         best=100.0 * worst.best,

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.analysis.holdings import Basis, Holding, holdings_of
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.disclosure.pooled_rows import (
     PooledRestoration,
     pooled_restoration,
@@ -79,12 +79,12 @@ class PooledRows:
         return self.gain >= 0.5
 
     @property
-    def told(self) -> tuple[str, str]:
+    def told(self) -> tuple[Sentence, Sentence]:
         """What pooled rows tell, and what one row does, as they are shown."""
         if self.restored is not None:
-            return f"{self.restored.rows:.1%}", f"{self.restored.one_row:.1%}"
+            return formatted(self.restored.rows, ".1%"), formatted(self.restored.one_row, ".1%")
         assert self.spread is not None
-        return f"{self.spread[1]:.4g}", f"{self.spread[0]:.4g}"
+        return formatted(self.spread[1], ".4g"), formatted(self.spread[0], ".4g")
 
     @property
     def sentence(self) -> str:
@@ -222,7 +222,7 @@ def found_unit(document: Document, unit: RepeatedUnit) -> str:
     )
     return Sentence(
         "Rows with the same {column} seem to belong to one person or household: {names} is {how}"
-        " ({units:,} groups, at most {largest:,} rows each).",
+        " ({units:,} {units:group|groups}, at most {largest:,} {largest:row|rows} each).",
         column=unit.column,
         names=listed(shared),
         how=how,

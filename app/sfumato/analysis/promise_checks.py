@@ -61,7 +61,8 @@ def _told_by_columns(document: Document, answer: OpenAnswer, figure: OpenFigure)
     sampled = ""
     if findings.sampled < findings.records:
         sampled = Sentence(
-            "Estimated on {sampled:,} of {records:,} records: within {error:.1f} in 100.",
+            "Estimated on {sampled:,} of {records:,} {records:record|records}: within {error:.1f}"
+            " in 100.",
             sampled=findings.sampled,
             records=findings.records,
             error=100.0 / math.sqrt(findings.sampled),
@@ -148,8 +149,9 @@ def pooled_units(examined: Examined) -> Iterator[Finding]:
             "Pooled rows",
             Severity.CAUTION,
             Sentence(
-                "Rows of one person or household were looked for in {sampled:,} of {rows:,} records"
-                " only, where few of them meet: where there are such rows, state their unit.",
+                "Rows of one person or household were looked for in {sampled:,} of {rows:,}"
+                " {rows:record|records} only, where few of them meet: where there are such rows,"
+                " state their unit.",
                 sampled=known.table.rows,
                 rows=known.rows,
             ),

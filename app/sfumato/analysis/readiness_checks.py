@@ -68,12 +68,15 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
             "Small classes",
             Severity.CAUTION,
             Sentence(
-                "No record is unique on the columns released unperturbed, but {small:,} of {rows:,}"
-                " share their values with fewer than {most} others."
+                "No record is unique on the columns released unperturbed, but {small:,} of"
+                " {rows:,} {small:shares its|share their} values with fewer than {most}"
+                " {most:other|others}."
                 if unit is None
-                else "No unit is unique on the columns released unperturbed, but {small:,} of"
-                " {rows:,} records share their values with records of fewer than {most} other"
-                " units.",
+                else (
+                    "No unit is unique on the columns released unperturbed, but {small:,} of"
+                    " {rows:,} {rows:record|records} {small:shares its|share their} values with"
+                    " records of fewer than {most} other {most:unit|units}."
+                ),
                 small=classes.small,
                 rows=rows,
                 most=SMALL - 1,
@@ -88,10 +91,12 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
             Severity.GOOD,
             Sentence(
                 "No record is unique on the columns released unperturbed; the smallest class has"
-                " {smallest:,} records."
+                " {smallest:,} {smallest:record|records}."
                 if unit is None
-                else "No unit is unique on the columns released unperturbed; the smallest class has"
-                " records of {smallest:,} units.",
+                else (
+                    "No unit is unique on the columns released unperturbed; the smallest class"
+                    " has records of {smallest:,} {smallest:unit|units}."
+                ),
                 smallest=classes.smallest,
             ),
         )
@@ -107,14 +112,16 @@ def _unique(examined: Examined, classes: Classes) -> Sentence:
     }
     if unit is None or known.units is None:
         return Sentence(
-            "{unique:,} of {rows:,} records are unique on the {count} columns released"
-            " unperturbed: anyone who knows these values of a person finds the row.",
+            "{unique:,} of {rows:,} {rows:record|records} {unique:is|are} unique on the {count}"
+            " {count:column|columns} released unperturbed: anyone who knows these values of a"
+            " person finds the row.",
             **figures,
         )
     return Sentence(
-        "{unique:,} of {units:,} units (records with the same {unit}) are unique on the {count}"
-        " columns released unperturbed, by {alone:,} of {rows:,} records: anyone who knows these"
-        " values of such a unit finds its rows.",
+        "{unique:,} of {units:,} {units:unit|units} (records with the same {unit}) {unique:is|are}"
+        " unique on the {count} {count:column|columns} released unperturbed, by {alone:,} of"
+        " {rows:,} {rows:record|records}: anyone who knows these values of such a unit finds its"
+        " rows.",
         unit=unit.name,
         units=int(known.units.max()) + 1,
         alone=classes.rows,
@@ -263,9 +270,13 @@ def rare_labels(examined: Examined) -> Iterator[Finding]:
             "Rare labels",
             Severity.CAUTION,
             Sentence(
-                "{count} labels of {columns} have fewer than {least} records each."
+                "{count} {count:label|labels} of {columns} {count:has|have} fewer than {least}"
+                " {least:record|records}{count:| each}."
                 if examined.document.unit is None
-                else "{count} labels of {columns} have records of fewer than {least} units each.",
+                else (
+                    "{count} {count:label|labels} of {columns} {count:has|have} records of fewer"
+                    " than {least} {least:unit|units}{count:| each}."
+                ),
                 count=sum(found.values()),
                 columns=listed(tuple(found)),
                 least=_RARE,

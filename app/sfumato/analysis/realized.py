@@ -120,8 +120,8 @@ def realized_sentences(report: RealizedReport) -> tuple[str, ...]:
     if len(report.members) > 1:
         told.append(
             Sentence(
-                "  Over {compared:,} of {records:,} records, the coalition's beliefs "
-                "differ from {members}'s alone by at most {largest_difference:.1g}.",
+                "  Over {compared:,} of {records:,} {records:record|records}, the coalition's"
+                " beliefs differ from {members}'s alone by at most {largest_difference:.1g}.",
                 compared=found.compared,
                 records=found.records,
                 members=report.members[0],

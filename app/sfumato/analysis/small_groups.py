@@ -290,14 +290,14 @@ def estimated_sentence(answer: RiskAnswer) -> str:
     details = {"recipient": answer.shown.recipient, "name": name}
     if not total.groups:
         return Sentence(
-            "In none of the {groups:,} groups of people alike can {recipient} estimate the shares"
-            " of {name} closely.",
+            "In none of the {groups:,} {groups:group|groups} of people alike can {recipient}"
+            " estimate the shares of {name} closely.",
             groups=total.all_groups,
             **details,
         )
     return Sentence(
-        "In {violating:,} of {groups:,} groups of people alike, with {share:.0%} of the records,"
-        " {recipient} can estimate the shares of {name} to within {epsilon:.0%}.",
+        "In {violating:,} of {groups:,} {groups:group|groups} of people alike, with {share:.0%} of"
+        " the records, {recipient} can estimate the shares of {name} to within {epsilon:.0%}.",
         violating=total.groups,
         groups=total.all_groups,
         share=total.record_share,

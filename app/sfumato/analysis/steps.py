@@ -115,7 +115,8 @@ def without_level(document: Document) -> tuple[tuple[str, str], ...]:
 def _data(work: Work) -> Step:
     if work.rows is not None:
         told = Sentence(
-            "{rows:,} records of {columns} columns are open.",
+            "{rows:,} {rows:record|records} of {columns:,} {columns:column|columns} {rows:is|are}"
+            " open.",
             rows=work.rows,
             columns=len(work.document.columns),
         )

@@ -86,8 +86,10 @@ class SeenBy:
             return ""
         if self.by_unit:
             return Sentence(
-                "{recipient}: the smallest class has {smallest:,} units, {unique:,} units ({rows:,}"
-                " records) are unique, {suppressed:,} of {records:,} records are suppressed.",
+                "{recipient}: the smallest class has {smallest:,} {smallest:unit|units},"
+                " {unique:,} {unique:unit|units} ({rows:,} {rows:record|records}) {unique:is|are}"
+                " unique, {suppressed:,} of {records:,} {records:record|records}"
+                " {suppressed:is|are} suppressed.",
                 recipient=self.recipient,
                 smallest=self.view.smallest,
                 unique=self.view.unique,
@@ -96,8 +98,9 @@ class SeenBy:
                 records=self.records,
             )
         return Sentence(
-            "{recipient}: the smallest class has {smallest:,} records, {unique:,} are unique,"
-            " {suppressed:,} of {records:,} are suppressed.",
+            "{recipient}: the smallest class has {smallest:,} {smallest:record|records},"
+            " {unique:,} {unique:is|are} unique, {suppressed:,} of {records:,} {suppressed:is|are}"
+            " suppressed.",
             recipient=self.recipient,
             smallest=self.view.smallest,
             unique=self.view.unique,

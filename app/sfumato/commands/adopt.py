@@ -93,7 +93,7 @@ def _columns(arguments: Namespace, attributes: tuple[str, ...]) -> dict[str, str
     given = arguments.column or list(attributes)
     if len(given) != len(attributes):
         raise AdoptionError(
-            "{count} columns were given, and {attribute} consists of {needed}.",
+            "{count} {count:column was|columns were} given, and {attribute} consists of {needed}.",
             "Give --column once for each attribute, in their order.",
             count=len(given),
             attribute=arguments.attribute,
@@ -159,15 +159,17 @@ def _lines(examination: Examination) -> Iterator[str]:
         covered, records = examination.file.part
         yield (
             worded(
-                "It has {covered:,} of the table's {records:,} records. For the others it is no"
-                " rung: they are released as though it did not exist.",
+                "It has {covered:,} of the table's {records:,} {records:record|records}. For the"
+                " others it is no rung: they are released as though it did not exist.",
                 covered=covered,
                 records=records,
             )
         )
     if examination.spare:
         yield worded(
-            "{spare:,} rows of the file belong to no record of the table.", spare=examination.spare
+            "{spare:,} {spare:row|rows} of the file {spare:belongs|belong} to no record of the"
+            " table.",
+            spare=examination.spare,
         )
     yield from lines_of_checks(examination.checks)
     for pair in examination.pairs:

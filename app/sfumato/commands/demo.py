@@ -124,7 +124,11 @@ def _release_all(
         report = verify_bundle(project, table, path, part)
         if report.holds:
             terminal.say(
-                worded("Verified  {path} ({checks} checks)", path=path, checks=len(report.checks))
+                worded(
+                    "Verified  {path} ({checks} {checks:check|checks})",
+                    path=path,
+                    checks=len(report.checks),
+                )
             )
         else:
             terminal.tell(False, None, lines_of_verification(report.failed))

@@ -160,8 +160,8 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
         return
     yield (
         worded(
-            "{safe:,} of {nodes:,} choices of levels are safe, {minimal:,} of them minimal;"
-            " {examined:,} were tested.",
+            "{safe:,} of {nodes:,} {nodes:choice|choices} of levels {safe:is|are} safe,"
+            " {minimal:,} of them minimal; {examined:,} {examined:was|were} tested.",
             safe=figures["safe"],
             nodes=figures["nodes"],
             minimal=figures["minimal"],
@@ -173,7 +173,7 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
     yield (
         worded(
             "  average level {average_level:.3g}, loss {generalization:.4f}, entropy"
-            " {entropy:.4f}, {classes:,} classes, a record looks like"
+            " {entropy:.4f}, {classes:,} {classes:class|classes}, a record looks like"
             " {average_discernibility:,.1f} records on average, {suppressed:,} left out",
             average_level=best["average_level"],
             generalization=best["generalization"],

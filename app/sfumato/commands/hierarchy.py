@@ -99,7 +99,7 @@ def _several(project: ProjectFile, arguments: Namespace, terminal: Terminal) -> 
         if file.recipe is not None:
             terminal.say(
                 worded(
-                    "{name}: {column}, {levels} levels",
+                    "{name}: {column}, {levels} {levels:level|levels}",
                     name=file.path.name,
                     column=file.column,
                     levels=file.levels,
@@ -172,7 +172,7 @@ def _show(
     hierarchy = hierarchy_of(recipe, spec, series)
     terminal.say(
         worded(
-            "{name}: {kind}, {height} levels",
+            "{name}: {kind}, {height} {height:level|levels}",
             name=spec.name,
             kind=recipe.kind,
             height=hierarchy.height,
@@ -183,7 +183,8 @@ def _show(
         records = pd.Series(hierarchy.codes(level)[codes]).value_counts()
         terminal.say(
             worded(
-                "  level {level}: {classes:,} classes, the smallest with {min:,} records",
+                "  level {level}: {classes:,} {classes:class|classes}, the smallest with {min:,}"
+                " {min:record|records}",
                 level=level,
                 classes=hierarchy.classes(level),
                 min=int(records.min()),

@@ -72,7 +72,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         terminal.note(line)
     terminal.note(
         worded(
-            "{rows:,} records, {columns} columns, {recipients} recipients.",
+            "{rows:,} {rows:record|records}, {columns} {columns:column|columns}, {recipients}"
+            " {recipients:recipient|recipients}.",
             rows=source.rows if source else 0,
             columns=len(document.columns),
             recipients=len(document.recipients),

@@ -221,7 +221,7 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
         knows = ", ".join(each["quasi_identifiers"]) or worded("no public column")
         yield (
             worded(
-                "{holder}: {classes:,} classes by {knows}, own l = {l} ({file})",
+                "{holder}: {classes:,} {classes:class|classes} by {knows}, own l = {l} ({file})",
                 holder=each["holder"],
                 classes=each["classes"],
                 knows=knows,
@@ -232,8 +232,8 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
     left, asked = figures["left"], figures["asked"]
     yield (
         worded(
-            "Together they leave at least {left} of {values} values of {sensitive}; no table"
-            " beside them can keep more.",
+            "Together they leave at least {left} of {values} {values:value|values} of {sensitive};"
+            " no table beside them can keep more.",
             left=left,
             values=figures["values"],
             sensitive=figures["sensitive"],
@@ -257,8 +257,9 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
         at = ", ".join(f"{name} {level}" for name, level in ours["levels"].items())
         yield (
             worded(
-                "With our own table ({at}), {left} values are left at least; {combinations:,}"
-                " combinations of classes leave fewer than {asked}.",
+                "With our own table ({at}), {left} {left:value is|values are} left at least;"
+                " {combinations:,} {combinations:combination|combinations} of classes"
+                " {combinations:leaves|leave} fewer than {asked}.",
                 at=at,
                 left=ours["left"],
                 combinations=ours["combinations"],

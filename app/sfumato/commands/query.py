@@ -75,7 +75,7 @@ def _ask(arguments: Namespace, desk: QueryDesk) -> QueryResult:
     if arguments.value not in names:
         raise EstimationError(
             "The value that is counted is not in the domain of {column}.",
-            "Give one of its {count} values as the domain shows it.",
+            "Give one of its {count} {count:value|values} as the domain shows it.",
             column=desk.known.attribute.name,
             count=len(names),
         )
@@ -132,7 +132,7 @@ def _pool_figures(result: PoolResult) -> dict[str, Any]:
 
 def _query_lines(found: dict[str, Any]) -> Iterator[str]:
     yield worded(
-        "{truth:,} of {matching:,} matching records have the value.",
+        "{truth:,} of {matching:,} matching {matching:record|records} {truth:has|have} the value.",
         truth=found["truth"],
         matching=found["matching"],
     )
@@ -143,7 +143,10 @@ def _query_lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _pool_lines(found: dict[str, Any]) -> Iterator[str]:
-    yield worded("{queries:,} random count queries, relative error:", queries=found["queries"])
+    yield worded(
+        "{queries:,} random count {queries:query|queries}, relative error:",
+        queries=found["queries"],
+    )
     width = max((len(each["recipient"]) for each in found["errors"]), default=0)
     for each in found["errors"]:
         told = worded(

@@ -120,10 +120,10 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     width = max((len(each["recipient"]) for each in found["recipients"]), default=0)
     for each in found["recipients"]:
         told = worded(
-            "level {level:.4g}: {violating_groups:,} of {groups:,} groups of people alike can be"
-            " estimated closely ({group_share:.2%}), {violating_records:,} records"
-            " ({record_share:.2%}); an estimate within {epsilon:.0%} with a confidence of up to"
-            " {highest_confidence:.1%}",
+            "level {level:.4g}: {violating_groups:,} of {groups:,} {groups:group|groups} of people"
+            " alike can be estimated closely ({group_share:.2%}), {violating_records:,}"
+            " {violating_records:record|records} ({record_share:.2%}); an estimate within"
+            " {epsilon:.0%} with a confidence of up to {highest_confidence:.1%}",
             **{**each, "epsilon": found["epsilon"]},
         )
         yield f"{each['recipient']:<{width}}  {told}"
@@ -132,8 +132,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         for change in each.get("remedies", ()):
             yield (
                 worded(
-                    "  {change}: {violating_groups:,} of {groups:,} groups, {violating_records:,}"
-                    " records",
+                    "  {change}: {violating_groups:,} of {groups:,} {groups:group|groups},"
+                    " {violating_records:,} {violating_records:record|records}",
                     change=_change(change),
                     violating_groups=change["violating_groups"],
                     groups=change["groups"],
@@ -146,13 +146,13 @@ def _change(remedy: dict[str, Any]) -> str:
     column = remedy["column"]
     if remedy["level"] is not None:
         return worded(
-            "{column} at level {level}, {classes} classes",
+            "{column} at level {level}, {classes} {classes:class|classes}",
             column=column,
             level=remedy["level"],
             classes=remedy["classes"],
         )
     if remedy["bins"] is not None:
-        return worded("{column} in {bins} bins", column=column, bins=remedy["bins"])
+        return worded("{column} in {bins} {bins:bin|bins}", column=column, bins=remedy["bins"])
     return worded("without {column}", column=column)
 
 

@@ -32,7 +32,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     if source is not None:
         terminal.say(
             worded(
-                "{path}\n{rows:,} records, SHA-256 {digest}",
+                "{path}\n{rows:,} {rows:record|records}, SHA-256 {digest}",
                 path=source.path,
                 rows=source.rows,
                 digest=source.digest,

@@ -83,7 +83,7 @@ def _lines(report: LeakReport) -> Iterator[str]:
         yield (
             worded(
                 "{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,}"
-                " rows found nowhere else",
+                " {own_rows:row|rows} found nowhere else",
                 mark=mark,
                 name_of=report.name_of(suspect),
                 posterior=suspect.posterior,

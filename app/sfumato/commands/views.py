@@ -155,18 +155,22 @@ def _figures(each: SeenBy | None) -> Iterator[str]:
     if each is None or each.view is None:
         return
     smallest, unique = (
-        f"{each.view.smallest:,}",
+        worded("{smallest:,}", smallest=each.view.smallest),
         worded("{unique:,} unique", unique=each.view.unique),
     )
     if each.by_unit:
-        smallest = worded("{smallest} of {units:,} units", smallest=smallest, units=each.units)
+        smallest = worded(
+            "{smallest} of {units:,} {units:unit|units}", smallest=smallest, units=each.units
+        )
         unique = worded(
-            "{unique} ({unique_rows:,} records)", unique=unique, unique_rows=each.view.unique_rows
+            "{unique} ({unique_rows:,} {unique_rows:record|records})",
+            unique=unique,
+            unique_rows=each.view.unique_rows,
         )
     yield (
         worded(
-            "smallest class {smallest}, {unique}, {suppressed_rows:,} of {records:,} records"
-            " suppressed, loss {loss:.1f} %",
+            "smallest class {smallest}, {unique}, {suppressed_rows:,} of {records:,}"
+            " {records:record|records} suppressed, loss {loss:.1f} %",
             smallest=smallest,
             unique=unique,
             suppressed_rows=each.view.suppressed_rows,

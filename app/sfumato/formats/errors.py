@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.wording import Sentence, formatted
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,6 @@ class BeyondFormat(FileError):
     """The table holds something that the format can't hold without loss."""
 
 
-def grouped(number: int) -> str:
-    """Return a whole number with its digits in groups of three, as in ``1 204``."""
-    return f"{number:,}".replace(",", " ")
+def grouped(number: int) -> Sentence:
+    """Return a whole number that is written as its reader's language does."""
+    return formatted(number, ",")

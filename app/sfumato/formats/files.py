@@ -361,19 +361,21 @@ def unpack_entry(
         )
     if len(name.encode(errors="replace")) > _LONGEST_NAME:
         raise refusal(
-            "A file in the zip file has a name of {length} characters, more than a system takes.",
+            "A file in the zip file has a name of {length} {length:character|characters}, more"
+            " than a system takes.",
             "Ask whoever made it to give it a shorter name.",
             length=len(name),
         )
     room = shutil.disk_usage(target.parent).free
     if entry.file_size > min(largest, room):
         raise refusal(
-            "{file} in the zip file would unpack to {size} bytes; up to {most} are unpacked.",
+            "{file} in the zip file would unpack to {size:,} {size:byte|bytes}; up to {most:,} are"
+            " unpacked.",
             "If you know where it comes from, unpack it yourself where there is room, and choose"
             " the folder.",
             file=name,
-            size=f"{entry.file_size:,}",
-            most=f"{min(largest, room):,}",
+            size=entry.file_size,
+            most=min(largest, room),
         )
     with archive.open(entry) as source:
         _copy(source, target, entry.file_size, context)

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from sfumato.engine.core.wording import Sentence, filled
+from sfumato.engine.core.wording import Count, Sentence, filled
 from sfumato.resources import resource_path
 
 ENGLISH: Final = "en"
@@ -33,6 +33,8 @@ _MARKS: Final = {"de": str.maketrans({",": ".", ".": ","})}
 _MOMENTS: Final = {"de": "%d.%m.%Y %H:%M"}
 _DAYS: Final = {"de": "%d.%m.%Y"}
 _A_NUMBER: Final = re.compile(r"[-+\u2212±\s]*\d[\d,.]*(e[-+]?\d+)?[\s\u202f%]*")
+
+_A_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 _of_this_work: ContextVar[str] = ContextVar("language", default="")
 _of_the_process: dict[str, str] = {}
@@ -127,15 +129,24 @@ def listed(*texts: object, last: str = " and ") -> str:
 
 
 def localized(number: str) -> str:
-    """Return a number as the language writes it, e.g. ``1.234,5`` for ``1,234.5`` in German."""
+    """Return a number or a day (``2026-11-20``) as the language writes it, else what was given.
+
+    German has ``1.234,5`` for ``1,234.5``.
+    """
+    if _A_DAY.fullmatch(number):
+        return day(datetime.fromisoformat(number))
     marks = _MARKS.get(spoken().partition("_")[0])
     return number.translate(marks) if marks and _A_NUMBER.fullmatch(number) else number
 
 
-def thousands(number: str) -> str:
-    """Return a number as it stands in the window and in plots: in English, with thin spaces."""
-    shown = number if spoken() != ENGLISH else number.replace(",", "\u202f")
-    return localized(shown).replace("-", "\u2212")
+def shown(number: str) -> Count:
+    """Return a number as it stands in the window and in plots, with a minus as wide as a plus."""
+    return Count(localized(number).replace("-", "\u2212"))
+
+
+def grouped(number: int) -> Count:
+    """Return a whole number as the language writes it; the word after it can depend on it."""
+    return shown(f"{number:,}")
 
 
 def moment(recorded_at: datetime) -> str:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import filled
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import Chosen
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
@@ -142,7 +143,7 @@ def in_order(table: Table, order: Rows) -> Table:
     """
     if isinstance(order, RowStream):
         raise TooLarge(
-            "Files of this format are made in memory, and the table has {rows:,} rows.",
+            "Files of this format are made in memory, and the table has {rows:,} {rows:row|rows}.",
             "Choose Parquet or CSV, or let the release take more memory.",
             rows=order.rows,
         )
@@ -175,7 +176,7 @@ class Note:
     @property
     def text(self) -> str:
         """The remark, filled in."""
-        return self.template.format(**self.details)
+        return filled(self.template, self.details)
 
 
 @dataclass(frozen=True)
@@ -316,7 +317,8 @@ def refuse_many_cells(name: str, rows: int, columns: int, options: ReadOptions) 
     if options.any_size or rows * columns <= MOST_CELLS:
         return
     raise TooLarge(
-        "{file} states {rows:,} rows of {columns:,} columns, more than are read unasked.",
+        "{file} states {rows:,} {rows:row|rows} of {columns:,} {columns:column|columns}, more than"
+        " are read unasked.",
         "If you know where it comes from and there is memory for it, let any size be read.",
         ways=(Way("Read it all the same", replace(options, any_size=True)),),
         file=name,

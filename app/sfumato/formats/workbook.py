@@ -333,7 +333,8 @@ def _damaged(path: Path) -> DamagedFile:
 def _too_large(path: Path, unpacked: int, options: ReadOptions | None) -> TooLarge:
     ways = (Way("Read it all the same", replace(options, any_size=True)),) if options else ()
     return TooLarge(
-        "{file} would unpack to {bytes:,} bytes, far more than a workbook of its size holds.",
+        "{file} would unpack to {bytes:,} {bytes:byte|bytes}, far more than a workbook of its size"
+        " holds.",
         "If you know where it comes from, let any size be read.",
         ways=ways,
         file=path.name,

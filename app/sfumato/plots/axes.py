@@ -14,7 +14,8 @@ from matplotlib.offsetbox import AnnotationBbox, DrawingArea
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 
-from sfumato.formats.language import localized, thousands
+from sfumato.engine.core.wording import Count
+from sfumato.formats.language import grouped, localized, shown
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 
@@ -298,20 +299,20 @@ def probability(share: float) -> str:
     return percent(share)
 
 
-def whole(number: float) -> str:
-    """Return a whole number, thousands apart by thin spaces."""
-    return thousands(f"{round(number):,}")
+def whole(number: float) -> Count:
+    """Return a whole number, as the language writes it."""
+    return grouped(round(number))
 
 
-def amount(value: float, digits: int = 3) -> str:
-    """Return a number with about so many significant digits, thousands apart by thin spaces."""
+def amount(value: float, digits: int = 3) -> Count:
+    """Return a number with about so many significant digits."""
     if not math.isfinite(value):
-        return "∞"
+        return Count("∞")
     if value == 0:
-        return "0"
+        return Count("0")
     size = math.floor(math.log10(abs(value)))
     if not -4 <= size < 12:
-        return localized(f"{value:.{digits - 1}e}").replace("-", "\u2212")
+        return shown(f"{value:.{digits - 1}e}")
     decimals = max(digits - 1 - size, 0)
     text = f"{value:,.{decimals}f}"
-    return thousands(text.rstrip("0").rstrip(".") if "." in text else text)
+    return shown(text.rstrip("0").rstrip(".") if "." in text else text)

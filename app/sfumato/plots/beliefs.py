@@ -124,7 +124,10 @@ def _rows(data: PosteriorData, style: PlotStyle) -> tuple[list[str], Floats, Flo
         kept = np.append(kept[:-1], data.seen)
     rest = np.setdiff1d(order, kept)
     return (
-        [*(data.names[i] for i in kept), style.say("{count} other values", count=len(rest))],
+        [
+            *(data.names[i] for i in kept),
+            style.say("{count} other {count:value|values}", count=len(rest)),
+        ],
         np.append(data.prior[kept], data.prior[rest].sum()),
         np.append(data.posterior[kept], data.posterior[rest].sum()),
     )
@@ -210,7 +213,8 @@ def _beliefs_headline(data: BeliefData, style: PlotStyle) -> str:
     if possible == 1:
         return style.say("Only “{name}” remains possible", name=data.names[best])
     return style.say(
-        "{count} values remain possible; “{name}” is believed to {belief}, before {prior}",
+        "{count} {count:value|values} remain possible; “{name}” is believed to {belief}, before"
+        " {prior}",
         count=possible,
         name=data.names[best],
         belief=percent(float(data.belief[best])),

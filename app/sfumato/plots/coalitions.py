@@ -397,8 +397,8 @@ def _growth_text(data: GrowthData, place: int, point: GrowthPoint, style: PlotSt
         else style.say("one at trust {t}", t=localized(f"{point.trust:.3f}"))
     )
     return style.say(
-        "{count} recipients, the last {who}: on the ladder {ladder}, independent noise"
-        " {independent}",
+        "{count} {count:recipient|recipients}, the last {who}: on the ladder {ladder}, independent"
+        " noise {independent}",
         count=point.recipients,
         who=who,
         ladder=percent(point.on_ladder, 1),

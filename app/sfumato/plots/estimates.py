@@ -50,7 +50,8 @@ def build_utility_frequencies(data: UtilityData, style: PlotStyle) -> PlotFigure
     figure, axes = row_plot(
         style,
         style.say(
-            "{recipient} can estimate every share to within {worst} percentage points",
+            "{recipient} can estimate every share to within {worst} percentage"
+            " {worst:point|points}",
             recipient=data.recipient,
             worst=localized(f"{max(worst * 100, 0.01):.{1 if worst >= 0.00995 else 2}f}"),
         ),
@@ -102,7 +103,9 @@ def _utility_subtitle(data: UtilityData, style: PlotStyle) -> str:
     if data.weight:
         words += " " + style.say("Shares of the population, by {column}.", column=data.weight)
     if len(data.names) > MOST_ROWS:
-        words += " " + style.say("The {count} most frequent values are shown.", count=MOST_ROWS)
+        words += " " + style.say(
+            "The {count} most frequent {count:value is|values are} shown.", count=MOST_ROWS
+        )
     return words
 
 
@@ -167,7 +170,8 @@ def _estimates_headline(data: EstimatesData, style: PlotStyle) -> str:
         at=row.at,
     )
     return style.say(
-        "From {records} records, {recipient} can estimate {what} to within ± {units} (95\u202f%)",
+        "From {records} {records:record|records}, {recipient} can estimate {what} to within ±"
+        " {units} (95\u202f%)",
         records=amount(data.records, 9),
         recipient=data.recipient,
         what=what,

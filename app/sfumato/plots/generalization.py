@@ -263,7 +263,7 @@ def build_class_sizes(data: RiskData, style: PlotStyle) -> PlotFigure:
     fit_percent_ticks(axes, "y")
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
         said = style.say(
-            "Classes of size {size}: before {old} with {old_records} records,"
+            "Classes of size {size}: before {old} with {old_records} {old_records:record|records},"
             " after {new} with {new_records}",
             size=_size_name(old),
             old=old.classes,

@@ -186,9 +186,9 @@ def build_risk_curves(data: RiskCurveData, style: PlotStyle) -> PlotFigure:
         style,
         _risk_headline(data, style),
         style.say(
-            "Around p = {p}, ε = {epsilon}, δ = {delta}, {records} records; {test}."
-            " Solid: share of records in groups that can be estimated closely. Dashed: share of"
-            " groups.",
+            "Around p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:record|records};"
+            " {test}. Solid: share of records in groups that can be estimated closely. Dashed:"
+            " share of groups.",
             **_start(data),
             test=data.test,
         ),
@@ -225,8 +225,10 @@ def _risk_headline(data: RiskCurveData, style: PlotStyle) -> str:
         "In a larger table more groups' shares of {attribute} can be estimated closely: {few} of"
         " the records at {small}, {many} at {large}"
         if last.records > first.records
-        else "{attribute}: {few} of the records are in groups that can be estimated closely at"
-        " {small} records, {many} at {large}",
+        else (
+            "{attribute}: {few} of the records are in groups that can be estimated closely at"
+            " {small} {small:record|records}, {many} at {large}"
+        ),
         attribute=data.attribute,
         few=percent(first.records),
         small=whole(int(first.value)),
@@ -250,8 +252,9 @@ def build_query_error_curves(data: ErrorCurveData, style: PlotStyle) -> PlotFigu
         style,
         _error_headline(data, style),
         style.say(
-            "Around p = {p}, ε = {epsilon}, δ = {delta}, {records} records. Solid: plain release;"
-            " dashed: groups protected by the published algorithm; dotted: by the exact test.",
+            "Around p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:record|records}."
+            " Solid: plain release; dashed: groups protected by the published algorithm; dotted:"
+            " by the exact test.",
             **_start(data),
         ),
         pd.DataFrame([vars(point) for point in data.points]),

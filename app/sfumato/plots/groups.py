@@ -127,8 +127,8 @@ def _sizes_headline(data: SizesData, style: PlotStyle) -> str:
             recipient=data.recipient,
         )
     return style.say(
-        "In {share} of the groups, the smallest with {least} records, the shares of {attribute}"
-        " can be estimated closely",
+        "In {share} of the groups, the smallest with {least} {least:record|records}, the shares of"
+        " {attribute} can be estimated closely",
         share=percent(count / len(data.sizes)),
         attribute=data.attribute,
         least=int(data.sizes[data.violating].min()),
@@ -156,7 +156,8 @@ def _dots(figure: PlotFigure, axes: Axes, table: pd.DataFrame, style: PlotStyle)
     named = drawn.nlargest(MOST_NAMED, "records")
     for size, share, groups in zip(named["records"], named["share"], named["groups"], strict=True):
         said = style.say(
-            "{groups} groups of {records} records, most frequent value {share}",
+            "{groups} {groups:group|groups} of {records} {records:record|records}, most frequent"
+            " value {share}",
             groups=groups,
             records=size,
             share=percent(share, 1),
@@ -342,7 +343,7 @@ def build_remedy_bars(data: RemedyData, style: PlotStyle) -> PlotFigure:
     for place, (name, row) in enumerate(zip(names, rows, strict=True)):
         write(axes, percent(row.records), (row.records, place), style)
         said = style.say(
-            "{name}: {violating} of {groups} groups, {records} of the records",
+            "{name}: {violating} of {groups} {groups:group|groups}, {records} of the records",
             name=name,
             violating=row.violating,
             groups=row.groups,
@@ -385,14 +386,14 @@ def _remedy_headline(data: RemedyData, style: PlotStyle) -> str:
 def _change(row: RemedyRow, style: PlotStyle) -> str:
     if row.level is not None:
         return style.say(
-            "With {column} at level {level}, {classes} classes",
+            "With {column} at level {level}, {classes} {classes:class|classes}",
             column=row.column,
             level=row.level,
             classes=row.classes,
         )
     if row.bins is None:
         return style.say("Without {column}", column=row.column)
-    return style.say("With {column} in {bins} bins", column=row.column, bins=row.bins)
+    return style.say("With {column} in {bins} {bins:bin|bins}", column=row.column, bins=row.bins)
 
 
 # ----- noisy counts
@@ -445,6 +446,12 @@ class RatioData:
     rows: tuple[RatioRow, ...]
 
 
+def _ratio_name(records: int, share: float, style: PlotStyle) -> str:
+    return style.say(
+        "{records} {records:record|records}, {share}", records=records, share=percent(share)
+    )
+
+
 def build_ratio_tails(data: RatioData, style: PlotStyle) -> PlotFigure:
     """Draw, for each group, how often two noisy answers miss low, hit, and miss high.
 
@@ -454,9 +461,10 @@ def build_ratio_tails(data: RatioData, style: PlotStyle) -> PlotFigure:
         Its data has the columns records, share, table_share, low, within and high.
     """
     rows = data.rows
-    listed = [(r.records, r.share, r.table_share, r.low, r.within, r.high) for r in rows]
     columns = ["records", "share", "table_share", "low", "within", "high"]
-    table = pd.DataFrame(listed, columns=columns)
+    table = pd.DataFrame(
+        [[getattr(row, name) for name in columns] for row in rows], columns=columns
+    )
     figure, axes = row_plot(
         style,
         _ratio_headline(data, style),
@@ -468,10 +476,7 @@ def build_ratio_tails(data: RatioData, style: PlotStyle) -> PlotFigure:
             delta=percent(data.delta, 0),
         ),
         table,
-        [
-            style.say("{records} records, {share}", records=row.records, share=percent(row.share))
-            for row in rows
-        ],
+        [_ratio_name(row.records, row.share, style) for row in rows],
         (150.0, 32.0),
         36,
     )
@@ -492,8 +497,8 @@ def build_ratio_tails(data: RatioData, style: PlotStyle) -> PlotFigure:
         at, ink = (row.low + row.within / 2.0, place), style.ink_on(style.danger)
         write(axes, percent(row.within), at, style, (0.0, 0.0), ink, ha="center", zorder=5)
         said = style.say(
-            "{records} records, share {share} (in the table {table}): too low {low}, within"
-            " {within}, too high {high}",
+            "{records} {records:record|records}, share {share} (in the table {table}): too low"
+            " {low}, within {within}, too high {high}",
             records=row.records,
             share=percent(row.share, 1),
             table=percent(row.table_share, 1),
@@ -511,8 +516,8 @@ def _ratio_headline(data: RatioData, style: PlotStyle) -> str:
         return style.say("No group is as large as that")
     worst = max(data.rows, key=lambda row: row.within)
     return style.say(
-        "Two noisy answers estimate the {attribute} of {records} people within {epsilon} with a"
-        " confidence of {within}",
+        "Two noisy answers estimate the {attribute} of {records} {records:person|people} within"
+        " {epsilon} with a confidence of {within}",
         attribute=data.attribute,
         records=worst.records,
         epsilon=percent(data.epsilon, 0),

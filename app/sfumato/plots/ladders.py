@@ -265,8 +265,10 @@ def _record_headline(data: RecordLadderData, style: PlotStyle) -> str:
         if changes == 0
         else "Row {row} loses its true {attribute} at a trust of {level:.3g}, its only change"
         if changes == 1
-        else "Row {row} loses its true {attribute} at a trust of {level:.3g}, and changes {count}"
-        " times in all",
+        else (
+            "Row {row} loses its true {attribute} at a trust of {level:.3g}, and changes {count}"
+            " {count:time|times} in all"
+        ),
         row=localized(f"{data.row:,}"),
         attribute=data.attribute,
         level=data.stretches[0][1] if data.stretches else 0.0,

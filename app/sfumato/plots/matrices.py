@@ -164,8 +164,9 @@ def _matrix_subtitle(data: MatrixData, style: PlotStyle) -> str:
     recipient = data.recipient or style.say("the recipient")
     if data.grouped:
         return style.say(
-            "Column: true value. Row: what {recipient} sees. {shown} values in {groups} groups of"
-            " neighbours; a cell is the probability to move from group to group.",
+            "Column: true value. Row: what {recipient} sees. {shown} {shown:value|values} in"
+            " {groups} {groups:group|groups} of neighbours; a cell is the probability to move from"
+            " group to group.",
             recipient=recipient,
             shown=whole(data.shown),
             groups=len(data.names),
@@ -282,7 +283,7 @@ def _pair_subtitle(data: PairData, count: int, style: PlotStyle) -> str:
     words = style.say("Column: true value. Row: released value. Both on one scale of colour.")
     if count < len(data.names):
         words += " " + style.say(
-            "{values} values in {groups} groups of neighbours.",
+            "{values} {values:value|values} in {groups} {groups:group|groups} of neighbours.",
             values=whole(len(data.names)),
             groups=count,
         )

@@ -103,10 +103,13 @@ def _retention_headline(data: RetentionData, style: PlotStyle) -> str:
     gain = int((data.own > data.uniform + SAME).sum())
     pay = int((data.own < data.uniform - SAME).sum())
     return style.say(
-        "{gain} of {count} values are kept more often than with one limit for all; {pay} pay for it"
+        "{gain} of {count} {count:value|values} {gain:is|are} kept more often than with one limit"
+        " for all; {pay} {pay:pays|pay} for it"
         if pay
-        else "{gain} of {count} values are kept more often than with one limit for all, and none"
-        " less often"
+        else (
+            "{gain} of {count} {count:value|values} {gain:is|are} kept more often than with one"
+            " limit for all, and none less often"
+        )
         if gain
         else "Every value is kept as often as with one limit for all",
         gain=gain,
@@ -124,7 +127,8 @@ def _retention_subtitle(data: RetentionData, style: PlotStyle) -> str:
     )
     if len(data.names) > MOST_ROWS:
         words += " " + style.say(
-            "{count} values in {groups} groups; a thin line spans a group.",
+            "{count} {count:value|values} in {groups} {groups:group|groups}; a thin line spans a"
+            " group.",
             count=whole(len(data.names)),
             groups=MOST_ROWS,
         )
@@ -163,7 +167,7 @@ def _row(data: RetentionData, places: Sequence[int], style: PlotStyle) -> _Row:
         low=percent(low, 2),
         high=percent(high, 2),
     )
-    name = style.say("{count} values", count=len(places))
+    name = style.say("{count} {count:value|values}", count=len(places))
     return _Row(name, float(own.mean()), low, high, text)
 
 
@@ -235,8 +239,8 @@ def build_utility_curve(data: CurveData, style: PlotStyle) -> PlotFigure:
         ),
         style.say(
             "θ: how many times as likely a value may become. Aggregate utility: 1 − mean error of"
-            " the estimated shares, iterative Bayesian, mean of {draws} releases of {records}"
-            " records.",
+            " the estimated shares, iterative Bayesian, mean of {draws} {draws:release|releases}"
+            " of {records} {records:record|records}.",
             draws=data.draws,
             records=whole(data.records),
         ),

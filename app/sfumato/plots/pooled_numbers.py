@@ -119,8 +119,8 @@ def build_error_by_copies(data: CopiesData, style: PlotStyle) -> PlotFigure:
     _draw_copies(axes, curves, highest, style)
     for place, name in enumerate(data.names):
         text = style.say(
-            "{count} copies, {name} joined last: ladder {ladder}, independent {independent},"
-            " differing by a factor {linear}",
+            "{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent"
+            " {independent}, differing by a factor {linear}",
             count=place + 1,
             name=name,
             ladder=percent(float(data.ladder[place]), 1),
@@ -203,7 +203,7 @@ def build_bayes_by_copies(data: BayesData, style: PlotStyle) -> PlotFigure:
     )
     subtitle = style.say(
         "Share of the variance that the mean given the distribution and the releases leaves"
-        " unexplained, measured on {records} records. Higher is safer.",
+        " unexplained, measured on {records} {records:record|records}. Higher is safer.",
         records=whole(data.records),
     )
     figure, axes = plot(style, _bayes_headline(data, style), subtitle, table)
@@ -216,8 +216,8 @@ def build_bayes_by_copies(data: BayesData, style: PlotStyle) -> PlotFigure:
     _draw_copies(axes, curves, highest, style)
     for place, name in enumerate(data.names):
         text = style.say(
-            "{count} copies, {name} joined last: ladder {ladder}, independent {independent}; best"
-            " linear estimate on the ladder {linear}",
+            "{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent"
+            " {independent}; best linear estimate on the ladder {linear}",
             count=place + 1,
             name=name,
             ladder=percent(float(data.ladder[place]), 1),

@@ -113,7 +113,8 @@ def _estimates_headline(data: EstimatesData, style: PlotStyle) -> str:
     """Return the truth and the best trusted answer."""
     if not data.rows:
         return style.say(
-            "{truth} of {matching} matching records have the value; nobody can estimate it",
+            "{truth} of {matching} matching {matching:record|records} {truth:has|have} the value;"
+            " nobody can estimate it",
             truth=whole(data.truth),
             matching=whole(data.matching),
         )
@@ -172,8 +173,9 @@ def build_query_errors(data: ErrorsData, style: PlotStyle) -> PlotFigure:
         style,
         _errors_headline(data, style),
         style.say(
-            "Relative error of {queries} random counts by one to three public columns, each"
-            " answered by 0.1 % of the records or more. Bars: mean; lines: the middle half.",
+            "Relative error of {queries} random {queries:count|counts} by one to three public"
+            " columns, each answered by 0.1 % of the records or more. Bars: mean; lines: the"
+            " middle half.",
             queries=whole(data.queries),
         ),
         pd.DataFrame([(row.recipient, row.mean, *row.quartiles) for row in rows], columns=columns),

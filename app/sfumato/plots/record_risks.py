@@ -157,7 +157,7 @@ def _risk_subtitle(data: RiskData, style: PlotStyle) -> str:
     if data.risk.independent.exact:
         return words + " " + style.say("Exact: every outcome was gone through.")
     drawn = style.say(
-        "From {draws} drawn outcomes; the average is exact to ± {error}.",
+        "From {draws} drawn {draws:outcome|outcomes}; the average is exact to ± {error}.",
         draws=whole(data.risk.independent.draws),
         error=percent(data.risk.independent.average_error, 2),
     )

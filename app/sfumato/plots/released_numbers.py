@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from sfumato.analysis.previewed_numbers import DistributionData, ScatterData
-from sfumato.formats.language import localized
+from sfumato.formats.language import shown
 from sfumato.plots.axes import (
     amount,
     amount_ticks,
@@ -119,7 +119,8 @@ def build_number_scatter(data: ScatterData, style: PlotStyle) -> PlotFigure:
     names = [f"{side} {name}" for side in ("true", "released") for name in data.attributes]
     table = pd.DataFrame(np.hstack([data.true, data.released]), columns=names)
     subtitle = style.say(
-        "{rows} records; both pictures have the same scales.", rows=amount(len(data.true), 9)
+        "{rows} {rows:record|records}; both pictures have the same scales.",
+        rows=amount(len(data.true), 9),
     )
     figure = PlotFigure(style, _scatter_headline(data, style), subtitle, table, size=(680.0, 380.0))
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
@@ -169,7 +170,7 @@ def _scatter_headline(data: ScatterData, style: PlotStyle) -> str:
 
 
 def _signed(value: float, decimals: int) -> str:
-    return localized(f"{value:.{decimals}f}").replace("-", "\u2212")
+    return shown(f"{value:.{decimals}f}")
 
 
 def _fit_scatter(axes: Axes, data: ScatterData) -> None:

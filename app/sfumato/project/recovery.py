@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from sfumato.engine.core.wording import Sentence
 from sfumato.project.ledger.ledger import EntryKind, Ledger
 from sfumato.project.store.database import Database
 from sfumato.project.store.files import Staging, digest_of_bundle, move_without_overwriting
@@ -101,8 +102,10 @@ def _recover_one(
             staging.recipient,
             staging.target,
             None,
-            f"Its folder can't be used now ({type(error).__name__}); it is settled at the next"
-            " start.",
+            Sentence(
+                "Its folder can't be used now ({error}); it is settled at the next start.",
+                error=type(error).__name__,
+            ),
         )
     end_release(database, ledger, staging, kind, reason)
     at_step("settled")

@@ -162,8 +162,8 @@ def _risk_blocks(record: ReleaseRecord, risk: dict[str, Any], internal: bool) ->
         blocks.append(
             Paragraph(
                 worded(
-                    "{lost:,} cells of the population are not known to the hierarchies; these"
-                    " people are counted in no class.",
+                    "{lost:,} {lost:cell|cells} of the population {lost:is|are} not known to the"
+                    " hierarchies; {lost:this person is|these people are} counted in no class.",
                     lost=lost,
                 ),
                 "note",
@@ -179,8 +179,8 @@ def ledger(material: ReportMaterial, options: ReportOptions) -> Section:
     blocks: list[Block] = [
         Paragraph(
             worded(
-                "The ledger has {entries} entries, each sealed to the one before; none was"
-                " changed or cut off.",
+                "The ledger has {entries} {entries:entry|entries}, each sealed to the one before;"
+                " none was changed or cut off.",
                 entries=whole(len(material.entries)),
             )
         )

@@ -166,9 +166,12 @@ def _published_promises(asked: tuple[str, ...], cautions: tuple[str, ...]) -> Se
 def _table(material: ReportMaterial, options: ReportOptions) -> Section:
     document, source = material.document, material.document.source
     records = (
-        worded("The table has {rows} records.", rows=whole(material.rows))
+        worded("The table has {rows} {rows:record|records}.", rows=whole(material.rows))
         if options.internal or material.rows >= options.threshold
-        else worded("The table has fewer than {threshold} records.", threshold=options.threshold)
+        else worded(
+            "The table has fewer than {threshold} {threshold:record|records}.",
+            threshold=options.threshold,
+        )
     )
     told = (
         worded("Records are told apart by their position in it.")
@@ -439,7 +442,8 @@ def _beside(material: ReportMaterial) -> Iterator[Section]:
     if found is None:
         return
     theirs = worded(
-        "The other holders' tables leave at least {others_leave} of {values} values to everybody.",
+        "The other holders' tables leave at least {others_leave} of {values} {values:value|values}"
+        " to everybody.",
         others_leave=found.others_leave,
         values=len(found.values),
     )

@@ -96,7 +96,7 @@ def test_a_table_that_does_not_fit_is_refused_and_no_value_named(frame, said):
 
 
 def test_a_missing_value_that_our_domain_does_not_have_is_refused():
-    with pytest.raises(DiversityError, match="1 values, first in row 2"):
+    with pytest.raises(DiversityError, match="1 value, first in row 2"):
         holder_classes(other({"area": ["N", "N"], "illness": ["flu", None]}), ("flu", "HIV"))
 
 

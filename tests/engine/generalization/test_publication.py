@@ -85,7 +85,7 @@ def test_starred_records_are_a_class_of_their_own_and_refused_where_they_break_t
         table, frame, (1,), [KAnonymity(2)], suppression=0.1, suppressed=Suppressed.DROPPED
     )
     assert len(starred.frame) == 9
-    with pytest.raises(DiversityError, match="starred records") as raised:
+    with pytest.raises(DiversityError, match="starred record") as raised:
         publish(table, frame, (1,), [KAnonymity(2)], suppression=0.1, suppressed=Suppressed.STARRED)
     assert "Leave these records out" in raised.value.remedy
 
@@ -110,7 +110,7 @@ def test_other_columns_stay_as_they_are():
 
 @pytest.mark.parametrize(
     ("node", "suppression", "said"),
-    [((0,), 0.0, "stand out"), ((3,), 0.0, "no levels"), ((1,), 0.05, "may be left out")],
+    [((0,), 0.0, "stands out"), ((3,), 0.0, "no levels"), ((1,), 0.05, "may be left out")],
 )
 def test_a_node_that_is_not_safe_is_not_published(node, suppression, said):
     table = table_with_an_outlier()

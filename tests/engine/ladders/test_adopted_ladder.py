@@ -187,7 +187,7 @@ def test_two_adopted_releases_of_one_level_must_be_the_same():
     one = release(true, 3, 0.7, known)
     assert (release(true, 3, 0.7, (*known, again)) == one).all()
     again.codes[7] = (again.codes[7] + 1) % 3
-    with pytest.raises(LevelError, match=r"differ in 1 rows, first in row 8"):
+    with pytest.raises(LevelError, match=r"differ in 1 row, first in row 8"):
         release(true, 3, 0.7, (*known, again))
 
 

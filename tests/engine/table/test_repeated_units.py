@@ -57,7 +57,7 @@ def test_units_named_by_several_columns_are_told_apart_by_all_of_them():
 
 def test_a_row_that_belongs_nowhere_is_named():
     frame = pd.DataFrame({"household": ["a", None, "b"]})
-    with pytest.raises(TableError, match=r"household .* missing in 1 rows, first in row 2"):
+    with pytest.raises(TableError, match=r"household .* missing in 1 row, first in row 2"):
         units_of(Table(frame), ["household"])
 
 

@@ -196,7 +196,9 @@ def lines_of_verification(checks: Sequence[Check]) -> Iterator[str]:
     yield from lines_of_checks(checks)
     failed = sum(not check.holds for check in checks)
     yield (
-        worded("{failed} of {checks} checks failed.", failed=failed, checks=len(checks))
+        worded(
+            "{failed} of {checks} {checks:check|checks} failed.", failed=failed, checks=len(checks)
+        )
         if failed
         else worded("Verified.")
     )

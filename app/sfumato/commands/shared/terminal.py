@@ -151,7 +151,7 @@ class _ProgressLine:
         self._last = ""
 
     def show(self, fraction: float, text: str) -> None:
-        line = f"{100 * fraction:3.0f} %  {said(text)}"[:_BAR]
+        line = f"{round(100 * fraction):3} %  {said(text)}"[:_BAR]
         if self._watched and line != self._last:
             self._write(f"\r{line:<{_BAR}}")
             self._last = line

@@ -178,8 +178,8 @@ class Domain:
         if missing.any():
             if not self.allows_missing:
                 raise DomainError(
-                    "Column {column} is missing in {count} rows, first in row {row}, and its"
-                    " domain has no missing value.",
+                    "Column {column} is missing in {count} {count:row|rows}, first in row {row},"
+                    " and its domain has no missing value.",
                     "Let missing be a value of its own, or mend these rows in the source table.",
                     column=name,
                     count=int(missing.sum()),
@@ -222,7 +222,8 @@ def _refuse_outside(outside: npt.NDArray[np.bool_], name: str) -> None:
     """Name the first row with a value outside the domain, where there is one."""
     if outside.any():
         raise DomainError(
-            "Column {column} has values outside its domain in {count} rows, first in row {row}.",
+            "Column {column} has values outside its domain in {count} {count:row|rows}, first in"
+            " row {row}.",
             "Add the values to the domain, or mend these rows in the source table.",
             column=name,
             count=int(outside.sum()),
@@ -260,7 +261,7 @@ class Binning:
             raise DomainError("The edges of the binning don't increase.", "Sort the edges.")
         if self.labels and len(self.labels) != len(self.edges) - 1:
             raise DomainError(
-                "The binning has {bins} bins but {labels} labels.",
+                "The binning has {bins} {bins:bin|bins} but {labels} {labels:label|labels}.",
                 "Give one label for each bin.",
                 bins=len(self.edges) - 1,
                 labels=len(self.labels),
@@ -300,7 +301,8 @@ class Binning:
         outside = ~missing & ((codes < 0) | (codes > len(self.edges) - 2))
         if outside.any():
             raise DomainError(
-                "Column {column} has numbers outside the bins in {count} rows, first in row {row}.",
+                "Column {column} has numbers outside the bins in {count} {count:row|rows}, first"
+                " in row {row}.",
                 "Widen the first or the last bin.",
                 column=column.name,
                 count=int(outside.sum()),

@@ -133,5 +133,5 @@ def rounded_down(number: float) -> str:
         scale = 10.0**-digits
         return formatted(math.floor(number / scale + 1e-9) * scale, ",.0f")
     if digits > 12:
-        return f"{number:.2e}"
+        return formatted(number, ".2e")
     return formatted(math.floor(number * 10.0**digits + 1e-9) / 10.0**digits, f",.{digits}f")

@@ -9,17 +9,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from numbers import Integral
 from string import Formatter
 from typing import Self
 
 
+class Count(str):
+    """A number as it is written, which also chooses the word after it: ``{rows:row|rows}``."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return _inflected(self, spec) if "|" in spec else super().__format__(spec)
+
+
+def _inflected(number: object, forms: str) -> str:
+    """Return the first form for one, the second for any other number."""
+    one, many = forms.split("|")
+    return one if number == 1 or str(number) == "1" else many
+
+
 class _Numbers(Formatter):
-    """Fills a text in, with a blank before each sign of percent: ``{share:.1%}`` is 12.3 %."""
+    """Fills a text in.
+
+    Whole numbers have their thousands apart, and a blank stands before each sign of percent:
+    ``{share:.1%}`` is 12.3 %. Words follow their numbers: ``{rows} {rows:row is|rows are} empty``.
+    """
 
     def __init__(self, write: Callable[[str], str]) -> None:
         self._write = write
 
     def format_field(self, value: object, format_spec: str) -> str:
+        if "|" in format_spec:
+            return _inflected(value, format_spec)
+        if isinstance(value, Integral) and not format_spec and not isinstance(value, bool):
+            format_spec = ","
         said: str = super().format_field(value, format_spec)
         shown = f"{said[:-1]} %" if format_spec.endswith("%") else said
         return shown if isinstance(value, str) else self._write(shown)
@@ -33,7 +57,8 @@ def filled(template: str, details: Mapping[str, object], write: Callable[[str], 
     template, details
         The text, and what goes into it.
     write
-        Writes a number that is formatted as in English for somebody who reads another language.
+        Writes a number that is formatted as in English, or the day of a date in ISO 8601, for
+        somebody who reads another language.
     """
     return _Numbers(write).vformat(template, (), details)
 
@@ -44,7 +69,8 @@ class Sentence(str):
     Parameters
     ----------
     template
-        The text, with ``{name}`` or ``{name:.3g}`` where a detail goes.
+        The text, with ``{name}`` or ``{name:.3g}`` where a detail goes, and ``{name:one|many}``
+        where a word depends on a number.
     **details
         What goes there. A `Sentence` among them is translated too; other texts (the names of
         columns and recipients) stay as they are. Never a cell value of the table.

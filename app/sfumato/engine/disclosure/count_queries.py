@@ -306,7 +306,8 @@ def query_pool(
     weights = np.concatenate([np.full(len(each.values), each.chance) for each in candidates])
     if not len(weights):
         raise EstimationError(
-            "No query about these attributes is answered by {least} records or more.",
+            "No query about these attributes is answered by {least} {least:record|records} or"
+            " more.",
             "Lower the selectivity, or choose attributes with fewer values.",
             least=least,
         )

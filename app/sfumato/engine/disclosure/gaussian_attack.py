@@ -293,7 +293,8 @@ def sampled(numbers: Floats, samples: int) -> Floats:
     places = np.linspace(0, len(complete) - 1, min(samples, len(complete))).astype(np.intp)
     if len(places) <= len(numbers):
         raise EstimationError(
-            "{rows} complete records are too few to learn how {count} numbers vary.",
+            "{rows:,} complete {rows:record is|records are} too few to learn how {count:,}"
+            " {count:number varies|numbers vary}.",
             "Take a larger sample.",
             rows=len(places),
             count=len(numbers),

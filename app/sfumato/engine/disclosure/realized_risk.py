@@ -160,7 +160,7 @@ def _check(
     fits = fits and len(true) > 0 and all(len(column) == len(true) for column in columns)
     if not fits or any(int(c.min()) < 0 or int(c.max()) >= size for c in columns):
         raise TableError(
-            "What the coalition holds does not fit the table's {rows} records.",
+            "What the coalition holds does not fit the table's {rows} {rows:record|records}.",
             "Open the table that the releases were made from.",
             rows=len(true),
         )

@@ -280,7 +280,8 @@ def check_demand(demand: Demand, units: int) -> None:
     """
     if not 1 <= demand.k <= units:
         raise DiversityError(
-            "k is {k}, and the table has {units} records or units that records belong to.",
+            "k is {k}, and the table has {units} {units:record|records} or units that records"
+            " belong to.",
             "Choose a k from 1 to that number.",
             k=demand.k,
             units=units,
@@ -411,7 +412,9 @@ class _Search:
             return
         self._tested.add(node)
         if len(self._tested) % _REPORTED_EVERY == 0:
-            self._context.report(0.5, Sentence("Tested {count:,} nodes", count=len(self._tested)))
+            self._context.report(
+                0.5, Sentence("Tested {count:,} {count:node|nodes}", count=len(self._tested))
+            )
         tuples = self._tuples(node)
         most = max(self._ks)
         rows = most if self._units is None else self._units.most_rows(most)

@@ -173,7 +173,8 @@ class CodedTable:
         for quasi in self.quasi_identifiers:
             if len(quasi.codes) != len(self.sensitive):
                 raise DiversityError(
-                    "Column {column} has {rows} rows, and the sensitive attribute {others}.",
+                    "Column {column} has {rows} {rows:row|rows}, and the sensitive attribute"
+                    " {others}.",
                     "Read both from the same table.",
                     column=quasi.name,
                     rows=len(quasi.codes),

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.generalization.classes import (
     Classes,
     Need,
@@ -116,8 +116,8 @@ class KAnonymity(Criterion):
         """
         if self.unit and self.k > units:
             raise DiversityError(
-                "k is {k}, and the records belong to {units:,} units: k counts records with the"
-                " same {unit} once.",
+                "k is {k}, and the records belong to {units:,} {units:unit|units}: k counts"
+                " records with the same {unit} once.",
                 "Choose a k from 1 to {units:,}, or state another unit of protection.",
                 k=self.k,
                 units=units,
@@ -129,7 +129,7 @@ class KAnonymity(Criterion):
         rows = int(reference.sum())
         if not 1 <= self.k <= rows:
             raise DiversityError(
-                "k is {k}, and the table has {rows} records.",
+                "k is {k}, and the table has {rows} {rows:record|records}.",
                 "Choose a k from 1 to the number of records.",
                 k=self.k,
                 rows=rows,
@@ -139,7 +139,7 @@ class KAnonymity(Criterion):
     def promise(self) -> str:
         """What it promises, in plain words."""
         if self.unit:
-            units = Sentence("{count:,} other units", count=self.k - 1)
+            units = Sentence("{count:,} other {count:unit|units}", count=self.k - 1)
             return Sentence(
                 "Every record shares its published values with records of at least {others}."
                 " Records with the same {unit} are one unit; several of them together may fit"
@@ -147,7 +147,7 @@ class KAnonymity(Criterion):
                 others=Sentence("one other unit") if self.k == 2 else units,
                 unit=self.unit,
             )
-        others = Sentence("{count:,} others", count=self.k - 1)
+        others = Sentence("{count:,} {count:other|others}", count=self.k - 1)
         return Sentence(
             "Everybody shares their published values with at least {others}.",
             others=Sentence("one other") if self.k == 2 else others,
@@ -174,7 +174,9 @@ class DistinctDiversity(Criterion):
     @property
     def promise(self) -> str:
         """What it promises, in plain words."""
-        return Sentence("Nobody's value can be narrowed to fewer than {l} values.", l=self.l)
+        return Sentence(
+            "Nobody's value can be narrowed to fewer than {l} {l:value|values}.", l=self.l
+        )
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class EntropyDiversity(Criterion):
                 "Choose an l from 1 to {reached}.",
                 l=self.l,
                 # Rounded down, so that the value named is one that can be reached.
-                reached=f"{math.floor(reached * 1000) / 1000:.3f}",
+                reached=formatted(math.floor(reached * 1000) / 1000, ".3f"),
             )
 
     @property
@@ -336,8 +338,8 @@ class NonCentralizedDiversity(Criterion):
         weakest = self.weakest
         if weakest < self.l:
             raise DiversityError(
-                "The other holders' tables together narrow somebody's value to {weakest} values"
-                " already, whatever is published beside them.",
+                "The other holders' tables together narrow somebody's value to {weakest}"
+                " {weakest:value|values} already, whatever is published beside them.",
                 "Choose an l of at most {weakest}, or leave out the table that is the cause.",
                 weakest=weakest,
             )
@@ -346,7 +348,7 @@ class NonCentralizedDiversity(Criterion):
         if reached < self.l:
             raise DiversityError(
                 "Some values in the other holders' tables occur nowhere in this one: beside them"
-                " even the whole table as one class leaves only {reached} values.",
+                " even the whole table as one class leaves only {reached} {reached:value|values}.",
                 "Choose an l of at most {reached}, or check that the tables are about the same"
                 " people and that their values are spelled the same.",
                 reached=reached,
@@ -361,8 +363,8 @@ class NonCentralizedDiversity(Criterion):
     def promise(self) -> str:
         """What it promises, in plain words."""
         return Sentence(
-            "Nobody's value can be narrowed to fewer than {l} values, even by somebody "
-            "who holds the other holders' tables as well.",
+            "Nobody's value can be narrowed to fewer than {l} {l:value|values}, even by somebody"
+            " who holds the other holders' tables as well.",
             l=self.l,
         )
 
@@ -388,7 +390,8 @@ def _check_l(l: float, reference: npt.NDArray[np.int64]) -> None:  # noqa: E741
     occurring = int(np.count_nonzero(reference))
     if not 1 <= l <= occurring:
         raise DiversityError(
-            "l is {l:g}, and {occurring} different sensitive values occur in the table.",
+            "l is {l:g}, and {occurring} different sensitive {occurring:value occurs|values occur}"
+            " in the table.",
             "Choose an l from 1 to {occurring}.",
             l=l,
             occurring=occurring,

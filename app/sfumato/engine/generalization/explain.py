@@ -61,7 +61,8 @@ class NoSolution:
         if self.allowed < self.standing_out < self.rows:
             advice.append(
                 Sentence(
-                    "Let {standing_out} records be left out; now it is {allowed}.",
+                    "Let {standing_out} {standing_out:record|records} be left out; now it is"
+                    " {allowed}.",
                     standing_out=self.standing_out,
                     allowed=self.allowed,
                 )

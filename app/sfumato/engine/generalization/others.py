@@ -152,7 +152,7 @@ def holder_classes(other: OtherTable, values: Sequence[Value]) -> HolderClasses:
     size = len(values)
     if found * size > LARGEST_COUNTS:
         raise DiversityError(
-            "The table of {holder} has {classes:,} classes, too many to compare.",
+            "The table of {holder} has {classes:,} {classes:class|classes}, too many to compare.",
             "Choose its public columns: a record number or another key must not be among them.",
             holder=other.holder,
             classes=found,
@@ -252,8 +252,8 @@ def _sensitive_codes(other: OtherTable, values: Sequence[Value]) -> IntArray:
     strange = codes < 0
     if strange.any():
         raise DiversityError(
-            "Column {column} in the table of {holder} shows {count} values, first in row {row},"
-            " that our sensitive attribute can't take.",
+            "Column {column} in the table of {holder} shows {count} {count:value|values}, first in"
+            " row {row}, that our sensitive attribute can't take.",
             "Say which of our values each of them is, or add them to our domain.",
             column=other.sensitive,
             holder=other.holder,

@@ -76,7 +76,7 @@ def probabilistic_table(holders: Sequence[HolderClasses]) -> ProbabilisticTable:
     cells = math.prod(holder.classes for holder in holders) * size
     if cells > LARGEST_TABLE:
         raise DiversityError(
-            "The probabilistic table would have {cells:,} rows, more than {limit:,}.",
+            "The probabilistic table would have {cells:,} {cells:row|rows}, more than {limit:,}.",
             "Choose fewer tables. What can be narrowed to fewer than l values is found without it.",
             cells=cells,
             limit=LARGEST_TABLE,
@@ -159,8 +159,8 @@ def imaginary_tables(
     most = np.minimum.reduce(counts)
     if records > int(most.sum()):
         raise DiversityError(
-            "A share of {share:g} is {records} people, and at most {most} can be in all these"
-            " classes.",
+            "A share of {share:g} is {records} {records:person|people}, and at most {most} can be"
+            " in all these classes.",
             "Choose a smaller share.",
             share=correlation,
             records=records,

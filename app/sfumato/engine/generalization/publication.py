@@ -192,7 +192,7 @@ def publish(
     check_criteria(table, criteria, allowed)
     if len(frame) != table.rows:
         raise DiversityError(
-            "The frame has {rows} rows, and the table {others}.",
+            "The frame has {rows} {rows:row|rows}, and the table {others}.",
             "Publish the table that was searched.",
             rows=len(frame),
             others=table.rows,
@@ -200,7 +200,8 @@ def publish(
     classes = equivalence_classes(table, node, criteria)
     if classes.suppressed > allowed or not classes.kept.any():
         raise DiversityError(
-            "At this node {rows} records stand out, and {allowed} may be left out.",
+            "At this node {rows} {rows:record stands|records stand} out, and {allowed} may be left"
+            " out.",
             "Choose a safe node, or let more records be left out.",
             rows=classes.suppressed,
             allowed=allowed,
@@ -261,8 +262,8 @@ def _check_starred(
     for criterion in criteria:
         if not good_classes([criterion], scipy.sparse.csr_array(joined), whole, units).all():
             raise DiversityError(
-                "With the {rows} starred records as a class of their own the table does not keep"
-                " {criterion}.",
+                "With the {rows} starred {rows:record|records} as a class of their own the table"
+                " does not keep {criterion}.",
                 "Leave these records out instead of starring them.",
                 rows=classes.suppressed,
                 criterion=criterion.title,

@@ -418,8 +418,8 @@ def _check_people(sizes: npt.NDArray[np.int64], people: npt.NDArray[np.int64]) -
     lacking = int((people < sizes).sum())
     if lacking:
         raise DiversityError(
-            "In {lacking} of {classes} classes the population has fewer people than the table has"
-            " records, so the table's people don't all belong to it.",
+            "In {lacking} of {classes} {classes:class|classes} the population has fewer people"
+            " than the table has records, so the table's people don't all belong to it.",
             "Choose a population that they belong to, and whose columns are spelled as here.",
             lacking=lacking,
             classes=len(sizes),

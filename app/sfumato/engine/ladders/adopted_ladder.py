@@ -194,8 +194,8 @@ def _refuse_different(one: KnownRung, other: KnownRung) -> None:
     differing = one.codes != other.codes
     if differing.any():
         raise LevelError(
-            "Two adopted releases of the level {level:g} differ in {count:,} rows, first in row"
-            " {row:,}.",
+            "Two adopted releases of the level {level:g} differ in {count:,} {count:row|rows},"
+            " first in row {row:,}.",
             "A ladder has one release at a level: correct one of the levels, or adopt one of"
             " them only.",
             level=one.level,

@@ -351,7 +351,7 @@ def _shares(counts: Counts, matrix: PerturbationMatrix) -> tuple[Vector, int]:
     given = np.asarray(counts, dtype=np.float64)
     if given.shape != (matrix.size,):
         raise EstimationError(
-            "There are counts for {given} values, and the matrix has {size}.",
+            "There are counts for {given} {given:value|values}, and the matrix has {size}.",
             "Give a count for each value of the domain.",
             given=given.size,
             size=matrix.size,

@@ -195,7 +195,7 @@ class PerturbationMatrix(ABC):
         """
         if self.size > DENSE_LIMIT:
             raise PolicyError(
-                "A matrix of {size} values is too large to be shown whole.",
+                "A matrix of {size} {size:value|values} is too large to be shown whole.",
                 "Show a part of it.",
                 size=self.size,
             )
@@ -283,7 +283,8 @@ class PerturbationMatrix(ABC):
         checked = np.asarray(shares, dtype=np.float64)
         if checked.shape != (self.size,):
             raise PolicyError(
-                "A distribution over {size} values is needed; {given} numbers were given.",
+                "A distribution over {size} {size:value|values} is needed; {given}"
+                " {given:number was|numbers were} given.",
                 "Give one probability for each value of the domain.",
                 size=self.size,
                 given=checked.size,

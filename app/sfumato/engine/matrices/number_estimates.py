@@ -233,7 +233,7 @@ def estimate_quantiles(
     scale = math.sqrt(float((told - centre) ** 2 @ share))
     if not scale**2 > noise_variance:
         raise EstimationError(
-            "The noise explains all of the spread of the {rows} released numbers.",
+            "The noise explains all of the spread of the {rows} released {rows:number|numbers}.",
             "Take more records.",
             rows=len(told),
         )
@@ -309,7 +309,7 @@ def _check_tellable(centred: Floats, within: Floats) -> None:
         )
     if _least(within, spreads) <= _SINGULAR:
         raise EstimationError(
-            "There is too much noise for a regression on {rows} records.",
+            "There is too much noise for a regression on {rows} {rows:record|records}.",
             "Take fewer predictors, or more records.",
             rows=rows,
         )

@@ -241,8 +241,8 @@ class RetentionMatrix(PerturbationMatrix):
         if len(never) > 1:
             listed = ", ".join(str(place + 1) for place in never[:5])
             raise EstimationError(
-                "The release can't tell {count} values of the domain apart ({entries}): they are"
-                " always replaced at random.",
+                "The release can't tell {count} {count:value|values} of the domain apart"
+                " ({entries}): {count:it is|they are} always replaced at random.",
                 "Choose a retention probability above 0 for all of them but one.",
                 count=len(never),
                 entries=f"{listed}, …" if len(never) > 5 else listed,

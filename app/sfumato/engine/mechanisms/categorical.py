@@ -102,7 +102,8 @@ def check_against_matrix(
         "Possible values",
         found.impossible == 0,
         Sentence(
-            "{impossible:,} records show a value that the matrix never releases for theirs.",
+            "{impossible:,} {impossible:record shows|records show} a value that the matrix never"
+            " releases for {impossible:its|theirs}.",
             impossible=found.impossible,
         ),
     )
@@ -145,7 +146,7 @@ def check_rows(expected: int, found: int, whose: str) -> Check:
         "Number of records",
         expected == found,
         Sentence(
-            "{found:,} records; {whose} has {expected:,}.",
+            "{found:,} {found:record|records}; {whose} has {expected:,}.",
             found=found,
             whose=whose,
             expected=expected,
@@ -165,7 +166,8 @@ def _check_same(expected: npt.NDArray[np.generic], seen: Codes, whose: str) -> C
     differing = np.flatnonzero(expected != seen)
     if len(differing):
         finding = Sentence(
-            "{differing:,} records differ from {whose}, first in row {first:,}.",
+            "{differing:,} {differing:record differs|records differ} from {whose}, first in row"
+            " {first:,}.",
             differing=len(differing),
             whose=whose,
             first=differing[0] + 1,
@@ -185,8 +187,8 @@ def _statistical(
         "Retained values",
         kept.holds,
         Sentence(
-            "{kept:,} of {records:,} records ({share:.2%}) show {what}; "
-            "{expected_share:.2%} are expected (chance {chance:.2g}). {alarm}",
+            "{kept:,} of {records:,} {records:record|records} ({share:.2%}) {kept:shows|show}"
+            " {what}; {expected_share:.2%} are expected (chance {chance:.2g}). {alarm}",
             kept=kept.kept,
             records=kept.records,
             share=share,
@@ -406,8 +408,8 @@ def losses_added(losses: Sequence[float]) -> str:
         "If it is known that its value was another in each edition, the loss about which ones"
         " is ε = {total} at worst, where it is {one} for a value that is known to have stayed."
         " No figure bounds what is told of whether it stayed.",
-        total=f"{math.ceil(sum(losses) * 1000 - 1e-9) / 1000:.4g}",
-        one=f"{math.ceil(max(losses) * 1000 - 1e-9) / 1000:.4g}",
+        total=formatted(math.ceil(sum(losses) * 1000 - 1e-9) / 1000, ".4g"),
+        one=formatted(math.ceil(max(losses) * 1000 - 1e-9) / 1000, ".4g"),
     )
 
 

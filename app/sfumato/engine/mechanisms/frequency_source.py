@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.values import is_number
+from sfumato.engine.core.wording import formatted
 from sfumato.engine.matrices.privacy import left_over
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.engine.randomness.noisy_statistics import (
@@ -104,7 +105,8 @@ class Frequencies:
         given = self.counts if self.source is FrequencySource.NOISY else self.shares
         if len(given) != size:
             raise PolicyError(
-                "The frequencies of {column} are {given} numbers for {size} values.",
+                "The frequencies of {column} are {given} {given:number|numbers} for {size}"
+                " {size:value|values}.",
                 "Give one share for each value of the domain, or have the counts drawn again.",
                 column=attribute.name,
                 given=len(given),
@@ -160,9 +162,9 @@ def left_for_values(names: Sequence[str], gammas: Floats, cost: float) -> Floats
             "Lower ε0 of the frequencies below {most}, loosen the limit, or let all values count"
             " the same.",
             value=names[tightest],
-            gamma=f"{gammas[tightest]:.4g}",
-            epsilon=f"{cost:g}",
-            most=f"{math.log(float(gammas[tightest])):.2g}",
+            gamma=formatted(gammas[tightest], ".4g"),
+            epsilon=formatted(cost, "g"),
+            most=formatted(math.log(float(gammas[tightest])), ".2g"),
         )
     return left
 

@@ -142,7 +142,7 @@ def _check(frequencies: Floats, gammas: Floats) -> None:
         raise LevelError("A domain of one value has nothing to hide.", "Add a second value.")
     if len(frequencies) != len(gammas):
         raise LevelError(
-            "There are {limits} limits for {values} values.",
+            "There are {limits} {limits:limit|limits} for {values} {values:value|values}.",
             "Give one limit for each value of the domain.",
             limits=len(gammas),
             values=len(frequencies),

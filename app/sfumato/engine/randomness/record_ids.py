@@ -113,7 +113,7 @@ def _refuse_missing(column: pd.Series) -> None:
     missing = column.isna().to_numpy()
     if missing.any():
         raise TableError(
-            "The record key {column} is missing in {count} rows, first in row {row}.",
+            "The record key {column} is missing in {count} {count:row|rows}, first in row {row}.",
             "Fill the key in, choose another record key, or identify records by position.",
             column=column.name,
             count=int(missing.sum()),

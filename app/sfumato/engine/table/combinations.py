@@ -21,6 +21,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes, Domain, Kind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import count_codes, smallest_unsigned
+from sfumato.engine.core.wording import formatted
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn
 
 MOST_COMBINATIONS: Final = 20_000
@@ -49,12 +50,12 @@ def domains_of(attributes: Attributes) -> tuple[Domain, ...]:
     size = math.prod(domain.size for domain in domains)
     if len(domains) > 1 and size > MOST_COMBINATIONS:
         raise PolicyError(
-            "{columns} have {size} combinations of values; {most} can be protected together at"
-            " most.",
+            "{columns} have {size} {size:combination|combinations} of values; {most} can be"
+            " protected together at most.",
             "Leave a column out, or group values of the largest domain ({largest}).",
             columns=key_of(attributes),
-            size=f"{size:,}",
-            most=f"{MOST_COMBINATIONS:,}",
+            size=formatted(size, ","),
+            most=formatted(MOST_COMBINATIONS, ","),
             largest=max(attributes, key=lambda each: each.domain.size if each.domain else 0).name,
         )
     return tuple(domains)

@@ -84,8 +84,8 @@ def estimate_moments(attributes: Attributes) -> Moments:
     names = [attribute.name for attribute in attributes]
     if len(columns[0]) < len(columns):
         raise PolicyError(
-            "There are {rows} records for {count} attributes: too few to tell how {column} varies"
-            " with the others.",
+            "There are {rows} {rows:record|records} for {count} {count:attribute|attributes}: too"
+            " few to tell how {column} varies with the others.",
             "Protect fewer attributes together, or add records.",
             rows=len(columns[0]),
             count=len(columns),
@@ -150,7 +150,8 @@ def checked_numbers(attribute: Attribute) -> Floats:
     infinite = np.isinf(numbers)
     if infinite.any():
         raise PolicyError(
-            "Column {column} holds infinite numbers in {count} rows, first in row {row}.",
+            "Column {column} holds infinite numbers in {count} {count:row|rows}, first in row"
+            " {row}.",
             "Mend these rows in the source table, or empty them, which makes them missing.",
             column=attribute.name,
             count=int(infinite.sum()),

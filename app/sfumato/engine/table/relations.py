@@ -70,16 +70,18 @@ class LinearRelation:
     @property
     def formula(self) -> str:
         """The relation as it is written, ``total = a + b``."""
-        written = f"{self.name} ="
+        template, details = "{name} =", dict[str, object](name=self.name)
         for place, (name, factor) in enumerate(self.terms):
             sign = "\u2212" if factor < 0 else "+"
-            size = "" if abs(factor) == 1.0 else f"{abs(factor):.6g}·"
             first = " \u2212" if factor < 0 else " "
-            written += f"{first}{size}{name}" if place == 0 else f" {sign} {size}{name}"
+            size = "" if abs(factor) == 1.0 else f"{{factor_{place}:.6g}}·"
+            details |= {f"factor_{place}": abs(factor), f"name_{place}": name}
+            template += f"{first if place == 0 else f' {sign} '}{size}{{name_{place}}}"
         if self.constant:
             sign = "\u2212" if self.constant < 0 else "+"
-            written += f" {sign} {abs(self.constant):.6g}"
-        return written
+            template += f" {sign} {{constant:.6g}}"
+            details["constant"] = abs(self.constant)
+        return Sentence(template, **details)
 
     @property
     def sentence(self) -> str:

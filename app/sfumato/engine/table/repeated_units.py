@@ -82,8 +82,8 @@ def units_of(table: Table, columns: Sequence[str]) -> Codes:
         missing = positions < 0
         if missing.any():
             raise TableError(
-                "The column {column} says which rows belong together, and it is missing in"
-                " {count} rows, first in row {row}.",
+                "The column {column} says which rows belong together, and it is missing in {count}"
+                " {count:row|rows}, first in row {row}.",
                 "Fill it in (a row that belongs to nobody else gets a value of its own), or choose"
                 " other columns.",
                 column=name,

@@ -209,7 +209,7 @@ def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:
         missing = series.isna().to_numpy()
         if missing.any():
             raise DomainError(
-                "Column {column} is missing in {count} rows, first in row {row}.",
+                "Column {column} is missing in {count} {count:row|rows}, first in row {row}.",
                 "Let missing be a value of its own, or mend these rows in the source table.",
                 column=spec.name,
                 count=int(missing.sum()),
@@ -232,7 +232,8 @@ def _numbers_of(series: pd.Series, spec: ColumnSpec) -> npt.NDArray[np.float64]:
         infinite = np.isinf(numbers)
         if infinite.any():
             raise DomainError(
-                "Column {column} holds infinite numbers in {count} rows, first in row {row}.",
+                "Column {column} holds infinite numbers in {count} {count:row|rows}, first in row"
+                " {row}.",
                 "Mend these rows in the source table, or empty them, which makes them missing.",
                 column=spec.name,
                 count=int(infinite.sum()),

@@ -108,7 +108,8 @@ def _only_table(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
     ]
     if len(tables) != 1:
         raise BundleError(
-            "{path} is not a bundle: it has no {description}. It holds {count} tables.",
+            "{path} is not a bundle: it has no {description}. It holds {count}"
+            " {count:table|tables}.",
             "Choose the folder or the zip file that was released, or unpack the table that you"
             " mean and choose that.",
             path=path,

@@ -245,7 +245,7 @@ def _resource(content: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
     found = named or tables
     if len(found) != 1:
         raise DamagedFile(
-            "The data package {path} has {count} tables that can be read.",
+            "The data package {path} has {count} {count:table|tables} that can be read.",
             "Choose the data file itself.",
             path=path,
             count=len(found),

@@ -273,7 +273,7 @@ def _check_names(names: tuple[str, ...], descriptor: Descriptor) -> None:
                 description=DATAPACKAGE_NAME,
             )
     raise BundleError(
-        "{file} has {found} columns, but {description} describes {stated}.",
+        "{file} has {found} {found:column|columns}, but {description} describes {stated}.",
         "Ask for the bundle again.",
         file=descriptor.data_name,
         found=len(names),
@@ -550,7 +550,7 @@ def _digests(
         if not is_file(folder / name):
             raise BundleError(
                 "{file} is missing in {path}.",
-                "Ask for the whole bundle: it has {count} files.",
+                "Ask for the whole bundle: it has {count} {count:file|files}.",
                 file=name,
                 path=path,
                 count=len(names),

@@ -56,8 +56,9 @@ _NOTHING_PERTURBED = Sentence(
     "No column of this table was perturbed: count as you would in any table."
 )
 _SUPPRESSED: Final = (
-    "In {rows:,} rows these columns show `*`: their values would have stood out. The rows are kept"
-    " so that counts over the whole table stay right; a count within a group misses them."
+    "In {rows:,} {rows:row|rows} these columns show `*`: their values would have stood out. The"
+    " rows are kept so that counts over the whole table stay right; a count within a group misses"
+    " them."
 )
 
 _IN_RANDOM_ORDER = Sentence(
@@ -198,7 +199,7 @@ def _coarser(view: SeenView, spec: ColumnSpec) -> list[str]:
     if level:
         done.append(_to_level(level, highest))
     if view.suppressed and level < highest:
-        done.append(worded("`*` in {rows:,} rows", rows=view.suppressed))
+        done.append(worded("`*` in {rows:,} {rows:row|rows}", rows=view.suppressed))
     return done
 
 

@@ -157,7 +157,7 @@ def _bad_value(column: GatheredColumn, options: ReadOptions, row_number: RowNumb
             ("Read the column as text", BadValues.TEXT),
         )
     ]
-    others = " {count} rows are so." if len(bad) > 1 else ""
+    others = " {count} {count:row is|rows are} so." if len(bad) > 1 else ""
     assert column.kind is not None
     return BadValue(
         "Row {row}, column {column}: the value is not {expected}." + others,

@@ -130,7 +130,7 @@ def _selected(
     tables = _tables(asking, connection, database)
     if not options.sheet and len(tables) > 1:
         raise BadOptions(
-            "{database} has {count} tables and views.",
+            "{database} has {count} {count:table|tables} and views.",
             "Say which one is read, by its name.",
             database=database,
             count=len(tables),
@@ -168,7 +168,9 @@ def _read(
     while (batch := asking.ask(lambda: next(batches, None))) is not None:
         digest.add([_taken(c, each) for c, each in zip(columns, batch.columns, strict=True)])
         done += len(batch)
-        said = Sentence("Reading {table}: {rows} rows", table=selected.title, rows=f"{done:,}")
+        said = Sentence(
+            "Reading {table}: {rows:,} {rows:row|rows}", table=selected.title, rows=done
+        )
         asking.report(min(done / max(total, 1), 1.0), said)
     if not done or not names:
         raise EmptyFile(

@@ -195,7 +195,8 @@ class _Maker:
         if cut != text:
             self.notes.append(
                 Note(
-                    "A label of column {column} is cut to the {longest} bytes that {title} allows.",
+                    "A label of column {column} is cut to the {longest} {longest:byte|bytes} that"
+                    " {title} allows.",
                     {"column": self._source.name, "longest": longest, "title": self._title},
                 )
             )

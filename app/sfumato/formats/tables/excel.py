@@ -225,7 +225,8 @@ class _Gathered:
         cells = (self._rows + len(self._piece)) * self._width
         if cells > MOST_CELLS and not self._options.any_size:
             raise TooLarge(
-                "{file} has more than {most:,} cells: up to row {row:,}, {columns:,} columns.",
+                "{file} has more than {most:,} {most:cell|cells}: up to row {row:,}, {columns:,}"
+                " {columns:column|columns}.",
                 "Look whether a cell far to the right or far below holds something by mistake."
                 " If it is as it should be, let any size be read.",
                 ways=(Way("Read it all the same", replace(self._options, any_size=True)),),
@@ -290,9 +291,9 @@ class _Gathered:
             ]
         return [
             Note(
-                "Column {column} holds formulas without their values in {count} rows; they are"
-                " read as missing. Open the file in Excel or LibreOffice, which computes them,"
-                " and save it.",
+                "Column {column} holds formulas without their values in {count} {count:row|rows},"
+                " read as missing. Open the file in Excel or LibreOffice, which computes them, and"
+                " save it.",
                 {"column": self._name_of(position), "count": grouped(count)},
                 caution=True,
             )

@@ -94,7 +94,7 @@ def check_not_released(
                 " for them, or leave them as they are.",
                 attribute=after.key,
                 recipient=release.recipient,
-                date=release.recorded_at[:10],
+                date=release.day,
             )
 
 

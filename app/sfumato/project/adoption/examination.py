@@ -332,7 +332,8 @@ def _same_level(
     title = "One level, one release"
     if differing:
         words = Sentence(
-            "Both are said to have the same level, and they differ in {differing:,} values.",
+            "Both are said to have the same level, and they differ in {differing:,}"
+            " {differing:value|values}.",
             differing=differing,
         )
         return Check(title, False, words)

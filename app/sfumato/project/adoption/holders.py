@@ -75,9 +75,9 @@ def part_sentence(entries: Iterable[PolicyEntry]) -> str:
     """Say which adopted rungs have some of the records only; empty where all have all."""
     parts = [
         Sentence(
-            "The earlier release of {key} to {holder} has {part:,} of {whole:,} "
-            "records; for the others, who is trusted most of those left takes "
-            "{holder}'s place.",
+            "The earlier release of {key} to {holder} has {part:,} of {whole:,}"
+            " {whole:record|records}; for the others, who is trusted most of those left takes"
+            " {holder}'s place.",
             key=entry.key,
             holder=holder.name,
             part=holder.file.part[0],

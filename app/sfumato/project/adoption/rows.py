@@ -205,8 +205,8 @@ def _order(
         return _order_by_key(file, read, table)
     if read.rows != table.rows:
         raise AdoptionError(
-            "{file} has {found:,} rows, and the table has {expected:,}, so the rows can't be"
-            " matched by their order.",
+            "{file} has {found:,} {found:row|rows}, and the table has {expected:,}, so the rows"
+            " can't be matched by their order.",
             "Match by a key column: then the file may have a part of the records. Or choose the"
             " release of this very table.",
             file=file.path.name,
@@ -229,8 +229,8 @@ def _order_by_key(file: AdoptedFile, read: Table, table: Table) -> npt.NDArray[n
     order = pd.Index(keys).get_indexer(pd.Index(wanted))
     if (order < 0).all():
         raise AdoptionError(
-            "{file} has no row for any of the table's {rows:,} records: their key {column} is not"
-            " in it.",
+            "{file} has no row for any of the table's {rows:,} {rows:record|records}: their key"
+            " {column} is not in it.",
             "Choose the right key columns, or a release of this table.",
             file=file.path.name,
             rows=table.rows,
@@ -249,15 +249,17 @@ def _refuse_unread(file: AdoptedFile, skipped: int, covered: npt.NDArray[np.bool
         return
     if covered is None:
         raise AdoptionError(
-            "{count:,} rows of {file} can't be read, so its rows can't be matched by their order.",
+            "{count:,} {count:row|rows} of {file} can't be read, so its rows can't be matched by"
+            " their order.",
             "Match by a key column, or mend the file.",
             count=skipped,
             file=file.path.name,
         )
     if not covered.all():
         raise AdoptionError(
-            "{count:,} rows of {file} can't be read, and {absent:,} records have no row in it:"
-            " these rows may be theirs.",
+            "{count:,} {count:row|rows} of {file} can't be read, and {absent:,}"
+            " {absent:record has|records have} no row in it, which may be"
+            " {count:that one|among these}.",
             "Mend the file, or change how it is read, so that no row is left out.",
             count=skipped,
             absent=int(np.count_nonzero(~covered)),
@@ -272,7 +274,8 @@ def _keys(column: pd.Series, where: str) -> list[str]:
     for faulty, what in ((missing, "missing"), (repeated, "there for the second time")):
         if faulty.any():
             raise AdoptionError(
-                "The key {column} of {where} is {problem} in {count:,} rows, first in row {row:,}.",
+                "The key {column} of {where} is {problem} in {count:,} {count:row|rows}, first in"
+                " row {row:,}.",
                 "Choose a column whose values are all there and unique, or match by row order.",
                 column=column.name,
                 where=where,
@@ -348,7 +351,8 @@ def _known_codes(domain: Domain, values: pd.Series) -> npt.NDArray[np.int64]:
 def _refuse(faulty: npt.NDArray[np.bool_], series: pd.Series, what: str, remedy: str) -> None:
     if faulty.any():
         raise AdoptionError(
-            "The file's column {column} has {problem} in {count:,} rows, first in row {row:,}.",
+            "The file's column {column} has {problem} in {count:,} {count:row|rows}, first in row"
+            " {row:,}.",
             remedy,
             column=series.name,
             problem=what,

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import Value
+from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.generalization.criteria import (
     Closeness,
     Criterion,
@@ -145,10 +146,11 @@ class CriterionChoice:
         return replace(built, unit=unit) if isinstance(built, KAnonymity) else built
 
     @property
-    def text(self) -> str:
+    def text(self) -> Sentence:
         """The criterion with its parameters, as it is shown."""
-        stated = ", ".join(f"{name} = {number:g}" for name, number in self.numbers.items())
-        return f"{CRITERION_KINDS[self.kind].title} ({stated})"
+        stated = ", ".join(f"{name} = {{{name}:g}}" for name in self.numbers)
+        title = as_sentence(CRITERION_KINDS[self.kind].title)
+        return Sentence(f"{{title}} ({stated})", title=title, **self.numbers)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -119,6 +120,11 @@ class ReleaseRecord:
         except (LookupError, TypeError, ValueError, AttributeError, SfumatoError):
             raise tampered_at(self.number) from None
         return kept
+
+    @property
+    def day(self) -> date:
+        """The day it was recorded, UTC."""
+        return date.fromisoformat(self.recorded_at[:10])
 
     @property
     def counts(self) -> bool:

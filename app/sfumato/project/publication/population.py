@@ -66,8 +66,9 @@ class UnknownCells:
     def text(self) -> Sentence:
         """What is said of them; never their values."""
         return Sentence(
-            "Column {column}: its hierarchy does not know {cells:,} cells of the population,"
-            " first in row {row:,}; these people are counted in no class.",
+            "Column {column}: its hierarchy does not know {cells:,} {cells:cell|cells} of the"
+            " population, first in row {row:,}; {cells:this person is|these people are} counted in"
+            " no class.",
             column=self.column,
             cells=self.cells,
             row=self.row,
@@ -292,8 +293,8 @@ def basis_text(facts: Mapping[str, Any]) -> str:
 def _population_text(facts: Mapping[str, Any]) -> Sentence:
     if facts["basis"] == Basis.COUNTED:
         return Sentence(
-            "The journalist and the marketer look among the {people:,} people of the population,"
-            " counted class by class.",
+            "The journalist and the marketer look among the {people:,} {people:person|people} of"
+            " the population, counted class by class.",
             people=facts["people"],
         )
     if facts["basis"] == Basis.SAMPLED:

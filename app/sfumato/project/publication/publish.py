@@ -20,6 +20,7 @@ from sfumato import __version__
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.checker import PublicationCheck
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
@@ -218,27 +219,39 @@ def contradictions_of(published: Published, releases: Iterable[ReleaseRecord]) -
     for release in releases:
         if not release.counts:
             continue
-        day = release.recorded_at[:10]
+        then = {"recipient": release.recipient, "day": release.day}
         if any(sensitive in plan.attributes for plan in release.plans):
             found.setdefault(
                 sensitive,
-                f"{sensitive} was perturbed for {release.recipient} on {day}, and a generalized"
-                " table shows its true values: whoever has both can tell which perturbed values"
-                " are true, and whose they are",
+                Sentence(
+                    "{sensitive} was perturbed for {recipient} on {day}, and a generalized table"
+                    " shows its true values: whoever has both can tell which perturbed values are"
+                    " true, and whose they are",
+                    sensitive=sensitive,
+                    **then,
+                ),
             )
         for column in set(release.open_columns) & set(published.decided.quasi_identifiers):
             if not release.is_publication:
                 found.setdefault(
                     column,
-                    f"{column} was released ungeneralized to {release.recipient} on {day}, so"
-                    " whoever has both finds people in it by their exact values",
+                    Sentence(
+                        "{column} was released ungeneralized to {recipient} on {day}, so whoever"
+                        " has both finds people in it by their exact values",
+                        column=column,
+                        **then,
+                    ),
                 )
         if release.is_publication and not _same_or_coarser(published, release):
             found.setdefault(
                 sensitive,
-                f"another generalized table with {sensitive} was published on {day}, with levels"
-                " that are neither all higher nor all lower: the two together can narrow"
-                " somebody's value",
+                Sentence(
+                    "another generalized table with {sensitive} was published on {day}, with"
+                    " levels that are neither all higher nor all lower: the two together can"
+                    " narrow somebody's value",
+                    sensitive=sensitive,
+                    **then,
+                ),
             )
     return found
 
@@ -351,8 +364,14 @@ def generalized_facts(published: Published) -> Generalized:
     }
     rows = published.publication.classes.suppressed
     left = {
-        Suppressed.DROPPED: f"{rows:,} records that stood out were left out.",
-        Suppressed.STARRED: f'{rows:,} records that stood out have "*" in all these columns.',
+        Suppressed.DROPPED: Sentence(
+            "{rows:,} {rows:record|records} that stood out {rows:was|were} left out.", rows=rows
+        ),
+        Suppressed.STARRED: Sentence(
+            '{rows:,} {rows:record|records} that stood out {rows:has|have} "*" in all these'
+            " columns.",
+            rows=rows,
+        ),
     }
     return Generalized(
         sensitive=decided.sensitive,

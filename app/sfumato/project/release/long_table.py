@@ -399,8 +399,8 @@ class _ValueCounts:
         self.values = pa.concat_arrays([self.values, encoded.dictionary.filter(pa.array(new))])
         if len(self.values) > _MOST_VALUES:
             raise TableError(
-                "Column {column} has more than {most:,} different values, too many to perturb them"
-                " one by one.",
+                "Column {column} has more than {most:,} different {most:value|values}, too many to"
+                " perturb them one by one.",
                 "Treat it as numbers, or give it bins or fewer values.",
                 column=self._spec.name,
                 most=_MOST_VALUES,

@@ -16,6 +16,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest, Settings
 from sfumato.engine.randomness.row_order import Positions, release_order
@@ -162,7 +163,7 @@ class Regenerator:
         entry = PolicyEntry(plan.attributes, plan.mechanism, plan.settings)
         for name in plan.attributes:
             if self.specification(name) is None:
-                return f"The project has no column {name} any more."
+                return Sentence("The project has no column {name} any more.", name=name)
         try:
             ladder = ladder_of(self.document, entry, self.attributes_of(plan))
             self.adopted(plan)

@@ -49,7 +49,7 @@ def check_source(document: Document, source: Source, releases: Iterable[ReleaseR
         " records apart by their position in it.",
         "Release from the table of then, or begin a new project with a record-key column, which"
         " lets later editions of the table follow.",
-        date=first.recorded_at[:10],
+        date=first.day,
     )
 
 
@@ -92,7 +92,7 @@ def check_ladders(
                     "Restore it as it was then, or begin a new project for another table.",
                     attribute=attribute,
                     recipient=release.recipient,
-                    date=release.recorded_at[:10],
+                    date=release.day,
                     change=_what_changed(document, attribute, plan, earlier, domains, release),
                 )
 
@@ -114,33 +114,45 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
         if not release.counts:
             continue
         perturbed = {name for plan in release.plans for name in plan.attributes}
-        day = release.recorded_at[:10]
+        then = {"recipient": release.recipient, "day": release.day}
         for name in sorted(shown & perturbed):
             found.setdefault(
                 name,
-                f"{name} was perturbed for {release.recipient} on {day} and would now be"
-                " released as it is",
+                Sentence(
+                    "{name} was perturbed for {recipient} on {day} and would now be released as"
+                    " it is",
+                    name=name,
+                    **then,
+                ),
             )
         how = (
-            f"was published with its true values in a generalized table on {day}, so whoever has"
-            " both can tell which perturbed values are true"
+            "{name} was published with its true values in a generalized table on {day}, so whoever"
+            " has both can tell which perturbed values are true"
             if release.is_publication
-            else f"was released as it is to {release.recipient} on {day}, so perturbing it now"
-            " hides nothing from them"
+            else "{name} was released as it is to {recipient} on {day}, so perturbing it now hides"
+            " nothing from them"
         )
         for name in sorted(shown & _pseudonymous_in(release)):
             found.setdefault(
                 name,
-                f"{name} was shown to {release.recipient} on {day} as a pseudonym and would now be"
-                " released as it is",
+                Sentence(
+                    "{name} was shown to {recipient} on {day} as a pseudonym and would now be"
+                    " released as it is",
+                    name=name,
+                    **then,
+                ),
             )
         for name in sorted(sensitive & set(release.open_columns)):
-            found.setdefault(name, f"{name} {how}")
+            found.setdefault(name, Sentence(how, name=name, **then))
         for name in sorted(shown & _generalized_in(release)):
             found.setdefault(
                 name,
-                f"{name} was generalized in the table published on {day} and would now be"
-                " released with its exact values",
+                Sentence(
+                    "{name} was generalized in the table published on {day} and would now be"
+                    " released with its exact values",
+                    name=name,
+                    **then,
+                ),
             )
     return found
 
@@ -188,23 +200,36 @@ def _what_changed(
     release: ReleaseRecord,
 ) -> str:
     if earlier.mechanism != plan.mechanism:
-        return f"its mechanism changed from {earlier.mechanism} to {plan.mechanism}"
+        return Sentence(
+            "its mechanism changed from {before} to {after}",
+            before=earlier.mechanism,
+            after=plan.mechanism,
+        )
     if earlier.attributes != plan.attributes:
-        return f"it moved from the policy entry {earlier.key} to {plan.key}"
+        return Sentence(
+            "it moved from the policy entry {before} to {after}",
+            before=earlier.key,
+            after=plan.key,
+        )
     if release.record_key != document.record_key:
-        return (
-            f"records are told apart by {_telling(document.record_key)} instead of"
-            f" {_telling(release.record_key)}"
+        return Sentence(
+            "records are told apart by {after} instead of {before}",
+            after=_telling(document.record_key),
+            before=_telling(release.record_key),
         )
     if release.domains.get(attribute) != domains.get(attribute):
-        return "its domain changed"
+        return Sentence("its domain changed")
     if adopted_identity(plan.settings) != adopted_identity(earlier.settings):
-        return "other releases that were made elsewhere were adopted for it, or adopted no more"
-    return "its bins, the settings of its mechanism or the groups of its records changed"
+        return Sentence(
+            "other releases that were made elsewhere were adopted for it, or adopted no more"
+        )
+    return Sentence("its bins, the settings of its mechanism or the groups of its records changed")
 
 
 def _telling(record_key: str | None) -> str:
-    return "their position" if record_key is None else f"the record key {record_key}"
+    if record_key is None:
+        return Sentence("their position")
+    return Sentence("the record key {record_key}", record_key=record_key)
 
 
 def edition_sentences(

@@ -186,7 +186,8 @@ def source_of(document: Document, table: Table | LongTable) -> Source:
         )
     if source.rows != table.rows:
         raise SourceChanged(
-            "The table has {found} rows, and the project's source table has {expected}.",
+            "The table has {found} {found:row|rows}, and the project's source table has"
+            " {expected}.",
             "Open the table that the project was made for, or accept this one as a new edition.",
             found=table.rows,
             expected=source.rows,

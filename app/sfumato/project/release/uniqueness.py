@@ -323,14 +323,14 @@ def _unique_units(found: AloneInRelease, shown: str) -> str:
     if found.alone == 0:
         return Sentence(
             "No unit (records with the same {unit}) is unique on {shown}; the smallest group with"
-            " the same values has records of {smallest:,} of {units:,} units.",
+            " the same values has records of {smallest:,} of {units:,} {units:unit|units}.",
             smallest=found.smallest,
             **named,
         )
     return Sentence(
-        "{alone:,} of {units:,} units (records with the same {unit}) are unique on {shown}, by"
-        " {rows:,} of {records:,} records: anyone who knows these values of such a unit can find"
-        " its rows.",
+        "{alone:,} of {units:,} {units:unit|units} (records with the same {unit}) {alone:is|are}"
+        " unique on {shown}, by {rows:,} of {records:,} {records:record|records}: anyone who knows"
+        " these values of such a unit can find its rows.",
         alone=found.alone,
         rows=found.rows,
         records=found.records,
@@ -344,19 +344,19 @@ def _unique_records(found: AloneInRelease, shown: str) -> str:
     if found.alone == 0:
         return Sentence(
             "No record is unique on {shown}; the smallest group with the same values has"
-            " {smallest:,} of {records:,} records.",
+            " {smallest:,} of {records:,} {records:record|records}.",
             smallest=found.smallest,
             **named,
         )
     if found.alone == 1:
         return Sentence(
-            "1 of {records:,} records is unique on {shown}: anyone who knows these values of a"
-            " person can find the person's row.",
+            "1 of {records:,} {records:record|records} is unique on {shown}: anyone who knows"
+            " these values of a person can find the person's row.",
             **named,
         )
     return Sentence(
-        "{alone:,} of {records:,} records are unique on {shown}: anyone who knows these values of"
-        " such a person can find the person's row.",
+        "{alone:,} of {records:,} {records:record|records} {alone:is|are} unique on {shown}:"
+        " anyone who knows these values of such a person can find the person's row.",
         alone=found.alone,
         **named,
     )
@@ -387,22 +387,22 @@ def publication_sentence(found: AloneInPublication) -> str:
     if found.alone == 0:
         return Sentence(
             "No record is unique on {columns} and the generalized columns together; the smallest"
-            " group with the same values has {smallest:,} of {records:,} records.",
+            " group with the same values has {smallest:,} of {records:,} {records:record|records}.",
             smallest=found.smallest,
             **named,
         )
     if found.alone == 1:
         return Sentence(
-            "On {columns} and the generalized columns together, 1 of {records:,} records is"
-            " unique: anyone who knows these values of a person finds the row, and {sensitive}"
-            " in it.",
+            "On {columns} and the generalized columns together, 1 of {records:,}"
+            " {records:record|records} is unique: anyone who knows these values of a person finds"
+            " the row, and {sensitive} in it.",
             sensitive=found.sensitive,
             **named,
         )
     return Sentence(
-        "On {columns} and the generalized columns together, {alone:,} of {records:,} records are"
-        " unique: anyone who knows these values of such a person finds the row, and {sensitive}"
-        " in it.",
+        "On {columns} and the generalized columns together, {alone:,} of {records:,}"
+        " {records:record|records} {alone:is|are} unique: anyone who knows these values of such a"
+        " person finds the row, and {sensitive} in it.",
         alone=found.alone,
         sensitive=found.sensitive,
         **named,
@@ -416,14 +416,14 @@ def _published_units(found: AloneInPublication) -> str:
         return Sentence(
             "No unit (records with the same {unit}) is unique on {columns} and the generalized"
             " columns together; the smallest group with the same values has records of"
-            " {smallest:,} of {units:,} units.",
+            " {smallest:,} of {units:,} {units:unit|units}.",
             smallest=found.smallest,
             **named,
         )
     return Sentence(
-        "On {columns} and the generalized columns together, {alone:,} of {units:,} units (records"
-        " with the same {unit}) are unique: anyone who knows these values of such a unit finds its"
-        " rows, and {sensitive} in them.",
+        "On {columns} and the generalized columns together, {alone:,} of {units:,}"
+        " {units:unit|units} (records with the same {unit}) {alone:is|are} unique: anyone who"
+        " knows these values of such a unit finds its rows, and {sensitive} in them.",
         alone=found.alone,
         sensitive=found.sensitive,
         **named,

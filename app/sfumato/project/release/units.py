@@ -65,7 +65,8 @@ def by_unit(unit: Unit, codes: Codes, column: EncodedColumn) -> EncodedColumn:
         first = rows[codes[rows] == codes[rows[0]]]
         raise PolicyError(
             "{column} is stated to be the same in all rows with the same {unit}, but it differs in"
-            " {count:,} of {units:,} groups of rows, first in rows {one:,} and {other:,}.",
+            " {count:,} of {units:,} {units:group|groups} of rows, first in rows {one:,} and"
+            " {other:,}.",
             "Mend these rows, or let {column} be drawn row by row.",
             column=attribute.name,
             unit=unit.name,
@@ -163,8 +164,9 @@ def promise_by_unit(
     odds = mechanism.odds_factor(plan.level, attributes, plan.settings)
     if odds is None:
         said = Sentence(
-            "This is said of one row. At most {rows} rows with the same {unit} leave, and together"
-            " they tell no more about it than one row at the level stated.",
+            "This is said of one row. At most {rows} {rows:row|rows} with the same {unit}"
+            " {rows:leaves|leave}, and together they tell no more about it than one row at the"
+            " level stated.",
             rows=unit.most_rows,
             unit=unit.name,
         )
@@ -172,8 +174,9 @@ def promise_by_unit(
     else:
         whole = odds**unit.most_rows
         said = Sentence(
-            "This is said of one row. At most {rows} rows with the same {unit} leave, and together"
-            " they multiply the odds on anything about it by at most {gamma:.4g}.",
+            "This is said of one row. At most {rows} {rows:row|rows} with the same {unit}"
+            " {rows:leaves|leave}, and together they multiply the odds on anything about it by at"
+            " most {gamma:.4g}.",
             rows=unit.most_rows,
             unit=unit.name,
             gamma=whole,
@@ -239,7 +242,7 @@ def propose_unit(
             )
     if most_rows is not None and most_rows < 1:
         raise PolicyError(
-            "At most {rows} rows of a unit are to be released.",
+            "At most {rows} {rows:row|rows} of a unit {rows:is|are} to be released.",
             "Give a whole number from 1 on.",
             rows=most_rows,
         )
@@ -297,8 +300,8 @@ def idle_bound(unit: Unit, codes: Codes) -> str:
     if unit.most_rows <= largest:
         return ""
     return Sentence(
-        "No {unit} has more than {largest:,} rows, and K is {rows:,}: attributes that are drawn row"
-        " by row get more noise than they need. Set K to {largest:,} or less.",
+        "No {unit} has more than {largest:,} {largest:row|rows}, and K is {rows:,}: attributes"
+        " that are drawn row by row get more noise than they need. Set K to {largest:,} or less.",
         unit=unit.name,
         largest=largest,
         rows=unit.most_rows,

@@ -47,7 +47,7 @@ def crossing_views(
         same_table = record.source.digest == source.digest
         if _in_one_chain(document, table if same_table else None, coarsening, other):
             continue
-        day = record.recorded_at[:10]
+        day = record.day
         found[f"view of {record.recipient}, {day}"] = Sentence(
             "The quasi-identifiers were released to {earlier} on {day} by a view that is neither"
             " wholly finer nor wholly coarser than {recipient}'s, so whoever has both can tell"

@@ -363,8 +363,8 @@ def check_view(found: Coarsened) -> None:
     allowed = Demand(own.k, found.coarsening.suppression).allowed(rows)
     if view.suppressed_rows > allowed:
         raise DiversityError(
-            "At {recipient}'s levels {suppressed:,} of {rows:,} records have to be suppressed for"
-            " k = {k}, and at most {allowed:,} may be.",
+            "At {recipient}'s levels {suppressed:,} of {rows:,} {rows:record|records}"
+            " {suppressed:has|have} to be suppressed for k = {k}, and at most {allowed:,} may be.",
             "Find the levels again, raise some of them, or let more records be suppressed.",
             recipient=own.recipient,
             suppressed=view.suppressed_rows,
@@ -386,15 +386,16 @@ def check_k(recipient: str, k: int, rows: int, units: int, unit: Sequence[str]) 
         return
     if not unit:
         raise DiversityError(
-            "{recipient}'s k is {k}, and the table has {rows} records.",
+            "{recipient}'s k is {k}, and the table has {rows} {rows:record|records}.",
             "Choose a k from 1 to the number of records.",
             recipient=recipient,
             k=k,
             rows=rows,
         )
     raise DiversityError(
-        "{recipient}'s k is {k}, and the {rows:,} records that leave belong to {units:,} units: k"
-        " counts records with the same {unit} once.",
+        "{recipient}'s k is {k}, and the {rows:,}"
+        " {rows:record that leaves belongs|records that leave belong} to {units:,}"
+        " {units:unit|units}: k counts records with the same {unit} once.",
         "Choose a k from 1 to {units:,}, or state another unit of protection.",
         recipient=recipient,
         k=k,
@@ -420,10 +421,12 @@ def promise_of(coarsening: Coarsening) -> str:
     said = Sentence(
         "Every record shares what is shown of {names} with at least {others}.",
         names=names,
-        others=Sentence("{count:,} others", count=others) if others > 1 else Sentence("one other"),
+        others=Sentence("{count:,} {count:other|others}", count=others)
+        if others > 1
+        else Sentence("one other"),
     )
     if coarsening.unit:
-        units = Sentence("{count:,} other units", count=others)
+        units = Sentence("{count:,} other {count:unit|units}", count=others)
         said = Sentence(
             "Every record shares what is shown of {names} with records of at least {others}."
             " Records with the same {unit} are one unit; what is shown of several of them"

@@ -86,8 +86,8 @@ def released_weights(table: Table, column: ColumnSpec) -> Floats:
     shown: Floats = column.coded.apply(series).to_numpy(dtype=np.float64)
     if not bool((shown > 0.0).all()):
         raise TableError(
-            "Rounded to {step:g}, the weights of column {column} become 0 in {count} rows, first"
-            " in row {row}.",
+            "Rounded to {step:g}, the weights of column {column} become 0 in {count}"
+            " {count:row|rows}, first in row {row}.",
             "Round to less, or cut them off below at a number above 0.",
             step=column.coded.step or 0.0,
             column=column.name,
@@ -106,7 +106,8 @@ def _refuse(rows: npt.NDArray[np.bool_], name: str, fault: Sentence) -> None:
     """Name the first row with a weight that can't be one, where there is one."""
     if rows.any():
         raise TableError(
-            "The weight in column {column} is {fault} in {count} rows, first in row {row}.",
+            "The weight in column {column} is {fault} in {count} {count:row|rows}, first in row"
+            " {row}.",
             _REMEDY,
             column=name,
             fault=fault,

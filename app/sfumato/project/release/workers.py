@@ -252,7 +252,8 @@ def refuse_repeated(plan: Plan, count: int) -> None:
     """
     if count:
         raise TableError(
-            "The record key {column} is not unique: {count:,} keys stand in several rows.",
+            "The record key {column} is not unique: {count:,} {count:key stands|keys stand} in"
+            " several rows.",
             "Mend these rows, or choose a column whose values are unique.",
             column=plan.record_key,
             count=count,

@@ -132,9 +132,13 @@ def _check_units(
     distinct, several = len(np.unique(units)), int(shown["unit"].duplicated().sum())
     if several:
         return Check(
-            title, False, Sentence("Rows of {count:,} units show several values.", count=several)
+            title,
+            False,
+            Sentence("Rows of {count:,} {count:unit|units} show several values.", count=several),
         )
-    finding = Sentence("All rows of each of {units:,} units show the same value.", units=distinct)
+    finding = Sentence(
+        "All rows of each of {units:,} {units:unit|units} show the same value.", units=distinct
+    )
     return Check(title, True, finding)
 
 
@@ -173,8 +177,8 @@ def _domain_columns(
         if outside.any():
             return {}, (
                 Sentence(
-                    "{attribute} has values outside its domain: {outside:,} rows, first row "
-                    "{first:,}.",
+                    "{attribute} has values outside its domain: {outside:,} {outside:row|rows},"
+                    " first row {first:,}.",
                     attribute=attribute.name,
                     outside=int(outside.sum()),
                     first=int(outside.argmax()) + 1,

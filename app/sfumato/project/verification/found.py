@@ -113,7 +113,7 @@ def verify_file(
         name=found.name,
         release_id=record.release_id,
         recipient=record.recipient,
-        day=record.recorded_at[:10],
+        day=record.day,
     )
     checks = [Check("Files", True, whose)]
     if record.state is ReleaseState.ABANDONED:

@@ -21,6 +21,7 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import factorize
+from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.disclosure.mixed_files import (
     ColumnCells,
     Rule,
@@ -149,7 +150,7 @@ class LeakReport:
     def verdict(self) -> str:
         """Where the file comes from: what its pseudonyms say, and what its values do."""
         pseudonyms = [match.sentence for match in self.pseudonyms]
-        return " ".join((*pseudonyms, self._verdict_on_values))
+        return joined(*pseudonyms, self._verdict_on_values)
 
     @property
     def _verdict_on_values(self) -> str:
@@ -157,31 +158,41 @@ class LeakReport:
         if not sources and self.traced.of_table > 0.0:
             return self._verdict_on_the_table
         if not sources and not self.traced.suspects:
-            return "The file has no perturbed column, so nothing else in it was compared."
+            return Sentence("The file has no perturbed column, so nothing else was compared.")
         if not sources:
-            return (
-                f"The values of these {rows:,} rows don't tell which release they come from: what"
-                " speaks for any of them could be chance."
+            return Sentence(
+                "The values of the file's {rows:,} {rows:row don't|rows don't} tell which release"
+                " they come from: what speaks for any of them could be chance.",
+                rows=rows,
             )
         if len(sources) == 1:
             doubt = 1.0 - sources[0].posterior
-            sure = (
-                f"{doubt:.1g}" if doubt > _NEARLY_NONE else f"less than {_NEARLY_NONE:.7f}"
-            ).rstrip("0")
-            return (
-                f"The {rows:,} rows come from the release to {self.name_of(sources[0])}. The"
-                f" probability that it is another one of this project is {sure}."
+            return Sentence(
+                "The {rows:,} {rows:row comes|rows come} from the release to {name}. The"
+                " probability that it is another one of this project is {doubt:.1g}."
+                if doubt > _NEARLY_NONE
+                else "The {rows:,} {rows:row comes|rows come} from the release to {name}. The"
+                " probability that it is another one of this project is less than {doubt:.6f}.",
+                rows=rows,
+                name=self.name_of(sources[0]),
+                doubt=max(doubt, _NEARLY_NONE),
             )
         if self.traced.rule is not None:
-            names = [self.name_of(source) for source in sources]
-            return (
-                f"The {rows:,} rows were mixed from the releases to {', '.join(names[:-1])} and"
-                f" {names[-1]} {_HOW[Rule(self.traced.rule)]}."
+            return Sentence(
+                "The {rows:,} {rows:row was|rows were} mixed from the releases to {names} {how}.",
+                rows=rows,
+                names=listed([self.name_of(source) for source in sources]),
+                how=Sentence(_HOW[Rule(self.traced.rule)]),
             )
-        parts = [f"{self.name_of(source)} ({100 * source.share:.0f} %)" for source in sources]
-        return (
-            f"The {rows:,} rows are a mixture of {len(sources)} releases:"
-            f" {', '.join(parts[:-1])} and {parts[-1]}."
+        parts = [
+            Sentence("{name} ({share:.0%})", name=self.name_of(source), share=source.share)
+            for source in sources
+        ]
+        return Sentence(
+            "The {rows:,} rows are a mixture of {count:,} releases: {parts}.",
+            rows=rows,
+            count=len(sources),
+            parts=listed(parts),
         )
 
     @property
@@ -189,13 +200,17 @@ class LeakReport:
         """What is said of rows that are explained by the source table without any release."""
         rows, share = self.traced.rows, self.traced.of_table
         if share >= _NEARLY_ALL:
-            return (
-                f"These {rows:,} rows are the source table's own, as no recipient was given them."
+            return Sentence(
+                "The {rows:,} {rows:row is|rows are} the source table's own, as no recipient was"
+                " given them.",
+                rows=rows,
             )
-        return (
-            f"These {rows:,} rows come from no release of this project. {100 * share:.0f} % of them"
+        return Sentence(
+            "The {rows:,} {rows:row comes|rows come} from no release of this project. {share:.0%}"
             " are rows of the source table itself: a perturbation of it that this project did not"
-            " make looks like that."
+            " make looks like that.",
+            rows=rows,
+            share=share,
         )
 
 

@@ -68,7 +68,7 @@ class _Compared:
         """Say how many rows of a column differ, and which is the first."""
         count, first = self.differing[name]
         return Sentence(
-            "{count:,} of {differing:,} rows {verb}, first in row {first:,}",
+            "{count:,} of {differing:,} {differing:row|rows} {verb}, first in row {first:,}",
             count=count,
             differing=self.rows,
             verb="differs" if count == 1 else "differ",
@@ -182,12 +182,14 @@ def _differ(made: pa.Array, shown: pa.Array) -> npt.NDArray[np.bool_]:
 def _check_records(compared: _Compared, rows: int) -> Check:
     title, found, where = "Records", compared.found, Sentence("the source table")
     if found == rows:
-        finding = Sentence("It has all {found:,} records of {where}.", found=found, where=where)
+        finding = Sentence(
+            "It has all {found:,} {found:record|records} of {where}.", found=found, where=where
+        )
         return Check(title, True, finding)
     if found > rows:
-        more = "It has {found:,} records, {more:,} more than {where}."
+        more = "It has {found:,} {found:record|records}, {more:,} more than {where}."
         return Check(title, False, Sentence(more, found=found, more=found - rows, where=where))
-    fewer = "It has {found:,} records of {source:,}: {lost:,} are missing"
+    fewer = "It has {found:,} {found:record|records} of {source:,}: {lost:,} {lost:is|are} missing"
     return Check(title, False, Sentence(fewer, found=found, source=rows, lost=rows - found))
 
 

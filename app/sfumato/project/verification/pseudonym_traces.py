@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.core.wording import listed
+from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.pseudonyms import LETTERS
 from sfumato.engine.table.table import Table
 from sfumato.formats.comparison import is_number
@@ -52,15 +52,18 @@ class PseudonymMatch:
     @property
     def sentence(self) -> str:
         """Whose they are."""
-        share = 100 * self.rows / self.all_rows
-        rows = f"{self.rows:,} of the {self.all_rows:,} rows ({share:.0f} %)"
-        if self.rows == self.all_rows:
-            rows = f"All {self.rows:,} rows"
-        if len(self.recipients) == 1:
-            return f"{rows} have pseudonyms of {self.of} that {self.recipients[0]} alone is given."
-        return (
-            f"{rows} have the pseudonyms of {self.of} that {listed(self.recipients)} share: which"
-            " of them had the file, pseudonyms don't tell."
+        return Sentence(
+            "Pseudonyms of {column} that {names} alone is given stand in {rows:,} of the"
+            " {all_rows:,} {all_rows:row|rows} ({share:.0%})."
+            if len(self.recipients) == 1
+            else "The pseudonyms of {column} that {names} share stand in {rows:,} of the"
+            " {all_rows:,} {all_rows:row|rows} ({share:.0%}): which of them had the file,"
+            " pseudonyms don't tell.",
+            rows=self.rows,
+            all_rows=self.all_rows,
+            share=self.rows / self.all_rows,
+            column=self.of,
+            names=listed(self.recipients),
         )
 
 

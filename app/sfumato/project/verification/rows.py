@@ -154,7 +154,7 @@ def describe_difference(differing: Rows, places: Positions) -> str:
     """
     count, at = int(differing.sum()), int(differing.argmax())
     words = Sentence(
-        "{count:,} of {differing:,} rows {verb}, first in row {first:,}",
+        "{count:,} of {differing:,} {differing:row|rows} {verb}, first in row {first:,}",
         count=count,
         differing=len(differing),
         verb="differs" if count == 1 else "differ",
@@ -208,7 +208,7 @@ def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Compari
             title,
             False,
             Sentence(
-                "It has {found:,} records, {more:,} more than {where}.",
+                "It has {found:,} {found:record|records}, {more:,} more than {where}.",
                 found=found,
                 more=found - source,
                 where=where,
@@ -216,7 +216,7 @@ def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Compari
         )
     if found < source:
         missing = Sentence(
-            "It has {found:,} records of {source:,}: {lost:,} are missing",
+            "It has {found:,} {found:record|records} of {source:,}: {lost:,} {lost:is|are} missing",
             found=found,
             source=source,
             lost=source - found,
@@ -233,11 +233,17 @@ def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Compari
             title,
             False,
             Sentence(
-                "It has all {found:,} records, but in another order than was released.", found=found
+                "It has all {found:,} {found:record|records}, but in another order than was"
+                " released.",
+                found=found,
             ),
         )
     return Check(
-        title, True, Sentence("It has all {found:,} records of {where}.", found=found, where=where)
+        title,
+        True,
+        Sentence(
+            "It has all {found:,} {found:record|records} of {where}.", found=found, where=where
+        ),
     )
 
 
@@ -277,7 +283,9 @@ def _check_columns(
     if found != wanted:
         return Check(title, False, "Its columns are in another order than was released.")
     return Check(
-        title, True, Sentence("It has the {found} columns that were released.", found=len(found))
+        title,
+        True,
+        Sentence("It has the {found} {found:column|columns} that were released.", found=len(found)),
     )
 
 
@@ -297,7 +305,8 @@ def _check_identifying(bundle: Bundle, regenerator: Regenerator) -> Check:
         title,
         True,
         Sentence(
-            "None of the {identifying} identifying columns is in it.", identifying=len(identifying)
+            "None of the {identifying} identifying {identifying:column|columns} is in it.",
+            identifying=len(identifying),
         ),
     )
 

@@ -173,7 +173,7 @@ def _check_ledger(bundle: Bundle, match: Match) -> Check:
 
 def _check_known(bundle: Bundle, how: Known, record: ReleaseRecord) -> Check:
     """Check what the ledger says of the release that a bundle was recognised as."""
-    day = record.recorded_at[:10]
+    day = record.day
     release = Sentence(
         "the release {release_id} to {recipient}, recorded on {day}",
         release_id=record.release_id,
@@ -230,14 +230,14 @@ def _check_source(project: ProjectFile, rows: int, match: Match) -> Check:
     known = project.document.source
     made_from = known if match.record is None else match.record.source
     if known is None or made_from is None:
-        return Check(title, True, Sentence("It has {rows:,} records.", rows=rows))
+        return Check(title, True, Sentence("It has {rows:,} {rows:record|records}.", rows=rows))
     if rows != made_from.rows:
         return Check(
             title,
             False,
             Sentence(
-                "It has {rows:,} records, but the release was made from {made_from:,}. Verify "
-                "with the table of then.",
+                "It has {rows:,} {rows:record|records}, but the release was made from"
+                " {made_from:,}. Verify with the table of then.",
                 rows=rows,
                 made_from=made_from.rows,
             ),
@@ -249,7 +249,9 @@ def _check_source(project: ProjectFile, rows: int, match: Match) -> Check:
             "It has changed since the release was made. Verify with the table of then.",
         )
     return Check(
-        title, True, Sentence("The release was made from it: {rows:,} records.", rows=rows)
+        title,
+        True,
+        Sentence("The release was made from it: {rows:,} {rows:record|records}.", rows=rows),
     )
 
 
@@ -333,9 +335,12 @@ def _check_promises(
             title, False, Sentence("Its rows don't keep {names}.", names=", ".join(failing))
         )
     kept = ", ".join(c.criterion.title for c in found.criteria)
-    said = "Its {rows:,} rows in {classes:,} classes keep {kept}."
+    said = "Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}."
     if units is None and prepared.coded.units is not None:
-        said = "Its {rows:,} rows in {classes:,} classes keep {kept}, k counted in records only."
+        said = (
+            "Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}, k"
+            " counted in records only."
+        )
     detail = {"rows": found.rows, "classes": found.classes, "kept": kept}
     return Check(title, True, Sentence(said, **detail))
 
@@ -351,7 +356,12 @@ def _check_rows(found: pd.DataFrame, made: pd.DataFrame, places: Positions) -> C
     )
     if len(found) == len(made) and not differing.any():
         return Check(
-            title, True, Sentence("All {rows:,} rows are those that were published.", rows=rows)
+            title,
+            True,
+            Sentence(
+                "All {rows:,} {rows:row is the one that was|rows are those that were} published.",
+                rows=rows,
+            ),
         )
     if all_within(made, found):
         what = "in another order" if len(found) == len(made) else "but not all of them"
@@ -363,7 +373,9 @@ def _check_rows(found: pd.DataFrame, made: pd.DataFrame, places: Positions) -> C
             title,
             False,
             Sentence(
-                "It has {found:,} rows; {made:,} were published.", found=len(found), made=len(made)
+                "It has {found:,} {found:row|rows}; {made:,} {made:was|were} published.",
+                found=len(found),
+                made=len(made),
             ),
         )
     return Check(

@@ -152,7 +152,7 @@
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="273"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="284"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
     </message>
@@ -187,87 +187,87 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="85"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="86"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="150"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="151"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="412"/>
-        <source>{count} columns</source>
-        <translation>{count} Spalten</translation>
+        <location filename="../../ui/panels/attributes/panel.py" line="416"/>
+        <source>{count} {count:column|columns}</source>
+        <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="413"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="418"/>
         <source>Mark {column} as {role}</source>
         <translation>{column} als {role} kennzeichnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="424"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="429"/>
         <source>Read {column} as {kind}</source>
         <translation>{column} als {kind} lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="449"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="454"/>
         <source>Reading the values</source>
         <translation>Werte werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="470"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="475"/>
         <source>Missing values of {column}</source>
         <translation>Fehlende Werte von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="487"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="492"/>
         <source>Looking for round edges</source>
         <translation>Runde Klassengrenzen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="502"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="507"/>
         <source>Bins of {column}</source>
         <translation>Klassen von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="508"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="513"/>
         <source>Pseudonyms of {column}</source>
         <translation>Pseudonyme von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="515"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="520"/>
         <source>Rounding and ends of {column}</source>
         <translation>Rundung und Grenzen von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="525"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="530"/>
         <source>Looking for ends</source>
         <translation>Grenzen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="555"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="560"/>
         <source>Values of {column}</source>
         <translation>Werte von {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="562"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="567"/>
         <source>Open the table first.</source>
         <translation>Öffnen Sie zuerst die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="574"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="579"/>
         <source>Confirm the values of {column}</source>
         <translation>Werte von {column} bestätigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="585"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="590"/>
         <source>Give each bin a name of its own.</source>
         <translation>Geben Sie jeder Klasse einen eigenen Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="589"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="594"/>
         <source>Name a bin of {column}</source>
         <translation>Eine Klasse von {column} benennen</translation>
     </message>
@@ -318,27 +318,27 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="174"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="175"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="185"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="186"/>
         <source>There are no columns yet</source>
         <translation>Es gibt noch keine Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="186"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="187"/>
         <source>Open a table first. Each of its columns gets a role here.</source>
         <translation>Öffnen Sie zuerst eine Tabelle. Hier erhält jede ihrer Spalten eine Rolle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="189"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="190"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="201"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="202"/>
         <source>Columns with their roles and kinds</source>
         <translation>Spalten mit Rolle und Art</translation>
     </message>
@@ -376,20 +376,14 @@
         <translation>{recipient} hat {name} im Original.</translation>
     </message>
     <message>
-        <source>None of the {groups} groups gives its {name} away to {recipient}.</source>
-        <translation type="vanished">Keine der {groups} Gruppen gibt {name} an {recipient} preis.</translation>
+        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="86"/>
+        <source>The published test asks about an upper bound of the chance of an error, which promises nothing about the chance itself. It passes {passed} of {groups} {groups:group|groups}, among them one of {size} {size:record|records} whose estimate is within {epsilon} of the truth with a confidence of {within}.</source>
+        <translation>Der veröffentlichte Test prüft eine obere Schranke für die Wahrscheinlichkeit eines Fehlers; das sagt nichts über die Wahrscheinlichkeit selbst zu. Er nimmt {passed} von {groups} {groups:Gruppe|Gruppen} an, darunter eine mit {size} {size:Datensatz|Datensätzen}, deren Schätzwert mit einer Sicherheit von {within} innerhalb von {epsilon} um die Wahrheit liegt.</translation>
     </message>
     <message>
-        <source>{violating} of {groups} groups, with {share} of the records, give their {name} away to {recipient}.</source>
-        <translation type="vanished">{violating} von {groups} Gruppen mit {share} der Datensätze geben {name} an {recipient} preis.</translation>
-    </message>
-    <message>
-        <source>What an attacker gains: the shares of {name} in these groups. For a single person that is no better a guess than the table&apos;s most frequent value, right for {table} of these people.</source>
-        <translation type="vanished">Was ein Angreifer gewinnt: die Anteile von {name} in diesen Gruppen. Für eine einzelne Person rät er damit nicht besser als mit dem häufigsten Wert der Tabelle, der für {table} dieser Personen zutrifft.</translation>
-    </message>
-    <message>
-        <source>What an attacker gains: the shares of {name} in these groups. Whoever guesses a group&apos;s most frequent value is right for {group} of these people, in one group for {highest}; whoever only knows the table&apos;s most frequent value, for {table}.</source>
-        <translation type="vanished">Was ein Angreifer gewinnt: die Anteile von {name} in diesen Gruppen. Wer den häufigsten Wert einer Gruppe rät, liegt bei {group} dieser Personen richtig, in einer Gruppe bei {highest}; wer nur den häufigsten Wert der Tabelle kennt, bei {table}.</translation>
+        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="107"/>
+        <source>In {groups} {groups:group|groups} with {records} {records:record|records} this release repeats records that were drawn: estimates vary about as much as from {draws} independent {draws:record|records}. How often they are off is computed exactly, from the draws, their copies and what became of each row. By the ladder, the most trusted release decides what several recipients learn together.</source>
+        <translation>In {groups} {groups:Gruppe|Gruppen} mit {records} {records:Datensatz|Datensätzen} wiederholt diese Freigabe gezogene Datensätze: Schätzwerte streuen etwa so stark wie bei {draws} {draws:unabhängigem Datensatz|unabhängigen Datensätzen}. Wie oft sie abweichen, wird exakt berechnet: aus den Ziehungen, ihren Kopien und dem, was aus jeder Zeile wurde. Nach der Leiter entscheidet die Freigabe mit dem höchsten Vertrauen darüber, was mehrere Empfänger gemeinsam erfahren.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/groups/risk_wording.py" line="76"/>
@@ -402,91 +396,69 @@
         <translation>Der veröffentlichte Test hält jede Gruppe für zu groß.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="86"/>
-        <source>The published test asks about an upper bound of the chance of an error, which promises nothing about the chance itself. It passes {passed} of {groups} groups, among them one of {size} records whose estimate is within {epsilon} of the truth with a confidence of {within}.</source>
-        <translation>Der veröffentlichte Test prüft eine obere Schranke für die Wahrscheinlichkeit eines Fehlers; das sagt nichts über die Wahrscheinlichkeit selbst zu. {passed} von {groups} Gruppen bestehen ihn, darunter eine mit {size} Datensätzen, deren Schätzwert mit einer Sicherheit von {within} innerhalb von {epsilon} um die Wahrheit liegt.</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/audit/groups/risk_wording.py" line="105"/>
         <source>No group is resampled in this release.</source>
         <translation>In dieser Freigabe wird keine Gruppe neu gezogen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="107"/>
-        <source>In {groups} groups with {records} records this release repeats records that were drawn: estimates vary about as much as from {draws} independent records. How often they are off is computed exactly, from the draws, their copies and what became of each row. By the ladder, the most trusted release decides what several recipients learn together.</source>
-        <translation>In {groups} Gruppen mit {records} Datensätzen wiederholt diese Freigabe gezogene Datensätze: Schätzwerte streuen etwa so stark wie bei {draws} unabhängigen Datensätzen. Wie oft sie abweichen, wird exakt berechnet: aus den Ziehungen, ihren Kopien und dem, was aus jeder Zeile wurde. Nach der Leiter entscheidet die Freigabe mit dem höchsten Vertrauen darüber, was mehrere Empfänger gemeinsam erfahren.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="121"/>
+        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="122"/>
         <source>The attacker knows no public column, so the whole table is one group.</source>
         <translation>Der Angreifer kennt keine öffentliche Spalte, daher ist die ganze Tabelle eine Gruppe.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="126"/>
+        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="127"/>
         <source>p = {value}</source>
         <translation>p = {value}</translation>
     </message>
     <message>
-        <source>Recipients</source>
-        <translation type="vanished">Empfänger</translation>
-    </message>
-    <message>
-        <source>Groups</source>
-        <translation type="vanished">Gruppen</translation>
-    </message>
-    <message>
-        <source>Evidence</source>
-        <translation type="vanished">Nachweise</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="101"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="102"/>
         <source>The released columns are being made again.</source>
         <translation>Die freigegebenen Spalten werden neu erzeugt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="133"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="134"/>
         <source>That can&apos;t be told: {reason}</source>
         <translation>Das lässt sich nicht sagen: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="166"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="167"/>
         <source>{best} alone</source>
         <translation>{best} allein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="167"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="168"/>
         <source>give</source>
         <translation>geben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="167"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="168"/>
         <source>gives</source>
         <translation>gibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="169"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="170"/>
         <source>{holders} {verb} a record&apos;s true value a probability of {share} on average; {expected} was to be expected. For {likely} of the records it is at least {half}, for {certain} at least {high}. The best guess is right for {guessed} of them.</source>
         <translation>{holders} {verb} dem wahren Wert eines Datensatzes im Mittel eine Wahrscheinlichkeit von {share}; zu erwarten waren {expected}. Für {likely} der Datensätze beträgt sie mindestens {half}, für {certain} mindestens {high}. Die beste Vermutung trifft bei {guessed} von ihnen zu.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="193"/>
-        <source>{value} ({share}, {records} records)</source>
-        <translation>{value} ({share}, {records} Datensätze)</translation>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="194"/>
+        <source>{value} ({share}, {records} {records:record|records})</source>
+        <translation>{value} ({share}, {records} {records:Datensatz|Datensätze})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="199"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="205"/>
+        <source>With all that they hold, {compared} of {records} {records:record|records} {compared:was|were} weighed again: the largest difference from what {best} believes alone is {difference}</source>
+        <translation>Mit allem, was sie haben, {compared:wurde|wurden} {compared} von {records} {records:Datensatz|Datensätzen} erneut bewertet: Die größte Abweichung von dem, was {best} allein annimmt, beträgt {difference}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="200"/>
         <source>In most danger, on average: {values}.</source>
         <translation>Am stärksten gefährdet, im Mittel: {values}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="204"/>
-        <source>With all that they hold, {compared} of {records} records were weighed again: the largest difference from what {best} believes alone is {difference}</source>
-        <translation>Mit allem, was sie haben, wurden {compared} von {records} Datensätzen erneut bewertet: Die größte Abweichung von dem, was {best} allein annimmt, beträgt {difference}</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="212"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="214"/>
         <location filename="../../ui/panels/audit/wording.py" line="136"/>
-        <location filename="../../ui/panels/audit/wording.py" line="219"/>
+        <location filename="../../ui/panels/audit/wording.py" line="221"/>
         <source>(rounding): they are the same</source>
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
@@ -501,18 +473,18 @@
         <translation>Mittlere Wahrscheinlichkeit, die die Koalition dem wahren Wert eines Datensatzes gibt. Klicken Sie zum Sortieren auf eine Überschrift.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="59"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="60"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="63"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="92"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="64"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="93"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="67"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="68"/>
         <source>Once recipients have levels of trust, tick any group of them here and see what they would learn by putting their releases together.</source>
         <translation>Sobald Empfänger Vertrauensstufen haben, können Sie hier eine beliebige Gruppe von ihnen ankreuzen und sehen, was sie erfahren würden, wenn sie ihre Freigaben zusammenlegten.</translation>
     </message>
@@ -577,12 +549,12 @@
         <translation>Sobald aus einem Projekt Freigaben gemacht wurden, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="34"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="35"/>
         <source>Noisy answers</source>
         <translation>Verrauschte Antworten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="37"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="38"/>
         <source>Examining noisy answers</source>
         <translation>Verrauschte Antworten werden geprüft</translation>
     </message>
@@ -602,17 +574,17 @@
         <translation>Sobald eine sensible Spalte Zahlen behält und Empfänger Vertrauensstufen haben, sehen Sie hier, wie genau irgendeine Gruppe von ihnen die Zahlen einer Person bestimmen kann.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="22"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="23"/>
         <source>Pooled rows</source>
         <translation>Zusammengefasste Zeilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="26"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="27"/>
         <source>Nothing is pooled yet</source>
         <translation>Noch wird nichts zusammengefasst</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="30"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="31"/>
         <source>Once a sensitive attribute has a mechanism and recipients have levels of trust, see here what they restore by pooling the rows of one person or household.</source>
         <translation>Sobald ein sensibles Merkmal ein Verfahren hat und Empfänger Vertrauensstufen haben, sehen Sie hier, was diese wiederherstellen, wenn sie die Zeilen einer Person oder eines Haushalts zusammenfassen.</translation>
     </message>
@@ -712,32 +684,32 @@
         <translation>die Mittelwerte und die Kovarianz genau</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/wording.py" line="161"/>
-        <source>what {count} released records tell</source>
-        <translation>was {count} freigegebene Datensätze verraten</translation>
+        <location filename="../../ui/panels/audit/wording.py" line="162"/>
+        <source>what {count} released {count:record tells|records tell}</source>
+        <translation>was {count} {count:freigegebener Datensatz verrät|freigegebene Datensätze verraten}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/wording.py" line="169"/>
+        <location filename="../../ui/panels/audit/wording.py" line="171"/>
         <source>{names} together can learn a little more about {attribute} than {best} alone, because released numbers are rounded or bounded. How much is measured under “Numbers”.</source>
         <translation>{names} können gemeinsam etwas mehr über {attribute} erfahren als {best} allein, weil freigegebene Zahlen gerundet oder begrenzt sind. Wie viel, wird unter „Zahlen“ gemessen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/wording.py" line="196"/>
+        <location filename="../../ui/panels/audit/wording.py" line="198"/>
         <source>This attacker knows which numbers occur and how often, and takes the released numbers as if they were not rounded or bounded. What can be made of that as well is told below.</source>
         <translation>Dieser Angreifer weiß, welche Zahlen wie oft vorkommen, und nimmt die freigegebenen Zahlen so, als wären sie nicht gerundet oder begrenzt. Was sich auch daraus machen lässt, steht unten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/wording.py" line="201"/>
+        <location filename="../../ui/panels/audit/wording.py" line="203"/>
         <source>This attacker knows which numbers occur and how often, and guesses the mean of what is possible: no estimate has a smaller mean square error.</source>
         <translation>Dieser Angreifer weiß, welche Zahlen wie oft vorkommen, und rät den Mittelwert dessen, was möglich ist: Kein Schätzwert hat einen kleineren mittleren quadratischen Fehler.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/wording.py" line="209"/>
+        <location filename="../../ui/panels/audit/wording.py" line="211"/>
         <source>{known} On the ladder, {names} together guess exactly what {best} guesses alone.</source>
         <translation>{known} Auf der Leiter raten {names} gemeinsam genau das, was {best} allein rät.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/wording.py" line="213"/>
+        <location filename="../../ui/panels/audit/wording.py" line="215"/>
         <source>{known} On the ladder, the largest difference between a guess of {names} together and {best}&apos;s own is {apart} of the spread</source>
         <translation>{known} Auf der Leiter beträgt die größte Abweichung zwischen dem, was {names} gemeinsam raten, und dem, was {best} allein rät, {apart} der Streuung</translation>
     </message>
@@ -812,12 +784,12 @@
         <translation>Was kommt in die Dateien?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="86"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="87"/>
         <source>Find a person</source>
         <translation>Person suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="96"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="97"/>
         <source>Once recipients have levels of trust, play somebody who has their files and knows a few things of a neighbour, and see what can be found out.</source>
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
@@ -971,76 +943,55 @@
 <context>
     <name>CoalitionPage</name>
     <message>
-        <source>Attribute</source>
-        <translation type="vanished">Merkmal</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="84"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="85"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="84"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="85"/>
         <source>Released so far</source>
         <translation>Bisher freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="86"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="87"/>
         <source>Which releases are weighed</source>
         <translation>Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <source>Nobody holds anything yet</source>
-        <translation type="vanished">Noch hat niemand etwas erhalten</translation>
-    </message>
-    <message>
-        <source>Once recipients have levels of trust, tick any group of them here and see what they would learn by putting their releases together.</source>
-        <translation type="vanished">Sobald Empfänger Vertrauensstufen haben, können Sie hier eine beliebige Gruppe von ihnen ankreuzen und sehen, was sie erfahren würden, wenn sie ihre Freigaben zusammenlegten.</translation>
-    </message>
-    <message>
-        <source>Go to Policy</source>
-        <translation type="vanished">Zum Regelwerk</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="99"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="100"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="100"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="101"/>
         <source>Tick all</source>
         <translation>Alle ankreuzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="101"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="102"/>
         <source>Untick all</source>
         <translation>Alle abwählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="103"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="104"/>
         <source>Coalition</source>
         <translation>Koalition</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="103"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="104"/>
         <source>Who might put their releases together?</source>
         <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="161"/>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="163"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="162"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="164"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="171"/>
-        <source>Ledger intact, 1 entry</source>
-        <translation>Freigabeverzeichnis unversehrt, 1 Eintrag</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/audit/pages/coalition/page.py" line="172"/>
-        <source>Ledger intact, {n} entries</source>
-        <translation>Freigabeverzeichnis unversehrt, {n} Einträge</translation>
+        <source>Ledger intact, {n} {n:entry|entries}</source>
+        <translation>Freigabeverzeichnis unversehrt, {n} {n:Eintrag|Einträge}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/coalition/page.py" line="178"/>
@@ -1086,17 +1037,17 @@
         <translation>Runde Zahlen, die mehrere Datensätze erreichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="81"/>
-        <source>{count} numbers lie beyond the ends: recipients see the end instead.</source>
-        <translation>{count} Zahlen liegen jenseits der Grenzen: Empfänger sehen stattdessen die Grenze.</translation>
+        <location filename="../../ui/panels/attributes/coding.py" line="82"/>
+        <source>{count} {count:number lies|numbers lie} beyond the ends: recipients see the end instead.</source>
+        <translation>{count} {count:Zahl liegt|Zahlen liegen} jenseits der Grenzen: Empfänger sehen stattdessen die Grenze.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="84"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="87"/>
         <source>Records with the largest number, which few share: {count}.</source>
         <translation>Datensätze mit der größten Zahl, die nur wenige haben: {count}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="87"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="90"/>
         <source>Records with the smallest number, which few share: {count}.</source>
         <translation>Datensätze mit der kleinsten Zahl, die nur wenige haben: {count}.</translation>
     </message>
@@ -1134,17 +1085,17 @@
         <translation>5.000 zufällige Anfragen werden beantwortet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/count_queries.py" line="152"/>
-        <source>{truth} of the {matching} records that match have this value.</source>
-        <translation>{truth} der {matching} passenden Datensätze haben diesen Wert.</translation>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="153"/>
+        <source>{truth} of the {matching} {matching:record|records} that match {truth:has|have} this value.</source>
+        <translation>{truth} der {matching} passenden {matching:Datensatz|Datensätze} {truth:hat|haben} diesen Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/count_queries.py" line="156"/>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="157"/>
         <source>Recipients see which records match, for those columns are released as they are; they estimate how many of them have the value.</source>
         <translation>Empfänger sehen, welche Datensätze passen, denn diese Spalten werden unverändert freigegeben; sie schätzen, wie viele davon den Wert haben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/count_queries.py" line="178"/>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="179"/>
         <source>Comparing plain with protected releases</source>
         <translation>Einfache und geschützte Freigaben werden verglichen</translation>
     </message>
@@ -1152,89 +1103,89 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="206"/>
+        <location filename="../../ui/panels/data/panel.py" line="207"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="207"/>
+        <location filename="../../ui/panels/data/panel.py" line="208"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="210"/>
-        <location filename="../../ui/panels/data/panel.py" line="271"/>
+        <location filename="../../ui/panels/data/panel.py" line="211"/>
+        <location filename="../../ui/panels/data/panel.py" line="272"/>
         <source>Load table</source>
         <translation>Tabelle laden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="232"/>
+        <location filename="../../ui/panels/data/panel.py" line="233"/>
         <source>The project&apos;s table is not open</source>
         <translation>Die Tabelle des Projekts ist nicht geöffnet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="234"/>
+        <location filename="../../ui/panels/data/panel.py" line="235"/>
         <source>Everything you decided is here. To go on, show where the table is now; if the file is being read, it appears by itself.</source>
         <translation>Alles, was Sie entschieden haben, ist da. Um fortzufahren, zeigen Sie, wo die Tabelle jetzt liegt; wird die Datei gerade gelesen, erscheint sie von selbst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="240"/>
+        <location filename="../../ui/panels/data/panel.py" line="241"/>
         <source>Show where it is…</source>
         <translation>Speicherort zeigen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="248"/>
+        <location filename="../../ui/panels/data/panel.py" line="249"/>
         <source>A table is being chosen and read.</source>
         <translation>Eine Tabelle wird gewählt und gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="271"/>
+        <location filename="../../ui/panels/data/panel.py" line="272"/>
         <source>Choose attributes</source>
         <translation>Merkmale festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="280"/>
+        <location filename="../../ui/panels/data/panel.py" line="281"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="292"/>
-        <location filename="../../ui/panels/data/panel.py" line="311"/>
+        <location filename="../../ui/panels/data/panel.py" line="293"/>
+        <location filename="../../ui/panels/data/panel.py" line="312"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="347"/>
+        <location filename="../../ui/panels/data/panel.py" line="348"/>
         <source>Reading {file}</source>
         <translation>{file} wird gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="369"/>
+        <location filename="../../ui/panels/data/panel.py" line="370"/>
         <source>Open {table}</source>
         <translation>{table} öffnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="379"/>
-        <source>{count} rows of the file were left out.</source>
-        <translation>{count} Zeilen der Datei wurden weggelassen.</translation>
+        <location filename="../../ui/panels/data/panel.py" line="380"/>
+        <source>{count} {count:row|rows} of the file {count:was|were} left out.</source>
+        <translation>{count} {count:Zeile|Zeilen} der Datei {count:wurde|wurden} weggelassen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="382"/>
+        <location filename="../../ui/panels/data/panel.py" line="383"/>
         <source>You chose so in how the file is read.</source>
         <translation>So haben Sie es bei der Art des Lesens gewählt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="390"/>
+        <location filename="../../ui/panels/data/panel.py" line="391"/>
         <source>The columns are the same, so your earlier decisions are kept.</source>
         <translation>Die Spalten sind dieselben, daher bleiben Ihre bisherigen Entscheidungen erhalten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="392"/>
+        <location filename="../../ui/panels/data/panel.py" line="393"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="396"/>
+        <location filename="../../ui/panels/data/panel.py" line="397"/>
         <source>Choose another file…</source>
         <translation>Andere Datei wählen&#xa0;…</translation>
     </message>
@@ -1366,77 +1317,77 @@
 <context>
     <name>Detail</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="75"/>
-        <location filename="../../ui/panels/attributes/detail.py" line="105"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="76"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="106"/>
         <source>Role</source>
         <translation>Rolle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="78"/>
-        <location filename="../../ui/panels/attributes/detail.py" line="103"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="79"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="104"/>
         <source>Kind</source>
         <translation>Art</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="89"/>
-        <location filename="../../ui/panels/attributes/detail.py" line="117"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="90"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="118"/>
         <source>A missing value</source>
         <translation>Ein fehlender Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="114"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="115"/>
         <source>Bins</source>
         <translation>Klassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="115"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="116"/>
         <source>In releases</source>
         <translation>In Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="116"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="117"/>
         <source>Rounding and ends</source>
         <translation>Rundung und Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="119"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="120"/>
         <source>Hierarchy</source>
         <translation>Hierarchie</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="134"/>
-        <source>{count} columns</source>
-        <translation>{count} Spalten</translation>
+        <location filename="../../ui/panels/attributes/detail.py" line="136"/>
+        <source>{count} {count:column|columns}</source>
+        <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="143"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="243"/>
+        <source>{count} {count:value|values}</source>
+        <translation>{count} {count:Wert|Werte}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attributes/detail.py" line="245"/>
+        <source>{count} {count:bin|bins}</source>
+        <translation>{count} {count:Klasse|Klassen}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attributes/detail.py" line="248"/>
+        <source>{count} {count:value|values}: bins, and missing</source>
+        <translation>{count} {count:Wert|Werte}: Klassen und fehlend</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attributes/detail.py" line="146"/>
         <source>A role chosen here is given to all of them.</source>
         <translation>Eine hier gewählte Rolle erhalten sie alle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="208"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="211"/>
         <source>Mark {column} as {role} too: same reason</source>
         <translation>Auch {column} als {role} kennzeichnen: gleicher Grund</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="209"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="212"/>
         <source>Mark {count} more as {role}: same reason</source>
         <translation>{count} weitere als {role} kennzeichnen: gleicher Grund</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="239"/>
-        <source>{count} bins</source>
-        <translation>{count} Klassen</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="239"/>
-        <source>{count} values</source>
-        <translation>{count} Werte</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="241"/>
-        <source>{count} values: bins, and missing</source>
-        <translation>{count} Werte: Klassen und fehlend</translation>
     </message>
 </context>
 <context>
@@ -1445,21 +1396,6 @@
         <location filename="../../ui/dialogs/base.py" line="128"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
-    </message>
-</context>
-<context>
-    <name>DiversityPage</name>
-    <message>
-        <source>No other holder&apos;s table yet</source>
-        <translation type="vanished">Noch keine Tabelle einer anderen Stelle</translation>
-    </message>
-    <message>
-        <source>Where others published tables about the same people, this page shows what all of them tell together. Add them under Policy, Generalized table.</source>
-        <translation type="vanished">Wo andere Tabellen über dieselben Personen veröffentlicht haben, zeigt diese Seite, was alle zusammen verraten. Fügen Sie sie unter Regelwerk, Vergröberte Tabelle hinzu.</translation>
-    </message>
-    <message>
-        <source>Go to Policy</source>
-        <translation type="vanished">Zum Regelwerk</translation>
     </message>
 </context>
 <context>
@@ -1873,25 +1809,6 @@
     </message>
 </context>
 <context>
-    <name>GroupsPage</name>
-    <message>
-        <source>This can&apos;t be examined</source>
-        <translation type="vanished">Das lässt sich nicht prüfen</translation>
-    </message>
-    <message>
-        <source>Nothing to examine yet</source>
-        <translation type="vanished">Noch nichts zu prüfen</translation>
-    </message>
-    <message>
-        <source>Once a sensitive attribute with a list of values has a mechanism, and somebody is to receive it, this page shows what its small groups give away.</source>
-        <translation type="vanished">Sobald ein sensibles Merkmal mit einer Liste von Werten ein Verfahren hat und jemand es erhalten soll, zeigt diese Seite, was seine kleinen Gruppen preisgeben.</translation>
-    </message>
-    <message>
-        <source>Go to Policy</source>
-        <translation type="vanished">Zum Regelwerk</translation>
-    </message>
-</context>
-<context>
     <name>GuaranteeCard</name>
     <message>
         <location filename="../../ui/shell/guarantee_card.py" line="64"/>
@@ -2021,7 +1938,7 @@
     <name>Hierarchy</name>
     <message>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="77"/>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="175"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="176"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
     </message>
@@ -2036,105 +1953,105 @@
         <translation>Tabellen (*.csv *.txt *.tsv);;Alle Dateien (*)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="49"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="50"/>
         <source>Read several hierarchies</source>
         <translation>Mehrere Hierarchien einlesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="51"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="52"/>
         <source>Each file is a table, value;level 1;…;*, and is for the column that it is named after, as adult_hierarchy_age.csv is for age. What is for no column, or has a problem, is left out, and changes nothing.</source>
         <translation>Jede Datei ist eine Tabelle, Wert;Stufe 1;…;*, und gilt für die Spalte, nach der sie benannt ist, wie adult_hierarchy_age.csv für age. Was zu keiner Spalte gehört oder fehlerhaft ist, wird weggelassen und ändert nichts.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="61"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="62"/>
         <source>Add a file…</source>
         <translation>Datei hinzufügen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="62"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="63"/>
         <source>Add a folder…</source>
         <translation>Ordner hinzufügen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="65"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="66"/>
         <source>No file is chosen yet.</source>
         <translation>Noch keine Datei gewählt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="77"/>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="195"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="78"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="198"/>
         <source>Take them</source>
         <translation>Übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="87"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="88"/>
         <source>Choose a hierarchy</source>
         <translation>Hierarchie wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="87"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="88"/>
         <source>Tables ({endings})</source>
         <translation>Tabellen ({endings})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="93"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="94"/>
         <source>Choose a folder with hierarchies</source>
         <translation>Ordner mit Hierarchien wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="127"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="128"/>
         <source>Reading hierarchies</source>
         <translation>Hierarchien werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="155"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="156"/>
         <source>Column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="155"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="156"/>
         <source>File</source>
         <translation>Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="155"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="156"/>
         <source>What comes of it</source>
         <translation>Was daraus wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="159"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="160"/>
         <source>for no column</source>
         <translation>für keine Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="161"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="162"/>
         <source>Column of {file}</source>
         <translation>Spalte von {file}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="175"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="176"/>
         <source>is left out</source>
         <translation>wird weggelassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="177"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="178"/>
         <source>Another file is for this column too: choose one.</source>
         <translation>Auch eine andere Datei gilt für diese Spalte: Wählen Sie eine.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="178"/>
-        <source>{levels} levels</source>
-        <translation>{levels} Stufen</translation>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="179"/>
+        <source>{levels} {levels:level|levels}</source>
+        <translation>{levels} {levels:Stufe|Stufen}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="180"/>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="196"/>
+        <source>Take {count} {count:hierarchy|hierarchies}</source>
+        <translation>{count} {count:Hierarchie|Hierarchien} übernehmen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="181"/>
         <source>in the place of the present hierarchy</source>
         <translation>anstelle der jetzigen Hierarchie</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="195"/>
-        <source>Take {count} hierarchies</source>
-        <translation>{count} Hierarchien übernehmen</translation>
     </message>
     <message>
         <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="55"/>
@@ -2257,77 +2174,77 @@
         <translation>Jahrhundert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="119"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="120"/>
         <source>Building the hierarchy of {column}</source>
         <translation>Die Hierarchie von {column} wird gebildet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="144"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="145"/>
         <source>Looking at {column}</source>
         <translation>{column} wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="169"/>
-        <source>Read {count} hierarchies</source>
-        <translation>{count} Hierarchien einlesen</translation>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="170"/>
+        <source>Read {count} {count:hierarchy|hierarchies}</source>
+        <translation>{count} {count:Hierarchie|Hierarchien} einlesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="175"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="176"/>
         <source>Remove the hierarchy of {column}</source>
         <translation>Hierarchie von {column} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="25"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="26"/>
         <source>Keep the first row</source>
         <translation>Erste Zeile behalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="25"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="26"/>
         <source>Remove the row</source>
         <translation>Zeile entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="26"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="27"/>
         <source>Fill the row up</source>
         <translation>Zeile auffüllen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="27"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="28"/>
         <source>Shorten the row</source>
         <translation>Zeile kürzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="28"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="29"/>
         <source>Take the label above</source>
         <translation>Bezeichnung von oben übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="29"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="30"/>
         <source>Spell it as in the table</source>
         <translation>Wie in der Tabelle schreiben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="30"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="31"/>
         <source>Add it, hidden as *</source>
         <translation>Hinzufügen, als * verborgen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="31"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="32"/>
         <source>Add it as a class of its own</source>
         <translation>Als eigene Klasse hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="32"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="33"/>
         <source>Use “{label}” for all</source>
         <translation>„{label}“ für alle verwenden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="33"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="34"/>
         <source>Make two classes</source>
         <translation>Zwei Klassen daraus machen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="34"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="35"/>
         <source>Add * above</source>
         <translation>Darüber * ergänzen</translation>
     </message>
@@ -2429,37 +2346,37 @@
 <context>
     <name>HierarchySection</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="65"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="66"/>
         <source>Propose one</source>
         <translation>Eine vorschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="67"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="68"/>
         <source>Remove</source>
         <translation>Entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="69"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="70"/>
         <source>Read several…</source>
         <translation>Mehrere einlesen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="72"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="73"/>
         <source>Read hierarchies from files that are named after their columns</source>
         <translation>Hierarchien aus Dateien lesen, die nach ihren Spalten benannt sind</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="89"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="90"/>
         <source>Edit…</source>
         <translation>Bearbeiten&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="89"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="90"/>
         <source>Make one…</source>
         <translation>Eine bilden&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="91"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="92"/>
         <source>None yet. A hierarchy says how values become coarser, level by level: 37, then [35, 40), then [30, 40), then *. With one, each recipient can be shown this column as coarsely as that recipient&apos;s k asks.</source>
         <translation>Noch keine. Eine Hierarchie sagt, wie Werte Stufe um Stufe gröber werden: 37, dann [35, 40), dann [30, 40), dann *. Mit einer Hierarchie kann jedem Empfänger diese Spalte so grob gezeigt werden, wie sein k es verlangt.</translation>
     </message>
@@ -2750,18 +2667,6 @@
 <context>
     <name>LeakPage</name>
     <message>
-        <source>Nothing was released yet</source>
-        <translation type="vanished">Noch wurde nichts freigegeben</translation>
-    </message>
-    <message>
-        <source>Once releases were made from a project, choose a file that turned up somewhere and see whose copy it is.</source>
-        <translation type="vanished">Sobald aus einem Projekt Freigaben gemacht wurden, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
-    </message>
-    <message>
-        <source>Go to Releases</source>
-        <translation type="vanished">Zu den Freigaben</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/audit/pages/leak/page.py" line="269"/>
         <source>The found file</source>
         <translation>Die gefundene Datei</translation>
@@ -2800,107 +2705,107 @@
 <context>
     <name>Ledger</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="22"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="23"/>
         <source>Released</source>
         <translation>Freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="23"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="24"/>
         <source>Unfinished</source>
         <translation>Unvollendet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="24"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="25"/>
         <source>Taken back</source>
         <translation>Zurückgenommen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="25"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="26"/>
         <source>Untraced</source>
         <translation>Nicht verfolgbar</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="29"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="30"/>
         <source>Published</source>
         <translation>Veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="32"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="33"/>
         <source>Adopted</source>
         <translation>Übernommen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="33"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="34"/>
         <source>Overridden</source>
         <translation>Ausnahme</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="34"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="35"/>
         <source>Created</source>
         <translation>Angelegt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="35"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="36"/>
         <source>Passphrase</source>
         <translation>Passphrase</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="39"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="40"/>
         <source>No valid seal</source>
         <translation>Kein gültiges Siegel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="41"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="42"/>
         <source>New edition</source>
         <translation>Neue Ausgabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="91"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="92"/>
         <source>It is not as Sfumato writes such entries.</source>
         <translation>Der Eintrag ist nicht so, wie Sfumato solche Einträge schreibt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="147"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="148"/>
         <source>rows as in the table: “{reason}”</source>
         <translation>Zeilen wie in der Tabelle: „{reason}“</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="165"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="166"/>
         <source>beside the ladder</source>
         <translation>neben der Leiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="165"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="166"/>
         <source>on the ladder</source>
         <translation>auf der Leiter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="168"/>
-        <source>{covered} of {records} records</source>
-        <translation>{covered} von {records} Datensätzen</translation>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="169"/>
+        <source>{covered} of {records} {records:record|records}</source>
+        <translation>{covered} von {records} {records:Datensatz|Datensätzen}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="177"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="194"/>
+        <source>{after} {after:record|records}, before {before}</source>
+        <translation>{after} {after:Datensatz|Datensätze}, zuvor {before}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="178"/>
         <source>“{reason}”</source>
         <translation>„{reason}“</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="193"/>
-        <source>{after} records, before {before}</source>
-        <translation>{after} Datensätze, zuvor {before}</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="203"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="204"/>
         <source>The passphrase was changed</source>
         <translation>Die Passphrase wurde geändert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="205"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="206"/>
         <source>Accepted as it stood: {reason}</source>
         <translation>So angenommen, wie es war: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="208"/>
+        <location filename="../../ui/panels/releases/ledger_wording.py" line="209"/>
         <source>The project, with Sfumato {version}</source>
         <translation>Das Projekt, mit Sfumato {version}</translation>
     </message>
@@ -3064,7 +2969,7 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="80"/>
+        <location filename="../../ui/look/wording.py" line="71"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
     </message>
@@ -3134,8 +3039,8 @@
     </message>
     <message>
         <location filename="../../ui/panels/data/loaded_page.py" line="299"/>
-        <source>{rows} records, {columns} columns</source>
-        <translation>{rows} Datensätze, {columns} Spalten</translation>
+        <source>{rows} {rows:record|records}, {columns} {columns:column|columns}</source>
+        <translation>{rows} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/data/loaded_page.py" line="311"/>
@@ -3509,98 +3414,98 @@
 <context>
     <name>NoisyAnswersPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="52"/>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="55"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="53"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="56"/>
         <source>Groups</source>
         <translation>Gruppen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="65"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="66"/>
         <source>The privacy loss of one answer</source>
         <translation>Der Privatheitsverlust einer Antwort</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="66"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="67"/>
         <source>The relative error in question</source>
         <translation>Der fragliche relative Fehler</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="67"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="68"/>
         <source>How often it should be exceeded</source>
         <translation>Wie oft er überschritten werden soll</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="68"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="69"/>
         <source>&amp;More than</source>
         <translation>&amp;Mehr als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="68"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="69"/>
         <source>Records in a group</source>
         <translation>Datensätze in einer Gruppe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="69"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="70"/>
         <source>&amp;Groups</source>
         <translation>&amp;Gruppen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="69"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="70"/>
         <source>The most skewed ones</source>
         <translation>Die schiefsten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="103"/>
-        <source>No group has more than {size} records.</source>
-        <translation>Keine Gruppe hat mehr als {size} Datensätze.</translation>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="104"/>
+        <source>No group has more than {size} {size:record|records}.</source>
+        <translation>Keine Gruppe hat mehr als {size} {size:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="106"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="127"/>
+        <source>{violating} of the {count} most skewed {count:group|groups} {violating:is|are} given away by two noisy counts at λ = {loss}.</source>
+        <translation>{violating} der {count} schiefsten {count:Gruppe|Gruppen} {violating:wird|werden} durch zwei verrauschte Anzahlen bei λ = {loss} preisgegeben.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="107"/>
         <source>Ask about smaller groups, or let the attacker know fewer columns.</source>
         <translation>Fragen Sie nach kleineren Gruppen oder nehmen Sie an, dass der Angreifer weniger Spalten kennt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="126"/>
-        <source>{violating} of the {count} most skewed groups are given away by two noisy counts at λ = {loss}.</source>
-        <translation>{violating} der {count} schiefsten Gruppen werden durch zwei verrauschte Anzahlen bei λ = {loss} preisgegeben.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="136"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="137"/>
         <source>Each answer is {loss}-differentially private: it hides whether one person is in the table. The ratio of two answers, the size of a group and how many of it have a value, still estimates their share. A group is given away where that is too high or too low by more than {epsilon} less than {delta} of the time. The chances are exact.</source>
         <translation>Jede Antwort ist {loss}-differentially private: Sie verbirgt, ob eine einzelne Person in der Tabelle ist. Das Verhältnis zweier Antworten – die Größe einer Gruppe und wie viele davon einen Wert haben – schätzt dennoch ihren Anteil. Eine Gruppe ist preisgegeben, wenn dieser Schätzwert seltener als in {delta} der Fälle um mehr als {epsilon} zu hoch oder zu niedrig ist. Die Wahrscheinlichkeiten sind exakt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="148"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="149"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="149"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="150"/>
         <source>Most frequent</source>
         <translation>Häufigster Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="150"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="151"/>
         <source>Share, %</source>
         <translation>Anteil, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="151"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="152"/>
         <source>Within ε, %</source>
         <translation>Innerhalb von ε, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="152"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="153"/>
         <source>Given away</source>
         <translation>Preisgegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="153"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="154"/>
         <source>yes</source>
         <translation>ja</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="154"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="155"/>
         <source>no</source>
         <translation>nein</translation>
     </message>
@@ -3634,18 +3539,6 @@
         <location filename="../../ui/panels/audit/pages/numbers.py" line="118"/>
         <source>What rounding and bounds give away</source>
         <translation>Was Rundung und Grenzen preisgeben</translation>
-    </message>
-    <message>
-        <source>No numbers are protected by noise yet</source>
-        <translation type="vanished">Noch sind keine Zahlen durch Rauschen geschützt</translation>
-    </message>
-    <message>
-        <source>Once a sensitive column stays numbers and recipients have levels of trust, see here how closely any group of them can tell a person&apos;s numbers.</source>
-        <translation type="vanished">Sobald eine sensible Spalte Zahlen behält und Empfänger Vertrauensstufen haben, sehen Sie hier, wie genau irgendeine Gruppe von ihnen die Zahlen einer Person bestimmen kann.</translation>
-    </message>
-    <message>
-        <source>Go to Policy</source>
-        <translation type="vanished">Zum Regelwerk</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/numbers.py" line="122"/>
@@ -4246,13 +4139,8 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="195"/>
-        <source>{records} people, {instances} ways. Then the chances are: {chances}</source>
-        <translation>{records} Personen, {instances} Möglichkeiten. Dann sind die Wahrscheinlichkeiten: {chances}</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="26"/>
-        <source>Nobody&apos;s value is narrowed to fewer than {weakest} values by all tables together</source>
-        <translation>Alle Tabellen zusammen grenzen bei niemandem den Wert auf weniger als {weakest} Werte ein</translation>
+        <source>{records} {records:person|people}, {instances} {instances:way|ways}. Then the chances are: {chances}</source>
+        <translation>{records} {records:Person|Personen}, {instances} {instances:Möglichkeit|Möglichkeiten}. Dann sind die Wahrscheinlichkeiten: {chances}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="30"/>
@@ -4265,122 +4153,127 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Alle Tabellen zusammen können den Wert einer Person genau verraten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="34"/>
-        <source>All tables together can narrow somebody&apos;s value to {weakest} values, fewer than {l}</source>
-        <translation>Alle Tabellen zusammen können den Wert einer Person auf {weakest} Werte eingrenzen, weniger als {l}</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="45"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="46"/>
         <source>Yours takes no part: {problem}</source>
         <translation>Ihre nimmt nicht teil: {problem}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="50"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="51"/>
         <source>Without the table of {holders}, {l} would remain.</source>
         <translation>Ohne die Tabelle von {holders} blieben {l} übrig.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="51"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="52"/>
         <source> or of </source>
         <translation> oder von </translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="56"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="57"/>
         <source>Leaving out one table alone does not mend it.</source>
         <translation>Eine einzelne Tabelle wegzulassen behebt es nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="59"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="60"/>
         <source>Then nobody can be in these classes at once, or the tables are about others.</source>
         <translation>Dann kann niemand zugleich in diesen Klassen sein, oder die Tabellen handeln von anderen Personen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="64"/>
-        <source>Whatever you publish, {l} values can&apos;t be kept any more: the others&apos; tables alone leave only {leave}.</source>
-        <translation>Was immer Sie veröffentlichen, {l} Werte lassen sich nicht mehr wahren: Schon die Tabellen der anderen lassen nur {leave} übrig.</translation>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="25"/>
+        <source>Nobody&apos;s value is narrowed to fewer than {weakest} {weakest:value|values} by all tables together</source>
+        <translation>Alle Tabellen zusammen grenzen bei niemandem den Wert auf weniger als {weakest} {weakest:Wert|Werte} ein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="72"/>
-        <source>Without yours, the others&apos; tables leave {leave} values.</source>
-        <translation>Ohne Ihre lassen die Tabellen der anderen {leave} Werte übrig.</translation>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="34"/>
+        <source>All tables together can narrow somebody&apos;s value to {weakest} {weakest:value|values}, fewer than {l}</source>
+        <translation>Alle Tabellen zusammen können den Wert einer Person auf {weakest} {weakest:Wert|Werte} eingrenzen, weniger als {l}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="85"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="65"/>
+        <source>Whatever you publish, {l} {l:value|values} can&apos;t be kept any more: the others&apos; tables alone leave only {leave}.</source>
+        <translation>Was immer Sie veröffentlichen, {l} {l:Wert|Werte} lassen sich nicht mehr wahren: Schon die Tabellen der anderen lassen nur {leave} übrig.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="74"/>
+        <source>Without yours, the others&apos; tables leave {leave} {leave:value|values}.</source>
+        <translation>Ohne Ihre lassen die Tabellen der anderen {leave} {leave:Wert|Werte} übrig.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="89"/>
         <source>the cause</source>
         <translation>die Ursache</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="89"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="93"/>
         <source>Cause</source>
         <translation>Ursache</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="89"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="93"/>
         <source>Classes</source>
         <translation>Klassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="89"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="93"/>
         <source>Left without it</source>
         <translation>Ohne sie übrig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="89"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="93"/>
         <source>Own l</source>
         <translation>Eigenes l</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="89"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="93"/>
         <source>Table of</source>
         <translation>Tabelle von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="101"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="105"/>
         <source>none</source>
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="106"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="110"/>
         <source>several</source>
         <translation>mehrere</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="111"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="115"/>
         <source>Left</source>
         <translation>Übrig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="112"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="116"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="114"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="118"/>
         <source>Caused by</source>
         <translation>Verursacht durch</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="115"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="119"/>
         <source>Alike</source>
         <translation>Gleich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="124"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="128"/>
         <source>There are none.</source>
         <translation>Es gibt keine.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="126"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="130"/>
         <source>At least {count}; these come first. Choose one to see it.</source>
         <translation>Mindestens {count}; diese stehen zuerst. Wählen Sie eine, um sie zu sehen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="128"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="132"/>
         <source>One; what it tells is shown below.</source>
         <translation>Eine; was sie verrät, steht unten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="129"/>
+        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="133"/>
         <source>{count} of them. Choose one to see what it tells.</source>
         <translation>Es sind {count}. Wählen Sie eine, um zu sehen, was sie verrät.</translation>
     </message>
@@ -4479,119 +4372,119 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>PersonPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="112"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="113"/>
         <source>What is known of the person</source>
         <translation>Was über die Person bekannt ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="113"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="114"/>
         <source>A value (several parted by |), a number such as 40 ± 2 or 38 to 42, a year.</source>
         <translation>Ein Wert (mehrere durch | getrennt), eine Zahl wie 40 ± 2 oder 38 bis 42, ein Jahr.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="118"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="119"/>
         <source>More columns</source>
         <translation>Weitere Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="132"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="137"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="133"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="138"/>
         <source>The rows that fit</source>
         <translation>Die passenden Zeilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="133"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="134"/>
         <source>For your eyes only: the likeliest first, as the table has them.</source>
         <translation>Nur für Ihre Augen: die wahrscheinlichsten zuerst, wie die Tabelle sie hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="148"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="149"/>
         <source>What the attacker has</source>
         <translation>Was der Angreifer hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="150"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="151"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="150"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="151"/>
         <source>Released so far</source>
         <translation>Bisher freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="152"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="153"/>
         <source>Which releases are weighed</source>
         <translation>Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="154"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="155"/>
         <source>Whose files the attacker has</source>
         <translation>Wessen Dateien der Angreifer hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="157"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="166"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="158"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="167"/>
         <source>Believed beforehand</source>
         <translation>Vorab angenommen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="162"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="163"/>
         <source>How likely it is held to be</source>
         <translation>Für wie wahrscheinlich es gehalten wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="210"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="211"/>
         <source>not known</source>
         <translation>nicht bekannt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="211"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="212"/>
         <source>What is known of {column}</source>
         <translation>Was über {column} bekannt ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="245"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="246"/>
         <source>as in the table</source>
         <translation>wie in der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="262"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="263"/>
         <source>Reading other holders&apos; tables</source>
         <translation>Tabellen anderer Stellen werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="277"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="278"/>
         <source>not used</source>
         <translation>nicht verwendet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="281"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="282"/>
         <source>The person&apos;s class in the table of {holder}</source>
         <translation>Die Klasse der Person in der Tabelle von {holder}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="333"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="334"/>
         <source>Looking for a person</source>
         <translation>Eine Person wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="368"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="369"/>
         <source>Chance, %</source>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="368"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="369"/>
         <source>Row</source>
         <translation>Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="380"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="381"/>
         <source>Go to {name}</source>
         <translation>Zu {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="396"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="397"/>
         <source>With 90 % it lies between {low} and {high}, about {mean}; without the files, between {lowest} and {highest}, about {middle}.</source>
         <translation>Mit 90&#xa0;% Wahrscheinlichkeit liegt der Wert zwischen {low} und {high}, im Mittel bei {mean}; ohne die Dateien zwischen {lowest} und {highest}, im Mittel bei {middle}.</translation>
     </message>
@@ -4661,7 +4554,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../plots/beliefs.py" line="89"/>
-        <location filename="../../plots/beliefs.py" line="288"/>
+        <location filename="../../plots/beliefs.py" line="292"/>
         <location filename="../../plots/coalitions.py" line="246"/>
         <source>{name}: {before} before, {after} after</source>
         <translation>{name}: zuvor {before}, danach {after}</translation>
@@ -4682,47 +4575,47 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>„{name}“ zu sehen erhöht die Vermutung dafür von {before} auf {after}</translation>
     </message>
     <message>
-        <location filename="../../plots/beliefs.py" line="126"/>
-        <source>{count} other values</source>
-        <translation>{count} andere Werte</translation>
+        <location filename="../../plots/beliefs.py" line="128"/>
+        <source>{count} other {count:value|values}</source>
+        <translation>{count} {count:anderer Wert|andere Werte}</translation>
     </message>
     <message>
-        <location filename="../../plots/beliefs.py" line="177"/>
+        <location filename="../../plots/beliefs.py" line="215"/>
+        <source>{count} {count:value|values} remain possible; “{name}” is believed to {belief}, before {prior}</source>
+        <translation>{count} {count:Wert bleibt|Werte bleiben} möglich; „{name}“ gilt zu {belief} als wahr, zuvor zu {prior}</translation>
+    </message>
+    <message>
+        <location filename="../../plots/beliefs.py" line="180"/>
         <source>Bar: with all tables at hand. Mark: before.</source>
         <translation>Balken: mit allen Tabellen zur Hand. Strich: zuvor.</translation>
     </message>
     <message>
-        <location filename="../../plots/beliefs.py" line="180"/>
+        <location filename="../../plots/beliefs.py" line="183"/>
         <source>Bar: with all tables at hand. Mark: before. Dot: sharing known too.</source>
         <translation>Balken: mit allen Tabellen zur Hand. Strich: zuvor. Punkt: wenn auch die Aufteilung bekannt ist.</translation>
     </message>
     <message>
-        <location filename="../../plots/beliefs.py" line="210"/>
+        <location filename="../../plots/beliefs.py" line="213"/>
         <source>Only “{name}” remains possible</source>
         <translation>Nur „{name}“ bleibt möglich</translation>
     </message>
     <message>
-        <location filename="../../plots/beliefs.py" line="212"/>
-        <source>{count} values remain possible; “{name}” is believed to {belief}, before {prior}</source>
-        <translation>{count} Werte bleiben möglich; „{name}“ gilt zu {belief} als wahr, zuvor zu {prior}</translation>
-    </message>
-    <message>
-        <location filename="../../plots/beliefs.py" line="222"/>
+        <location filename="../../plots/beliefs.py" line="226"/>
         <source>{name}: {before} before, {after} with all tables</source>
         <translation>{name}: zuvor {before}, mit allen Tabellen {after}</translation>
     </message>
     <message>
-        <location filename="../../plots/beliefs.py" line="230"/>
+        <location filename="../../plots/beliefs.py" line="234"/>
         <source>{share} where the sharing is known</source>
         <translation>{share}, wo die Aufteilung bekannt ist</translation>
     </message>
     <message>
-        <location filename="../../plots/beliefs.py" line="268"/>
+        <location filename="../../plots/beliefs.py" line="272"/>
         <source>{attribute}: “{name}” is likeliest, with {after}; without the files, {before}</source>
         <translation>{attribute}: „{name}“ ist am wahrscheinlichsten, mit {after}; ohne die Dateien {before}</translation>
     </message>
     <message>
-        <location filename="../../plots/beliefs.py" line="277"/>
+        <location filename="../../plots/beliefs.py" line="281"/>
         <source>Bar: what the attacker believes with the files. Mark: without them.</source>
         <translation>Balken: was der Angreifer mit den Dateien annimmt. Strich: ohne sie.</translation>
     </message>
@@ -4852,125 +4745,125 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../plots/coalitions.py" line="399"/>
-        <source>{count} recipients, the last {who}: on the ladder {ladder}, independent noise {independent}</source>
+        <source>{count} {count:recipient|recipients}, the last {who}: on the ladder {ladder}, independent noise {independent}</source>
         <translation>{count} Empfänger, zuletzt {who}: auf der Leiter {ladder}, unabhängiges Rauschen {independent}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="52"/>
-        <source>{recipient} can estimate every share to within {worst} percentage points</source>
-        <translation>{recipient} kann jeden Anteil auf {worst} Prozentpunkte genau schätzen</translation>
-    </message>
-    <message>
-        <location filename="../../plots/estimates.py" line="81"/>
+        <location filename="../../plots/estimates.py" line="82"/>
         <source>{name}: true {true}, estimated {estimated} ({low} to {high})</source>
         <translation>{name}: wahr {true}, geschätzt {estimated} ({low} bis {high})</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="95"/>
+        <location filename="../../plots/estimates.py" line="96"/>
         <source>Stroke: true share. Dot: estimate from the release, with its {confidence} interval; {inside} of {count} intervals hold the true share.</source>
         <translation>Strich: wahrer Anteil. Punkt: Schätzwert aus der Freigabe mit seinem {confidence}-Intervall; {inside} von {count} Intervallen enthalten den wahren Anteil.</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="102"/>
+        <location filename="../../plots/estimates.py" line="103"/>
         <source>Shares of the population, by {column}.</source>
         <translation>Anteile an der Grundgesamtheit, nach {column}.</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="104"/>
-        <source>The {count} most frequent values are shown.</source>
-        <translation>Gezeigt sind die {count} häufigsten Werte.</translation>
-    </message>
-    <message>
-        <location filename="../../plots/estimates.py" line="116"/>
+        <location filename="../../plots/estimates.py" line="119"/>
         <location filename="../../ui/widgets/plot_table.py" line="32"/>
         <source>estimated</source>
         <translation>geschätzt</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="116"/>
+        <location filename="../../plots/estimates.py" line="119"/>
         <location filename="../../plots/released_numbers.py" line="100"/>
-        <location filename="../../plots/released_numbers.py" line="127"/>
+        <location filename="../../plots/released_numbers.py" line="128"/>
         <location filename="../../ui/widgets/plot_table.py" line="71"/>
         <source>true</source>
         <translation>wahr</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="160"/>
+        <location filename="../../plots/estimates.py" line="163"/>
         <source>what half of {about} lie below</source>
         <translation>den Median von {about}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="162"/>
+        <location filename="../../plots/estimates.py" line="165"/>
         <source>how {about} changes with {at}</source>
         <translation>wie sich {about} mit {at} ändert</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="164"/>
+        <location filename="../../plots/estimates.py" line="167"/>
         <source>the mean of {about}</source>
         <translation>den Mittelwert von {about}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="169"/>
-        <source>From {records} records, {recipient} can estimate {what} to within ± {units} (95&#x202f;%)</source>
-        <translation>Aus {records} Datensätzen kann {recipient} {what} auf ± {units} genau schätzen (95&#xa0;%)</translation>
+        <location filename="../../plots/estimates.py" line="52"/>
+        <source>{recipient} can estimate every share to within {worst} percentage {worst:point|points}</source>
+        <translation>{recipient} kann jeden Anteil auf {worst} {worst:Prozentpunkt|Prozentpunkte} genau schätzen</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="190"/>
+        <location filename="../../plots/estimates.py" line="106"/>
+        <source>The {count} most frequent {count:value is|values are} shown.</source>
+        <translation>Gezeigt sind die {count} häufigsten {count:Wert|Werte}.</translation>
+    </message>
+    <message>
+        <location filename="../../plots/estimates.py" line="172"/>
+        <source>From {records} {records:record|records}, {recipient} can estimate {what} to within ± {units} (95&#x202f;%)</source>
+        <translation>Aus {records} {records:Datensatz|Datensätzen} kann {recipient} {what} auf ± {units} genau schätzen (95&#xa0;%)</translation>
+    </message>
+    <message>
+        <location filename="../../plots/estimates.py" line="194"/>
         <source>Stroke: the truth. Dot: the estimate, corrected for the noise, with its 95&#x202f;% interval for the population behind the records; {inside} of {count} intervals hold the truth of this table.</source>
         <translation>Strich: die Wahrheit. Punkt: der um das Rauschen korrigierte Schätzwert mit seinem 95-%-Intervall für die Grundgesamtheit hinter den Datensätzen; {inside} von {count} Intervallen enthalten die Wahrheit dieser Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="194"/>
+        <location filename="../../plots/estimates.py" line="198"/>
         <source>Stroke: the truth. Dot: the estimate, corrected for the noise, with its 95&#x202f;% interval; {inside} of {count} intervals hold the truth.</source>
         <translation>Strich: die Wahrheit. Punkt: der um das Rauschen korrigierte Schätzwert mit seinem 95-%-Intervall; {inside} von {count} Intervallen enthalten die Wahrheit.</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="200"/>
+        <location filename="../../plots/estimates.py" line="204"/>
         <source>Figures of the population, by {column}.</source>
         <translation>Zahlen der Grundgesamtheit, nach {column}.</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="207"/>
+        <location filename="../../plots/estimates.py" line="211"/>
         <source>mean of {about}</source>
         <translation>Mittelwert von {about}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="208"/>
+        <location filename="../../plots/estimates.py" line="212"/>
         <source>spread of {about}</source>
         <translation>Streuung von {about}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="209"/>
+        <location filename="../../plots/estimates.py" line="213"/>
         <source>correlation of {about}</source>
         <translation>Korrelation von {about}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="210"/>
+        <location filename="../../plots/estimates.py" line="214"/>
         <source>{at} of {about} are below</source>
         <translation>{at} von {about} liegen unter</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="211"/>
+        <location filename="../../plots/estimates.py" line="215"/>
         <source>{about} with {at} at 0</source>
         <translation>{about} mit {at} gleich 0</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="212"/>
+        <location filename="../../plots/estimates.py" line="216"/>
         <source>{about} for each unit of {at}</source>
         <translation>{about} je Einheit von {at}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="226"/>
+        <location filename="../../plots/estimates.py" line="230"/>
         <source>how far off, in standard deviations of the attribute</source>
         <translation>Abweichung in Standardabweichungen des Merkmals</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="242"/>
+        <location filename="../../plots/estimates.py" line="246"/>
         <source>{estimated} ± {error}, true {true}</source>
         <translation>{estimated} ± {error}, wahr {true}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="245"/>
+        <location filename="../../plots/estimates.py" line="249"/>
         <source>{name}: {estimated} ± {error}, true {true}</source>
         <translation>{name}: {estimated} ± {error}, wahr {true}</translation>
     </message>
@@ -5066,8 +4959,8 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../plots/generalization.py" line="265"/>
-        <source>Classes of size {size}: before {old} with {old_records} records, after {new} with {new_records}</source>
-        <translation>Klassen der Größe {size}: vorher {old} mit {old_records} Datensätzen, nachher {new} mit {new_records}</translation>
+        <source>Classes of size {size}: before {old} with {old_records} {old_records:record|records}, after {new} with {new_records}</source>
+        <translation>Klassen der Größe {size}: vorher {old} mit {old_records} {old_records:Datensatz|Datensätzen}, nachher {new} mit {new_records}</translation>
     </message>
     <message>
         <location filename="../../plots/generalization.py" line="288"/>
@@ -5091,30 +4984,9 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <source>Around p = {p}, ε = {epsilon}, δ = {delta}, {records} records; {test}. Solid: share of records in groups that are given away. Dashed: share of groups.</source>
-        <translation type="vanished">Um p = {p}, ε = {epsilon}, δ = {delta}, {records} Datensätze; {test}. Durchgezogen: Anteil der Datensätze in preisgegebenen Gruppen. Gestrichelt: Anteil der Gruppen.</translation>
-    </message>
-    <message>
         <location filename="../../plots/group_curves.py" line="203"/>
         <source>{name} = {value}: {groups} of the groups, {records} of the records</source>
         <translation>{name} = {value}: {groups} der Gruppen, {records} der Datensätze</translation>
-    </message>
-    <message>
-        <source>Nowhere near this setting is {name} given away</source>
-        <translation type="vanished">Nirgends in der Nähe dieser Einstellung wird {name} preisgegeben</translation>
-    </message>
-    <message>
-        <source>A larger table gives more of its {attribute} away: {few} of the records at {small}, {many} at {large}</source>
-        <translation type="vanished">Eine größere Tabelle gibt mehr von {attribute} preis: {few} der Datensätze bei {small}, {many} bei {large}</translation>
-    </message>
-    <message>
-        <source>{attribute}: {few} of the records are given away at {small} records, {many} at {large}</source>
-        <translation type="vanished">{attribute}: {few} der Datensätze werden bei {small} Datensätzen preisgegeben, {many} bei {large}</translation>
-    </message>
-    <message>
-        <location filename="../../plots/group_curves.py" line="188"/>
-        <source>Around p = {p}, ε = {epsilon}, δ = {delta}, {records} records; {test}. Solid: share of records in groups that can be estimated closely. Dashed: share of groups.</source>
-        <translation>Um p = {p}, ε = {epsilon}, δ = {delta}, {records} Datensätze; {test}. Durchgezogen: Anteil der Datensätze in genau schätzbaren Gruppen. Gestrichelt: Anteil der Gruppen.</translation>
     </message>
     <message>
         <location filename="../../plots/group_curves.py" line="219"/>
@@ -5127,27 +4999,32 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>In einer größeren Tabelle lassen sich die Anteile von {attribute} in mehr Gruppen genau schätzen: {few} der Datensätze bei {small}, {many} bei {large}</translation>
     </message>
     <message>
-        <location filename="../../plots/group_curves.py" line="227"/>
-        <source>{attribute}: {few} of the records are in groups that can be estimated closely at {small} records, {many} at {large}</source>
-        <translation>{attribute}: {few} der Datensätze sind bei {small} Datensätzen in genau schätzbaren Gruppen, {many} bei {large}</translation>
+        <location filename="../../plots/group_curves.py" line="188"/>
+        <source>Around p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:record|records}; {test}. Solid: share of records in groups that can be estimated closely. Dashed: share of groups.</source>
+        <translation>Um p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:Datensatz|Datensätze}; {test}. Durchgezogen: Anteil der Datensätze in genau schätzbaren Gruppen. Gestrichelt: Anteil der Gruppen.</translation>
     </message>
     <message>
-        <location filename="../../plots/group_curves.py" line="252"/>
-        <source>Around p = {p}, ε = {epsilon}, δ = {delta}, {records} records. Solid: plain release; dashed: groups protected by the published algorithm; dotted: by the exact test.</source>
-        <translation>Um p = {p}, ε = {epsilon}, δ = {delta}, {records} Datensätze. Durchgezogen: einfache Freigabe; gestrichelt: Gruppen geschützt nach dem veröffentlichten Algorithmus; gepunktet: nach dem exakten Test.</translation>
+        <location filename="../../plots/group_curves.py" line="228"/>
+        <source>{attribute}: {few} of the records are in groups that can be estimated closely at {small} {small:record|records}, {many} at {large}</source>
+        <translation>{attribute}: {few} der Datensätze sind bei {small} {small:Datensatz|Datensätzen} in genau schätzbaren Gruppen, {many} bei {large}</translation>
     </message>
     <message>
-        <location filename="../../plots/group_curves.py" line="269"/>
+        <location filename="../../plots/group_curves.py" line="254"/>
+        <source>Around p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:record|records}. Solid: plain release; dashed: groups protected by the published algorithm; dotted: by the exact test.</source>
+        <translation>Um p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:Datensatz|Datensätze}. Durchgezogen: einfache Freigabe; gestrichelt: Gruppen geschützt nach dem veröffentlichten Algorithmus; gepunktet: nach dem exakten Test.</translation>
+    </message>
+    <message>
+        <location filename="../../plots/group_curves.py" line="272"/>
         <source>{name} = {value}: plain {plain}, as published {published}, exact {exact}</source>
         <translation>{name} = {value}: einfach {plain}, wie veröffentlicht {published}, exakt {exact}</translation>
     </message>
     <message>
-        <location filename="../../plots/group_curves.py" line="285"/>
+        <location filename="../../plots/group_curves.py" line="288"/>
         <source>Counts of {attribute} are off by {plain} on average; with groups protected as published, by {published}</source>
         <translation>Anzahlen von {attribute} weichen im Mittel um {plain} ab; mit wie veröffentlicht geschützten Gruppen um {published}</translation>
     </message>
     <message>
-        <location filename="../../plots/group_curves.py" line="288"/>
+        <location filename="../../plots/group_curves.py" line="291"/>
         <source>Counts of {attribute} are off by {plain} on average; with groups protected as published, by {published}, by the exact test, {exact}</source>
         <translation>Anzahlen von {attribute} weichen im Mittel um {plain} ab; mit wie veröffentlicht geschützten Gruppen um {published}, nach dem exakten Test um {exact}</translation>
     </message>
@@ -5172,12 +5049,9 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Datensätze in der Gruppe</translation>
     </message>
     <message>
-        <source>No group gives its {attribute} away to {recipient}</source>
-        <translation type="vanished">Keine Gruppe gibt {attribute} an {recipient} preis</translation>
-    </message>
-    <message>
-        <source>{share} of the groups give their {attribute} away, the smallest with {least} records</source>
-        <translation type="vanished">{share} der Gruppen geben {attribute} preis, die kleinste mit {least} Datensätzen</translation>
+        <location filename="../../plots/groups.py" line="129"/>
+        <source>In {share} of the groups, the smallest with {least} {least:record|records}, the shares of {attribute} can be estimated closely</source>
+        <translation>In {share} der Gruppen, die kleinste mit {least} {least:Datensatz|Datensätzen}, lassen sich die Anteile von {attribute} genau schätzen</translation>
     </message>
     <message>
         <location filename="../../plots/groups.py" line="141"/>
@@ -5185,55 +5059,29 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>geschützt</translation>
     </message>
     <message>
-        <source>given away</source>
-        <translation type="vanished">preisgegeben</translation>
-    </message>
-    <message>
-        <location filename="../../plots/groups.py" line="158"/>
-        <source>{groups} groups of {records} records, most frequent value {share}</source>
-        <translation>{groups} Gruppen mit {records} Datensätzen, häufigster Wert {share}</translation>
-    </message>
-    <message>
-        <location filename="../../plots/groups.py" line="213"/>
+        <location filename="../../plots/groups.py" line="214"/>
         <source>{recipient} estimates this group of {size} within {epsilon} of the truth with a confidence of {within}</source>
         <translation>{recipient} schätzt diese Gruppe der Größe {size} mit einer Sicherheit von {within} auf {epsilon} genau</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="221"/>
+        <location filename="../../plots/groups.py" line="222"/>
         <source>Bars: true shares. Points: as reconstructed from this release; the lines hold 95 % of all reconstructions.</source>
         <translation>Balken: wahre Anteile. Punkte: aus dieser Freigabe rekonstruiert; die Linien enthalten 95&#xa0;% aller Rekonstruktionen.</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="246"/>
+        <location filename="../../plots/groups.py" line="247"/>
         <source>{name}: true {true}, reconstructed {estimated} (± {spread} in 95 % of releases)</source>
         <translation>{name}: wahr {true}, rekonstruiert {estimated} (± {spread} in 95&#xa0;% der Freigaben)</translation>
     </message>
     <message>
-        <source>Share of records in groups that are given away. Dashed: as things are, {now}.</source>
-        <translation type="vanished">Anteil der Datensätze in preisgegebenen Gruppen. Gestrichelt: derzeit, {now}.</translation>
-    </message>
-    <message>
-        <location filename="../../plots/groups.py" line="344"/>
-        <source>{name}: {violating} of {groups} groups, {records} of the records</source>
-        <translation>{name}: {violating} von {groups} Gruppen, {records} der Datensätze</translation>
-    </message>
-    <message>
-        <location filename="../../plots/groups.py" line="357"/>
+        <location filename="../../plots/groups.py" line="358"/>
         <source>The attacker knows no public column that could be released less of</source>
         <translation>Der Angreifer kennt keine öffentliche Spalte, von der weniger freigegeben werden könnte</translation>
     </message>
     <message>
-        <source>No record of {attribute} is given away now; releasing less merges groups: {change}, {share}</source>
-        <translation type="vanished">Derzeit wird kein Datensatz von {attribute} preisgegeben; weniger freizugeben verschmilzt Gruppen: {change}, {share}</translation>
-    </message>
-    <message>
-        <location filename="../../plots/groups.py" line="371"/>
+        <location filename="../../plots/groups.py" line="372"/>
         <source>Releasing less of one public column protects no record of {attribute}: groups grow as they merge</source>
         <translation>Weniger von einer öffentlichen Spalte freizugeben schützt keinen Datensatz von {attribute}: Gruppen wachsen, wenn sie verschmelzen</translation>
-    </message>
-    <message>
-        <source>{change}: {best} instead of {now} of the records would be in groups that are given away</source>
-        <translation type="vanished">{change}: {best} statt {now} der Datensätze wären in preisgegebenen Gruppen</translation>
     </message>
     <message>
         <location filename="../../plots/groups.py" line="124"/>
@@ -5241,69 +5089,74 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{recipient} kann die Anteile von {attribute} in keiner Gruppe genau schätzen</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="129"/>
-        <source>In {share} of the groups, the smallest with {least} records, the shares of {attribute} can be estimated closely</source>
-        <translation>In {share} der Gruppen, die kleinste mit {least} Datensätzen, lassen sich die Anteile von {attribute} genau schätzen</translation>
-    </message>
-    <message>
         <location filename="../../plots/groups.py" line="142"/>
         <source>estimated closely</source>
         <translation>genau geschätzt</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="325"/>
+        <location filename="../../plots/groups.py" line="158"/>
+        <source>{groups} {groups:group|groups} of {records} {records:record|records}, most frequent value {share}</source>
+        <translation>{groups} {groups:Gruppe|Gruppen} mit {records} {records:Datensatz|Datensätzen}, häufigster Wert {share}</translation>
+    </message>
+    <message>
+        <location filename="../../plots/groups.py" line="326"/>
         <source>Share of records in groups that can be estimated closely. Dashed: as things are, {now}.</source>
         <translation>Anteil der Datensätze in genau schätzbaren Gruppen. Gestrichelt: derzeit, {now}.</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="363"/>
+        <location filename="../../plots/groups.py" line="345"/>
+        <source>{name}: {violating} of {groups} {groups:group|groups}, {records} of the records</source>
+        <translation>{name}: {violating} von {groups} {groups:Gruppe|Gruppen}, {records} der Datensätze</translation>
+    </message>
+    <message>
+        <location filename="../../plots/groups.py" line="364"/>
         <source>The shares of {attribute} can be estimated closely in no group now; releasing less merges groups: {change}, {share}</source>
         <translation>Die Anteile von {attribute} lassen sich derzeit in keiner Gruppe genau schätzen; weniger freizugeben verschmilzt Gruppen: {change}, {share}</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="376"/>
+        <location filename="../../plots/groups.py" line="377"/>
         <source>{change}: {best} instead of {now} of the records would be in groups that can be estimated closely</source>
         <translation>{change}: {best} statt {now} der Datensätze wären in genau schätzbaren Gruppen</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="387"/>
-        <source>With {column} at level {level}, {classes} classes</source>
-        <translation>Mit {column} auf Stufe {level}, {classes} Klassen</translation>
+        <location filename="../../plots/groups.py" line="388"/>
+        <source>With {column} at level {level}, {classes} {classes:class|classes}</source>
+        <translation>Mit {column} auf Stufe {level}, {classes} {classes:Klasse|Klassen}</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="393"/>
+        <location filename="../../plots/groups.py" line="395"/>
+        <source>With {column} in {bins} {bins:bin|bins}</source>
+        <translation>Mit {column} in {bins} {bins:Klasse|Klassen}</translation>
+    </message>
+    <message>
+        <location filename="../../plots/groups.py" line="450"/>
+        <source>{records} {records:record|records}, {share}</source>
+        <translation>{records} {records:Datensatz|Datensätze}, {share}</translation>
+    </message>
+    <message>
+        <location filename="../../plots/groups.py" line="499"/>
+        <source>{records} {records:record|records}, share {share} (in the table {table}): too low {low}, within {within}, too high {high}</source>
+        <translation>{records} {records:Datensatz|Datensätze}, Anteil {share} (in der Tabelle {table}): zu niedrig {low}, innerhalb {within}, zu hoch {high}</translation>
+    </message>
+    <message>
+        <location filename="../../plots/groups.py" line="518"/>
+        <source>Two noisy answers estimate the {attribute} of {records} {records:person|people} within {epsilon} with a confidence of {within}</source>
+        <translation>Zwei verrauschte Antworten schätzen {attribute} von {records} {records:Person|Personen} mit einer Sicherheit von {within} auf {epsilon} genau</translation>
+    </message>
+    <message>
+        <location filename="../../plots/groups.py" line="394"/>
         <source>Without {column}</source>
         <translation>Ohne {column}</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="394"/>
-        <source>With {column} in {bins} bins</source>
-        <translation>Mit {column} in {bins} Klassen</translation>
-    </message>
-    <message>
-        <location filename="../../plots/groups.py" line="463"/>
+        <location filename="../../plots/groups.py" line="471"/>
         <source>How often the ratio of two counts with Laplace noise (λ = {loss}) is too low, within {epsilon} of the truth, or too high. Dashed: {delta} on either side.</source>
         <translation>Wie oft das Verhältnis zweier Anzahlen mit Laplace-Rauschen (λ = {loss}) zu niedrig, auf {epsilon} genau oder zu hoch ist. Gestrichelt: {delta} auf jeder Seite.</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="471"/>
-        <source>{records} records, {share}</source>
-        <translation>{records} Datensätze, {share}</translation>
-    </message>
-    <message>
-        <location filename="../../plots/groups.py" line="494"/>
-        <source>{records} records, share {share} (in the table {table}): too low {low}, within {within}, too high {high}</source>
-        <translation>{records} Datensätze, Anteil {share} (in der Tabelle {table}): zu niedrig {low}, innerhalb {within}, zu hoch {high}</translation>
-    </message>
-    <message>
-        <location filename="../../plots/groups.py" line="510"/>
+        <location filename="../../plots/groups.py" line="515"/>
         <source>No group is as large as that</source>
         <translation>Keine Gruppe ist so groß</translation>
-    </message>
-    <message>
-        <location filename="../../plots/groups.py" line="513"/>
-        <source>Two noisy answers estimate the {attribute} of {records} people within {epsilon} with a confidence of {within}</source>
-        <translation>Zwei verrauschte Antworten schätzen {attribute} von {records} Personen mit einer Sicherheit von {within} auf {epsilon} genau</translation>
     </message>
     <message>
         <location filename="../../plots/ladders.py" line="83"/>
@@ -5366,22 +5219,22 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Zeile {row} verliert den wahren Wert von {attribute} bei einem Vertrauen von {level:.3g}, der einzigen Änderung</translation>
     </message>
     <message>
-        <location filename="../../plots/ladders.py" line="267"/>
-        <source>Row {row} loses its true {attribute} at a trust of {level:.3g}, and changes {count} times in all</source>
+        <location filename="../../plots/ladders.py" line="268"/>
+        <source>Row {row} loses its true {attribute} at a trust of {level:.3g}, and changes {count} {count:time|times} in all</source>
         <translation>Zeile {row} verliert den wahren Wert von {attribute} bei einem Vertrauen von {level:.3g} und ändert sich insgesamt {count}-mal</translation>
     </message>
     <message>
-        <location filename="../../plots/ladders.py" line="290"/>
+        <location filename="../../plots/ladders.py" line="292"/>
         <source>{name}: from a trust of {upper:.4g} down to {lower:.4g}</source>
         <translation>{name}: von einem Vertrauen von {upper:.4g} bis {lower:.4g}</translation>
     </message>
     <message>
-        <location filename="../../plots/ladders.py" line="308"/>
+        <location filename="../../plots/ladders.py" line="310"/>
         <source>Trust</source>
         <translation>Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../plots/ladders.py" line="335"/>
+        <location filename="../../plots/ladders.py" line="337"/>
         <source>{name} sees {seen}</source>
         <translation>{name} sieht {seen}</translation>
     </message>
@@ -5397,121 +5250,121 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../plots/matrices.py" line="166"/>
-        <source>Column: true value. Row: what {recipient} sees. {shown} values in {groups} groups of neighbours; a cell is the probability to move from group to group.</source>
-        <translation>Spalte: wahrer Wert. Zeile: was {recipient} sieht. {shown} Werte in {groups} Gruppen von Nachbarn; eine Zelle ist die Wahrscheinlichkeit, von Gruppe zu Gruppe zu wechseln.</translation>
+        <source>Column: true value. Row: what {recipient} sees. {shown} {shown:value|values} in {groups} {groups:group|groups} of neighbours; a cell is the probability to move from group to group.</source>
+        <translation>Spalte: wahrer Wert. Zeile: was {recipient} sieht. {shown} {shown:Wert|Werte} in {groups} {groups:Gruppe|Gruppen} von Nachbarn; eine Zelle ist die Wahrscheinlichkeit, von Gruppe zu Gruppe zu wechseln.</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="173"/>
+        <location filename="../../plots/matrices.py" line="174"/>
         <source>Column: true value. Row: what {recipient} sees. Each column sums to 100&#x202f;%{part}.</source>
         <translation>Spalte: wahrer Wert. Zeile: was {recipient} sieht. Jede Spalte summiert sich{part} zu 100&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="175"/>
+        <location filename="../../plots/matrices.py" line="176"/>
         <source> over the whole domain</source>
         <translation> über den ganzen Wertebereich</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="254"/>
+        <location filename="../../plots/matrices.py" line="255"/>
         <source>Limits of their own keep {own} of the records true; one limit for all keeps {uniform}</source>
         <translation>Eigene Grenzen lassen {own} der Datensätze wahr; eine Grenze für alle lässt {uniform} wahr</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="264"/>
+        <location filename="../../plots/matrices.py" line="265"/>
         <source>Limits of their own</source>
         <translation>Eigene Grenzen</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="264"/>
+        <location filename="../../plots/matrices.py" line="265"/>
         <source>One limit for all</source>
         <translation>Eine Grenze für alle</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="270"/>
+        <location filename="../../plots/matrices.py" line="271"/>
         <source>{side}: true “{original}” is released as “{released}” with probability {share}</source>
         <translation>{side}: Wahres „{original}“ wird mit Wahrscheinlichkeit {share} als „{released}“ freigegeben</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="281"/>
+        <location filename="../../plots/matrices.py" line="282"/>
         <source>Column: true value. Row: released value. Both on one scale of colour.</source>
         <translation>Spalte: wahrer Wert. Zeile: freigegebener Wert. Beide mit derselben Farbskala.</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="284"/>
-        <source>{values} values in {groups} groups of neighbours.</source>
-        <translation>{values} Werte in {groups} Gruppen von Nachbarn.</translation>
+        <location filename="../../plots/matrices.py" line="285"/>
+        <source>{values} {values:value|values} in {groups} {groups:group|groups} of neighbours.</source>
+        <translation>{values} {values:Wert|Werte} in {groups} {groups:Gruppe|Gruppen} von Nachbarn.</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="105"/>
-        <source>{gain} of {count} values are kept more often than with one limit for all; {pay} pay for it</source>
-        <translation>{gain} von {count} Werten werden öfter beibehalten als mit einer Grenze für alle; {pay} zahlen dafür</translation>
-    </message>
-    <message>
-        <location filename="../../plots/per_value.py" line="107"/>
-        <source>{gain} of {count} values are kept more often than with one limit for all, and none less often</source>
-        <translation>{gain} von {count} Werten werden öfter beibehalten als mit einer Grenze für alle und keiner seltener</translation>
-    </message>
-    <message>
-        <location filename="../../plots/per_value.py" line="110"/>
+        <location filename="../../plots/per_value.py" line="113"/>
         <source>Every value is kept as often as with one limit for all</source>
         <translation>Jeder Wert wird so oft beibehalten wie mit einer Grenze für alle</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="120"/>
+        <location filename="../../plots/per_value.py" line="123"/>
         <source>Dot: retention probability of a value. Stroke: {uniform} for every value, if all had the tightest limit.</source>
         <translation>Punkt: Beibehaltungswahrscheinlichkeit eines Werts. Strich: {uniform} für jeden Wert, wenn alle die engste Grenze hätten.</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="126"/>
-        <source>{count} values in {groups} groups; a thin line spans a group.</source>
-        <translation>{count} Werte in {groups} Gruppen; eine dünne Linie umspannt eine Gruppe.</translation>
-    </message>
-    <message>
-        <location filename="../../plots/per_value.py" line="149"/>
+        <location filename="../../plots/per_value.py" line="153"/>
         <source>{name} ({share} of records): kept with probability {own}, {uniform} with one limit for all</source>
         <translation>{name} ({share} der Datensätze): mit Wahrscheinlichkeit {own} beibehalten, {uniform} mit einer Grenze für alle</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="158"/>
+        <location filename="../../plots/per_value.py" line="162"/>
         <source>{listed}{more} ({share} of records): kept with probability {low} to {high}</source>
         <translation>{listed}{more} ({share} der Datensätze): mit Wahrscheinlichkeit {low} bis {high} beibehalten</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="165"/>
-        <source>{count} values</source>
-        <translation>{count} Werte</translation>
-    </message>
-    <message>
-        <location filename="../../plots/per_value.py" line="228"/>
+        <location filename="../../plots/per_value.py" line="232"/>
         <source>{about}: at θ = {theta}, limits of their own keep {own} of the records, one limit for all {uniform}</source>
         <translation>{about}: Bei θ = {theta} behalten eigene Grenzen {own} der Datensätze bei, eine Grenze für alle {uniform}</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="236"/>
-        <source>θ: how many times as likely a value may become. Aggregate utility: 1 − mean error of the estimated shares, iterative Bayesian, mean of {draws} releases of {records} records.</source>
-        <translation>θ: um wie viel wahrscheinlicher ein Wert werden darf. Aggregierter Analysewert: 1 − mittlerer Fehler der geschätzten Anteile, iterativ nach Bayes, Mittel aus {draws} Freigaben von {records} Datensätzen.</translation>
+        <location filename="../../plots/per_value.py" line="105"/>
+        <source>{gain} of {count} {count:value|values} {gain:is|are} kept more often than with one limit for all; {pay} {pay:pays|pay} for it</source>
+        <translation>{gain} von {count} {count:Wert|Werten} {gain:wird|werden} öfter beibehalten als mit einer Grenze für alle; {pay} {pay:zahlt|zahlen} dafür</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="246"/>
+        <location filename="../../plots/per_value.py" line="109"/>
+        <source>{gain} of {count} {count:value|values} {gain:is|are} kept more often than with one limit for all, and none less often</source>
+        <translation>{gain} von {count} {count:Wert|Werten} {gain:wird|werden} öfter beibehalten als mit einer Grenze für alle und keiner seltener</translation>
+    </message>
+    <message>
+        <location filename="../../plots/per_value.py" line="129"/>
+        <source>{count} {count:value|values} in {groups} {groups:group|groups}; a thin line spans a group.</source>
+        <translation>{count} {count:Wert|Werte} in {groups} {groups:Gruppe|Gruppen}; eine dünne Linie umspannt eine Gruppe.</translation>
+    </message>
+    <message>
+        <location filename="../../plots/per_value.py" line="169"/>
+        <source>{count} {count:value|values}</source>
+        <translation>{count} {count:Wert|Werte}</translation>
+    </message>
+    <message>
+        <location filename="../../plots/per_value.py" line="240"/>
+        <source>θ: how many times as likely a value may become. Aggregate utility: 1 − mean error of the estimated shares, iterative Bayesian, mean of {draws} {draws:release|releases} of {records} {records:record|records}.</source>
+        <translation>θ: um wie viel wahrscheinlicher ein Wert werden darf. Aggregierter Analysewert: 1 − mittlerer Fehler der geschätzten Anteile, iterativ nach Bayes, Mittel aus {draws} {draws:Freigabe|Freigaben} von {records} {records:Datensatz|Datensätzen}.</translation>
+    </message>
+    <message>
+        <location filename="../../plots/per_value.py" line="250"/>
         <source>Aggregate utility</source>
         <translation>Aggregierter Analysewert</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="246"/>
+        <location filename="../../plots/per_value.py" line="250"/>
         <source>Records that keep their value</source>
         <translation>Datensätze, die ihren Wert behalten</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="286"/>
+        <location filename="../../plots/per_value.py" line="290"/>
         <source>θ = {theta}: limits of their own {own}, one limit for all {uniform}</source>
         <translation>θ = {theta}: eigene Grenzen {own}, eine Grenze für alle {uniform}</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="302"/>
+        <location filename="../../plots/per_value.py" line="306"/>
         <source>limits of their own</source>
         <translation>eigene Grenzen</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="303"/>
+        <location filename="../../plots/per_value.py" line="307"/>
         <source>one limit for all</source>
         <translation>eine Grenze für alle</translation>
     </message>
@@ -5531,11 +5384,6 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Rauschen, das sich um einen Faktor unterscheidet</translation>
     </message>
     <message>
-        <location filename="../../plots/pooled_numbers.py" line="121"/>
-        <source>{count} copies, {name} joined last: ladder {ladder}, independent {independent}, differing by a factor {linear}</source>
-        <translation>{count} Kopien, {name} kam zuletzt: Leiter {ladder}, unabhängig {independent}, um einen Faktor verschieden {linear}</translation>
-    </message>
-    <message>
         <location filename="../../plots/pooled_numbers.py" line="137"/>
         <source>{name} alone leaves {ladder} of the variance of {attribute} open</source>
         <translation>{name} allein lässt {ladder} der Varianz von {attribute} offen</translation>
@@ -5546,19 +5394,24 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Bei unabhängigem Rauschen lassen {count} Empfänger gemeinsam {independent} der Varianz von {attribute} offen; auf der Leiter {ladder}</translation>
     </message>
     <message>
-        <location filename="../../plots/pooled_numbers.py" line="204"/>
-        <source>Share of the variance that the mean given the distribution and the releases leaves unexplained, measured on {records} records. Higher is safer.</source>
-        <translation>Anteil der Varianz, den der Mittelwert bei bekannter Verteilung und gegebenen Freigaben ungeklärt lässt, gemessen an {records} Datensätzen. Höher ist sicherer.</translation>
-    </message>
-    <message>
         <location filename="../../plots/pooled_numbers.py" line="210"/>
         <source>best linear estimate, on the ladder</source>
         <translation>bester linearer Schätzwert, auf der Leiter</translation>
     </message>
     <message>
+        <location filename="../../plots/pooled_numbers.py" line="121"/>
+        <source>{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent {independent}, differing by a factor {linear}</source>
+        <translation>{count} {count:Kopie|Kopien}, {name} kam zuletzt: Leiter {ladder}, unabhängig {independent}, um einen Faktor verschieden {linear}</translation>
+    </message>
+    <message>
+        <location filename="../../plots/pooled_numbers.py" line="204"/>
+        <source>Share of the variance that the mean given the distribution and the releases leaves unexplained, measured on {records} {records:record|records}. Higher is safer.</source>
+        <translation>Anteil der Varianz, den der Mittelwert bei bekannter Verteilung und gegebenen Freigaben ungeklärt lässt, gemessen an {records} {records:Datensatz|Datensätzen}. Höher ist sicherer.</translation>
+    </message>
+    <message>
         <location filename="../../plots/pooled_numbers.py" line="218"/>
-        <source>{count} copies, {name} joined last: ladder {ladder}, independent {independent}; best linear estimate on the ladder {linear}</source>
-        <translation>{count} Kopien, {name} kam zuletzt: Leiter {ladder}, unabhängig {independent}; bester linearer Schätzwert auf der Leiter {linear}</translation>
+        <source>{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent {independent}; best linear estimate on the ladder {linear}</source>
+        <translation>{count} {count:Kopie|Kopien}, {name} kam zuletzt: Leiter {ladder}, unabhängig {independent}; bester linearer Schätzwert auf der Leiter {linear}</translation>
     </message>
     <message>
         <location filename="../../plots/pooled_numbers.py" line="242"/>
@@ -5646,37 +5499,37 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../plots/queries.py" line="115"/>
-        <source>{truth} of {matching} matching records have the value; nobody can estimate it</source>
-        <translation>{truth} von {matching} passenden Datensätzen haben den Wert; niemand kann es schätzen</translation>
-    </message>
-    <message>
-        <location filename="../../plots/queries.py" line="121"/>
+        <location filename="../../plots/queries.py" line="122"/>
         <source>{recipient} counts {estimate} where the truth is {truth}</source>
         <translation>{recipient} zählt {estimate}, die Wahrheit ist {truth}</translation>
     </message>
     <message>
-        <location filename="../../plots/queries.py" line="174"/>
-        <source>Relative error of {queries} random counts by one to three public columns, each answered by 0.1 % of the records or more. Bars: mean; lines: the middle half.</source>
-        <translation>Relativer Fehler von {queries} zufälligen Auszählungen nach einer bis drei öffentlichen Spalten, jede mit 0,1&#xa0;% der Datensätze oder mehr als Antwort. Balken: Mittelwert; Linien: die mittlere Hälfte.</translation>
+        <location filename="../../plots/queries.py" line="115"/>
+        <source>{truth} of {matching} matching {matching:record|records} {truth:has|have} the value; nobody can estimate it</source>
+        <translation>{truth} von {matching} {matching:passendem Datensatz|passenden Datensätzen} {truth:hat|haben} den Wert; niemand kann es schätzen</translation>
     </message>
     <message>
-        <location filename="../../plots/queries.py" line="194"/>
+        <location filename="../../plots/queries.py" line="175"/>
+        <source>Relative error of {queries} random {queries:count|counts} by one to three public columns, each answered by 0.1 % of the records or more. Bars: mean; lines: the middle half.</source>
+        <translation>Relativer Fehler von {queries} {queries:zufälliger Auszählung|zufälligen Auszählungen} nach einer bis drei öffentlichen Spalten, jede mit 0,1&#xa0;% der Datensätze oder mehr als Antwort. Balken: Mittelwert; Linien: die mittlere Hälfte.</translation>
+    </message>
+    <message>
+        <location filename="../../plots/queries.py" line="196"/>
         <source>{recipient}: mean {mean}, median {median}, middle half {low} to {high}</source>
         <translation>{recipient}: Mittelwert {mean}, Median {median}, mittlere Hälfte {low} bis {high}</translation>
     </message>
     <message>
-        <location filename="../../plots/queries.py" line="208"/>
+        <location filename="../../plots/queries.py" line="210"/>
         <source>Nobody can count anything about {name}</source>
         <translation>Niemand kann etwas über {name} auszählen</translation>
     </message>
     <message>
-        <location filename="../../plots/queries.py" line="212"/>
+        <location filename="../../plots/queries.py" line="214"/>
         <source>{best} is off by {low} on average when counting {attribute}</source>
         <translation>{best} weicht beim Auszählen von {attribute} im Mittel um {low} ab</translation>
     </message>
     <message>
-        <location filename="../../plots/queries.py" line="214"/>
+        <location filename="../../plots/queries.py" line="216"/>
         <source>When counting {attribute}, {best} is off by {low} on average, {worst} by {high}</source>
         <translation>Beim Auszählen von {attribute} weicht {best} im Mittel um {low} ab, {worst} um {high}</translation>
     </message>
@@ -5747,8 +5600,8 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../plots/record_risks.py" line="159"/>
-        <source>From {draws} drawn outcomes; the average is exact to ± {error}.</source>
-        <translation>Aus {draws} gezogenen Ergebnissen; der Mittelwert ist auf ± {error} genau.</translation>
+        <source>From {draws} drawn {draws:outcome|outcomes}; the average is exact to ± {error}.</source>
+        <translation>Aus {draws} {draws:gezogenem Ergebnis|gezogenen Ergebnissen}; der Mittelwert ist auf ± {error} genau.</translation>
     </message>
     <message>
         <location filename="../../plots/record_risks.py" line="172"/>
@@ -5812,28 +5665,28 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../plots/released_numbers.py" line="101"/>
-        <location filename="../../plots/released_numbers.py" line="128"/>
+        <location filename="../../plots/released_numbers.py" line="129"/>
         <location filename="../../ui/widgets/plot_table.py" line="63"/>
         <source>released</source>
         <translation>freigegeben</translation>
     </message>
     <message>
         <location filename="../../plots/released_numbers.py" line="121"/>
-        <source>{rows} records; both pictures have the same scales.</source>
-        <translation>{rows} Datensätze; beide Bilder haben denselben Maßstab.</translation>
+        <source>{rows} {rows:record|records}; both pictures have the same scales.</source>
+        <translation>{rows} {rows:Datensatz|Datensätze}; beide Bilder haben denselben Maßstab.</translation>
     </message>
     <message>
-        <location filename="../../plots/released_numbers.py" line="143"/>
+        <location filename="../../plots/released_numbers.py" line="144"/>
         <source>{words}: correlation {value}</source>
         <translation>{words}: Korrelation {value}</translation>
     </message>
     <message>
-        <location filename="../../plots/released_numbers.py" line="159"/>
+        <location filename="../../plots/released_numbers.py" line="160"/>
         <source>In the release, {first} and {second} depend on each other as they do in truth: correlation {before}, released {after}</source>
         <translation>In der Freigabe hängen {first} und {second} so voneinander ab wie in Wahrheit: Korrelation {before}, freigegeben {after}</translation>
     </message>
     <message>
-        <location filename="../../plots/released_numbers.py" line="164"/>
+        <location filename="../../plots/released_numbers.py" line="165"/>
         <source>Their correlation of {before} shows as {after} to {recipient} until it is corrected for the noise</source>
         <translation>Ihre Korrelation von {before} erscheint {recipient} als {after}, bis sie um das Rauschen korrigiert wird</translation>
     </message>
@@ -6192,7 +6045,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/adoption/card.py" line="167"/>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="146"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="148"/>
         <source>Adopt an earlier release of {name}</source>
         <translation>Frühere Freigabe von {name} übernehmen</translation>
     </message>
@@ -6208,8 +6061,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/adoption/card.py" line="189"/>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="195"/>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="119"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="197"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="120"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="139"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="190"/>
         <location filename="../../ui/panels/policy/panel.py" line="209"/>
@@ -6222,183 +6075,183 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo eine übernommene Freigabe liegt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="32"/>
-        <source>{covered} of {records} records</source>
-        <translation>{covered} von {records} Datensätzen</translation>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="34"/>
+        <source>{covered} of {records} {records:record|records}</source>
+        <translation>{covered} von {records} {records:Datensatz|Datensätzen}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="66"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="71"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="105"/>
         <source>Choose &amp;file…</source>
         <translation>&amp;Datei wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="67"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="72"/>
         <source>How it is &amp;read…</source>
         <translation>&amp;Wie gelesen wird&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="70"/>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="114"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="75"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="119"/>
         <source>Column of {name}</source>
         <translation>Spalte von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="72"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="77"/>
         <source>By a key column</source>
         <translation>Nach einer Schlüsselspalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="72"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="77"/>
         <source>Row by row</source>
         <translation>Zeile für Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="73"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="78"/>
         <source>How rows are matched</source>
         <translation>Wie Zeilen zugeordnet werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="74"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="79"/>
         <source>Key column of the table</source>
         <translation>Schlüsselspalte der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="78"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="83"/>
         <source>Key column of the file</source>
         <translation>Schlüsselspalte der Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="79"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="84"/>
         <source>Estimate it</source>
         <translation>Schätzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="79"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="84"/>
         <source>I know it</source>
         <translation>Ist bekannt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="80"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="85"/>
         <source>Where the level comes from</source>
         <translation>Woher die Stufe stammt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="89"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="94"/>
         <source>Who was given it</source>
         <translation>Wer sie erhalten hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="90"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="95"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="113"/>
         <source>Holder</source>
         <translation>Inhaber</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="111"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="116"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="93"/>
         <source>File</source>
         <translation>Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="114"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="119"/>
         <source>Column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="119"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="124"/>
         <source>Rows are matched</source>
         <translation>Zeilen zuordnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="120"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="125"/>
         <location filename="../../ui/panels/policy/recipients.py" line="141"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="121"/>
+        <location filename="../../ui/panels/policy/adoption/claim.py" line="126"/>
         <source>Held by</source>
         <translation>Im Besitz von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="41"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="42"/>
         <source>What it is</source>
         <translation>Was sie ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="70"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="71"/>
         <source>The level is taken to be {field} = {level}.</source>
         <translation>Als Stufe wird {field} = {level} angenommen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="74"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="75"/>
         <source>The file has {records}. For the others it is not a rung: they are released as though it did not exist. That is sound unless a record was left out of the file because of what it would have shown.</source>
         <translation>Die Datei hat {records}. Für die übrigen ist sie keine Sprosse: Sie werden freigegeben, als gäbe es sie nicht. Das ist unbedenklich, sofern kein Datensatz wegen dessen weggelassen wurde, was er gezeigt hätte.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="82"/>
-        <source>{count} rows of the file belong to no record of the table and are ignored.</source>
-        <translation>{count} Zeilen der Datei gehören zu keinem Datensatz der Tabelle und bleiben unberücksichtigt.</translation>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="83"/>
+        <source>{count} {count:row|rows} of the file {count:belongs|belong} to no record of the table and {count:is|are} ignored.</source>
+        <translation>{count} {count:Zeile|Zeilen} der Datei {count:gehört|gehören} zu keinem Datensatz der Tabelle und {count:bleibt|bleiben} unberücksichtigt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="88"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="90"/>
         <source>Compared with {holder}: </source>
         <translation>Verglichen mit {holder}: </translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="93"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="95"/>
         <source>It does not fit the ladder. You can adopt it beside the ladder: nothing is fitted to it, and the guarantee says who holds it.</source>
         <translation>Sie passt nicht auf die Leiter. Sie können sie neben der Leiter übernehmen: Nichts wird an sie angepasst, und die Zusicherung sagt, wer sie hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="98"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="100"/>
         <source>It becomes a rung: further levels are fitted to it.</source>
         <translation>Sie wird eine Sprosse: Weitere Stufen werden an sie angepasst.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="102"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="104"/>
         <source>It is more trusted than {names} but does not form a ladder with them, so they are kept beside the ladder.</source>
         <translation>Ihre Vertrauensstufe ist höher als die von {names}, sie bildet mit ihnen aber keine Leiter; daher werden diese neben der Leiter geführt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="148"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="150"/>
         <source>A version of this table that was given out before, made with another tool. Further levels are fitted to it, so that old and new releases form one ladder.</source>
         <translation>Eine früher herausgegebene Fassung dieser Tabelle, mit einem anderen Programm erzeugt. Weitere Stufen werden an sie angepasst, sodass alte und neue Freigaben eine Leiter bilden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="151"/>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="282"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="153"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="284"/>
         <source>Adopt</source>
         <translation>Übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="160"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="162"/>
         <source>The file contains values that are not in the domain.</source>
         <translation>Die Datei enthält Werte, die nicht im Wertebereich liegen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="163"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="165"/>
         <source>Choose the file; Sfumato then examines it.</source>
         <translation>Wählen Sie die Datei; Sfumato prüft sie dann.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="178"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="180"/>
         <source>Choose the earlier release</source>
         <translation>Frühere Freigabe wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="249"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="251"/>
         <source>Examining {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="257"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="259"/>
         <source>Nothing can be said about it yet.</source>
         <translation>Noch lässt sich nichts darüber sagen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="282"/>
+        <location filename="../../ui/panels/policy/adoption/dialog.py" line="284"/>
         <source>Adopt beside the ladder</source>
         <translation>Neben der Leiter übernehmen</translation>
     </message>
@@ -6435,7 +6288,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/entries.py" line="181"/>
         <location filename="../../ui/panels/policy/entries.py" line="253"/>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="145"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="146"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
@@ -6537,18 +6390,18 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/entry_page.py" line="301"/>
-        <source>{count} combinations</source>
-        <translation>{count} Kombinationen</translation>
+        <source>{count} {count:combination|combinations}</source>
+        <translation>{count} {count:Kombination|Kombinationen}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/entry_page.py" line="303"/>
-        <source>{count} values</source>
-        <translation>{count} Werte</translation>
+        <source>{count} {count:value|values}</source>
+        <translation>{count} {count:Wert|Werte}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/entry_page.py" line="305"/>
-        <source>{count} attributes together</source>
-        <translation>{count} Merkmale gemeinsam</translation>
+        <source>{count} {count:attribute|attributes} together</source>
+        <translation>{count} {count:Merkmal|Merkmale} gemeinsam</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/entry_page.py" line="306"/>
@@ -6662,408 +6515,408 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Noch keine Datei gewählt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="48"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="49"/>
         <source>The population</source>
         <translation>Die Grundgesamtheit</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="50"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="51"/>
         <source>An attacker who does not know that a person is in the table searches the whole population (the journalist, the marketer). The more people there look like the person, the lower the risk of re-identification.</source>
         <translation>Ein Angreifer, der nicht weiß, dass eine Person in der Tabelle ist, sucht in der ganzen Grundgesamtheit (Journalist, Vermarkter). Je mehr Personen dort der Person gleichen, desto geringer ist das Risiko einer Reidentifizierung.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="57"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="58"/>
         <source>Choose a list of the population…</source>
         <translation>Verzeichnis der Grundgesamtheit wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="58"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="59"/>
         <source>Forget it</source>
         <translation>Vergessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="61"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="62"/>
         <source>Share of the population that is in the table</source>
         <translation>Anteil der Grundgesamtheit, der in der Tabelle ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="64"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="65"/>
         <source>or the table holds</source>
         <translation>oder die Tabelle enthält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="66"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="67"/>
         <source>of the population, sampled with equal probability</source>
         <translation>der Grundgesamtheit, mit gleicher Wahrscheinlichkeit gezogen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="108"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="109"/>
         <source>Choose a list of the population</source>
         <translation>Verzeichnis der Grundgesamtheit wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="128"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="129"/>
         <source>Use {name} as the population</source>
         <translation>{name} als Grundgesamtheit verwenden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="138"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="139"/>
         <source>State how much of the population is in the table</source>
         <translation>Angeben, welcher Teil der Grundgesamtheit in der Tabelle ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="145"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="146"/>
         <source>Forget the population</source>
         <translation>Grundgesamtheit vergessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="169"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="170"/>
         <source>As in the file</source>
         <translation>Wie in der Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="169"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="170"/>
         <source>Class by class</source>
         <translation>Klasse für Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="170"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="171"/>
         <source>Order of the rows</source>
         <translation>Reihenfolge der Zeilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="176"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="177"/>
         <source>The original table</source>
         <translation>Die Originaltabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="177"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="178"/>
         <source>The published table</source>
         <translation>Die veröffentlichte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="181"/>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="279"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="182"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="280"/>
         <source>Original</source>
         <translation>Original</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="181"/>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="279"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="182"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="280"/>
         <source>Published</source>
         <translation>Veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="197"/>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="198"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="199"/>
         <source>Statistics</source>
         <translation>Kennzahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="223"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="224"/>
         <source>Making the table…</source>
         <translation>Die Tabelle wird erzeugt&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="260"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="261"/>
         <source>Units</source>
         <translation>Einheiten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="262"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="370"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="263"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="371"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="264"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="265"/>
         <source>Equivalence classes</source>
         <translation>Äquivalenzklassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="265"/>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="72"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="136"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="266"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="73"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="135"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="266"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="267"/>
         <source>Average class</source>
         <translation>Mittlere Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="267"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="268"/>
         <source>Sample uniques</source>
         <translation>Stichprobenunikate</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="270"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="271"/>
         <source>Unique with the columns published unchanged</source>
         <translation>Einzigartig mit den unverändert veröffentlichten Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="274"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="275"/>
         <source>Unique in the population too</source>
         <translation>Auch in der Grundgesamtheit einzigartig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="276"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="277"/>
         <source>Different values of {name}</source>
         <translation>Verschiedene Werte von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="279"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="280"/>
         <source>Count</source>
         <translation>Anzahl</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="285"/>
-        <source>{records} records in {classes} equivalence classes with records of at least {smallest} units.</source>
-        <translation>{records} Datensätze in {classes} Äquivalenzklassen mit Datensätzen von mindestens {smallest} Einheiten.</translation>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="286"/>
+        <source>{records} {records:record|records} in {classes} equivalence {classes:class|classes} with records of at least {smallest} {smallest:unit|units}.</source>
+        <translation>{records} {records:Datensatz|Datensätze} in {classes} {classes:Äquivalenzklasse|Äquivalenzklassen} mit Datensätzen von mindestens {smallest} {smallest:Einheit|Einheiten}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="288"/>
-        <source>{records} records in {classes} equivalence classes of at least {smallest} records.</source>
-        <translation>{records} Datensätze in {classes} Äquivalenzklassen von mindestens {smallest} Datensätzen.</translation>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="290"/>
+        <source>{records} {records:record|records} in {classes} equivalence {classes:class|classes} of at least {smallest} {smallest:record|records}.</source>
+        <translation>{records} {records:Datensatz|Datensätze} in {classes} {classes:Äquivalenzklasse|Äquivalenzklassen} von mindestens {smallest} {smallest:Datensatz|Datensätzen}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="294"/>
-        <source>{count} records are left out.</source>
-        <translation>{count} Datensätze sind weggelassen.</translation>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="299"/>
+        <source>{count} {count:record is|records are} left out.</source>
+        <translation>{count} {count:Datensatz ist|Datensätze sind} weggelassen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="296"/>
-        <source>{count} records show only *.</source>
-        <translation>{count} Datensätze zeigen nur *.</translation>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="303"/>
+        <source>{count} {count:record shows|records show} only *.</source>
+        <translation>{count} {count:Datensatz zeigt|Datensätze zeigen} nur *.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="64"/>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="66"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="63"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="67"/>
         <source>Safe</source>
         <translation>Sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="65"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="64"/>
         <source>Minimal</source>
         <translation>Minimal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="66"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="65"/>
         <source>Pinned</source>
         <translation>Fest gewählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="67"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="66"/>
         <source>All</source>
         <translation>Alle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="71"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="70"/>
         <source>Which combinations are listed</source>
         <translation>Welche Kombinationen aufgeführt werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="74"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="73"/>
         <source>Column to filter by</source>
         <translation>Spalte, nach der gefiltert wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="76"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="75"/>
         <source>at least</source>
         <translation>mindestens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="76"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="75"/>
         <source>at most</source>
         <translation>höchstens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="77"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="76"/>
         <source>Bound</source>
         <translation>Grenze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="80"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="145"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="79"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="147"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="138"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="212"/>
         <source>Value</source>
         <translation>Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="81"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="80"/>
         <source>Filter</source>
         <translation>Filtern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="124"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="123"/>
         <source>Remove this filter</source>
         <translation>Diesen Filter entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="146"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="145"/>
         <source>Keep it for comparison</source>
         <translation>Zum Vergleich behalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="146"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="175"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="145"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="174"/>
         <source>Pin</source>
         <translation>Anheften</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="177"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="146"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="176"/>
         <source>Choose</source>
         <translation>Wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="147"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="146"/>
         <source>Publish with these levels</source>
         <translation>Mit diesen Stufen veröffentlichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="158"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="157"/>
         <location filename="../../ui/panels/policy/generalized/publishing.py" line="147"/>
         <source>Levels: {levels}</source>
         <translation>Stufen: {levels}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="170"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="256"/>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="54"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="169"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="255"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="55"/>
         <source>chosen</source>
         <translation>gewählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="172"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="254"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="408"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="171"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="253"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="407"/>
         <source>safe</source>
         <translation>sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="174"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="253"/>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="408"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="173"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="252"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="407"/>
         <source>not safe</source>
         <translation>nicht sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="175"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="174"/>
         <source>Unpin</source>
         <translation>Lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="177"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="176"/>
         <source>Choose the best</source>
         <translation>Beste wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="185"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="184"/>
         <source>Pin a candidate</source>
         <translation>Kandidaten anheften</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="185"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="184"/>
         <source>Unpin a candidate</source>
         <translation>Kandidaten lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="193"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="192"/>
         <source>Choose levels</source>
         <translation>Stufen wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="193"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="192"/>
         <source>Choose the best levels</source>
         <translation>Beste Stufen wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="234"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="233"/>
         <source>List</source>
         <translation>Liste</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="235"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="234"/>
         <source>Picture</source>
         <translation>Bild</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="236"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="235"/>
         <source>By height</source>
         <translation>Nach Höhe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="237"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="236"/>
         <source>Side by side</source>
         <translation>Nebeneinander</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="241"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="240"/>
         <source>How combinations are shown</source>
         <translation>Wie Kombinationen gezeigt werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="244"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="243"/>
         <source>Combinations of levels</source>
         <translation>Kombinationen von Stufen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="249"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="248"/>
         <source>Lattice of combinations</source>
         <translation>Verband der Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="255"/>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="134"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="254"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="135"/>
         <source>minimal</source>
         <translation>minimal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="257"/>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="58"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="256"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="59"/>
         <source>pinned</source>
         <translation>angeheftet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="267"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="266"/>
         <source>Candidates side by side</source>
         <translation>Kandidaten nebeneinander</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="284"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="283"/>
         <source>Measure all</source>
         <translation>Alle messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="286"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="285"/>
         <source>Measure the loss of the combinations not measured yet</source>
         <translation>Den Verlust der noch nicht gemessenen Kombinationen messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="320"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="319"/>
         <source>There are too many combinations to draw each of them</source>
         <translation>Es sind zu viele Kombinationen, um jede davon zu zeichnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="361"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="360"/>
         <source>Pin candidates in the list or the picture to compare them.</source>
         <translation>Heften Sie in der Liste oder im Bild Kandidaten an, um sie zu vergleichen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="377"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="376"/>
         <source>{shown} listed</source>
         <translation>{shown} aufgeführt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="380"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="379"/>
         <source>{listed}, {count} left to measure</source>
         <translation>{listed}, {count} noch zu messen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="383"/>
+        <location filename="../../ui/panels/policy/generalized/explore_page.py" line="382"/>
         <source>{listed}; there are too many to list all</source>
         <translation>{listed}; es sind zu viele, um alle aufzuführen</translation>
     </message>
@@ -7103,69 +6956,69 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ganz</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="56"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="57"/>
         <source>best</source>
         <translation>beste</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="65"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="66"/>
         <source>Mark</source>
         <translation>Kennzeichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="67"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="68"/>
         <source>Average level</source>
         <translation>Mittlere Stufe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="68"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="69"/>
         <source>Loss, %</source>
         <translation>Verlust, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="69"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="70"/>
         <source>Entropy loss, %</source>
         <translation>Entropieverlust, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="70"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="71"/>
         <source>Indistinguishable</source>
         <translation>Ununterscheidbar</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="71"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="301"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="72"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="302"/>
         <source>Classes</source>
         <translation>Klassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="73"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="74"/>
         <source>Outlying</source>
         <translation>Herausragend</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="131"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="132"/>
         <source>no</source>
         <translation>nein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="131"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="132"/>
         <source>yes</source>
         <translation>ja</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="169"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="170"/>
         <source>Level of {name}</source>
         <translation>Stufe von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="169"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="170"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="171"/>
         <source>Measure</source>
         <translation>Maß</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/node_list.py" line="172"/>
+        <location filename="../../ui/panels/policy/generalized/node_list.py" line="173"/>
         <source>candidate</source>
         <translation>Kandidat</translation>
     </message>
@@ -7252,228 +7105,223 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="208"/>
-        <source>{classes} classes; the weakest shows {diversity} different values.</source>
-        <translation>{classes} Klassen; die schwächste zeigt {diversity} verschiedene Werte.</translation>
+        <source>{classes} {classes:class|classes}; the weakest shows {diversity} different {diversity:value|values}.</source>
+        <translation>{classes} {classes:Klasse|Klassen}; die schwächste zeigt {diversity} {diversity:verschiedenen Wert|verschiedene Werte}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="253"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="296"/>
+        <source>{classes} {classes:class|classes}, own l = {diversity}; {words}</source>
+        <translation>{classes} {classes:Klasse|Klassen}, eigenes l = {diversity}; {words}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="254"/>
         <source>In combination with other holders&apos; tables</source>
         <translation>Zusammen mit Tabellen anderer Stellen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="255"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="256"/>
         <source>Who else has published a table about these people with the same sensitive attribute? Someone who holds both knows more than either shows.</source>
         <translation>Wer hat sonst eine Tabelle über diese Personen mit demselben sensiblen Merkmal veröffentlicht? Wer beide hat, weiß mehr, als jede einzelne zeigt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="266"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="267"/>
         <source>None: the criteria apply to this table alone.</source>
         <translation>Keine: Die Kriterien gelten für diese Tabelle allein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="268"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="269"/>
         <source>Add a table…</source>
         <translation>Tabelle hinzufügen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="292"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="293"/>
         <source>known: {columns}</source>
         <translation>bekannt: {columns}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="292"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="293"/>
         <source>nothing</source>
         <translation>nichts</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="295"/>
-        <source>{classes} classes, own l = {diversity}; {words}</source>
-        <translation>{classes} Klassen, eigenes l = {diversity}; {words}</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="303"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="304"/>
         <source>Leave this table out</source>
         <translation>Diese Tabelle weglassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="304"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="331"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="305"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="332"/>
         <source>Leave the table of {holder} out</source>
         <translation>Tabelle von {holder} weglassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="324"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="325"/>
         <source>Add the table of {holder}</source>
         <translation>Tabelle von {holder} hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="342"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="343"/>
         <source>The table of {holder}</source>
         <translation>Die Tabelle von {holder}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="343"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="344"/>
         <source>Its equivalence classes, and the sensitive values in each.</source>
         <translation>Ihre Äquivalenzklassen und die sensiblen Werte in jeder.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="351"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="352"/>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="370"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="371"/>
         <source>Class</source>
         <translation>Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="370"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="320"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="371"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="319"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="370"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="371"/>
         <source>Which</source>
         <translation>Welche</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="61"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="62"/>
         <source>Searching for safe generalizations…</source>
         <translation>Sichere Vergröberungen werden gesucht&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="65"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="66"/>
         <source>This can take a while: set all the requirements first, then search.</source>
         <translation>Das kann dauern: Legen Sie zuerst alle Anforderungen fest und suchen Sie dann.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="66"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="67"/>
         <source>Not searched yet</source>
         <translation>Noch nicht gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="71"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="72"/>
         <source>The levels you chose are no longer safe: choose others.</source>
         <translation>Die gewählten Stufen sind nicht mehr sicher: Wählen Sie andere.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="86"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="87"/>
         <source>Even the highest levels fail {failing}.</source>
         <translation>Selbst die höchsten Stufen erfüllen {failing} nicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="138"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="139"/>
         <source>No column can be generalized yet</source>
         <translation>Noch lässt sich keine Spalte vergröbern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="140"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="141"/>
         <source>A generalized table shows true sensitive values and coarser public ones: an age band instead of an age. Mark a sensitive column, and give the columns by which people could be recognized the role quasi-identifier and a hierarchy.</source>
         <translation>Eine vergröberte Tabelle zeigt wahre sensible Werte und gröbere öffentliche: eine Altersgruppe statt eines Alters. Kennzeichnen Sie eine sensible Spalte und geben Sie den Spalten, an denen Personen erkannt werden könnten, die Rolle Quasi-Identifikator und eine Hierarchie.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="148"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="149"/>
         <source>A generalized table instead of perturbed releases</source>
         <translation>Eine vergröberte Tabelle statt verfremdeter Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="150"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="151"/>
         <source>Sensitive values stay true. Public ones are made coarser until each person looks like enough others, even in combination with tables that other holders have published.</source>
         <translation>Sensible Werte bleiben wahr. Öffentliche werden vergröbert, bis jede Person genügend anderen gleicht, auch zusammen mit Tabellen, die andere Stellen veröffentlicht haben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="156"/>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="281"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="157"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="282"/>
         <source>Generalize the table</source>
         <translation>Tabelle vergröbern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="168"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="169"/>
         <location filename="../../ui/panels/policy/generalized/requirements.py" line="141"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="178"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="179"/>
         <source>Explore</source>
         <translation>Erkunden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="181"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="182"/>
         <source>Before and after</source>
         <translation>Vorher und nachher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="185"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="186"/>
         <source>Promise and publish</source>
         <translation>Zusage und Veröffentlichung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="197"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="198"/>
         <source>Search</source>
         <translation>Suchen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="198"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="199"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="200"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="201"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="149"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="203"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="204"/>
         <source>Discard the generalized table; undo restores it</source>
         <translation>Vergröberte Tabelle verwerfen; Rückgängig stellt sie wieder her</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="284"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="285"/>
         <source>Discard the generalized table</source>
         <translation>Vergröberte Tabelle verwerfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="308"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="309"/>
         <source>Generalized table</source>
         <translation>Vergröberte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="308"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="309"/>
         <source>Perturbed releases</source>
         <translation>Verfremdete Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="310"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="311"/>
         <source>How the table is released</source>
         <translation>Wie die Tabelle freigegeben wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="347"/>
-        <source>None of the {size} combinations of levels is safe</source>
-        <translation>Keine der {size} Kombinationen von Stufen ist sicher</translation>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="349"/>
+        <source>None of the {size} {size:combination|combinations} of levels is safe</source>
+        <translation>Keine der {size} {size:Kombination|Kombinationen} von Stufen ist sicher</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="350"/>
-        <source>1 of {size} combinations of levels is safe; its average level is {average}</source>
-        <translation>1 von {size} Kombinationen von Stufen ist sicher; ihre mittlere Stufe ist {average}</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="355"/>
-        <source>{safe} of {size} combinations of levels are safe; the best has an average level of {average}</source>
-        <translation>{safe} von {size} Kombinationen von Stufen sind sicher; die beste hat eine mittlere Stufe von {average}</translation>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="353"/>
+        <source>{safe} of {size} {size:combination|combinations} of levels {safe:is|are} safe; {safe:its average level is|the best has an average level of} {average}</source>
+        <translation>{safe} von {size} {size:Kombination|Kombinationen} von Stufen {safe:ist|sind} sicher; {safe:ihre mittlere Stufe ist|die beste hat eine mittlere Stufe von} {average}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/page.py" line="367"/>
-        <source>One safe combination is minimal: it can&apos;t be made more detailed and stay safe.</source>
-        <translation>Eine sichere Kombination ist minimal: Sie lässt sich nicht genauer machen und zugleich sicher halten.</translation>
+        <source>{count} safe {count:combination is minimal: it|combinations are minimal: they} can&apos;t be made more detailed and stay safe.</source>
+        <translation>{count} sichere {count:Kombination ist minimal: Sie lässt|Kombinationen sind minimal: Sie lassen} sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="369"/>
-        <source>{count} safe combinations are minimal: they can&apos;t be made more detailed and stay safe.</source>
-        <translation>{count} sichere Kombinationen sind minimal: Sie lassen sich nicht genauer machen und zugleich sicher halten.</translation>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="365"/>
+        <source>One safe combination is minimal: it can&apos;t be made more detailed and stay safe.</source>
+        <translation>Eine sichere Kombination ist minimal: Sie lässt sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/publishing.py" line="63"/>
@@ -7779,131 +7627,131 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="42"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="55"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="43"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="54"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="47"/>
-        <source>Counts of the table with noise of about ± {spread} records, drawn once. The distribution that follows from them, which recipients see, discloses at most ε0; every figure includes it.</source>
-        <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} Datensätzen, einmal gezogen. Die daraus folgende Verteilung, die Empfänger sehen, verrät höchstens ε0; jede Zahl enthält das.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="48"/>
+        <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The distribution that follows from them, which recipients see, discloses at most ε0; every figure includes it.</source>
+        <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die daraus folgende Verteilung, die Empfänger sehen, verrät höchstens ε0; jede Zahl enthält das.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="52"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="53"/>
         <source>The table is not used, so the distribution discloses nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verrät die Verteilung nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="72"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="73"/>
         <source>What each value is replaced by, and how often</source>
         <translation>Wodurch jeder Wert ersetzt wird und wie oft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="77"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="78"/>
         <source>Share of an even distribution that is mixed in</source>
         <translation>Anteil einer Gleichverteilung, der beigemischt wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="81"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="82"/>
         <source>Rare values are replacements more often then, which the promise depends on; released shares stray a little further from the true ones.</source>
         <translation>Seltene Werte dienen dann öfter als Ersatz, wovon die Zusage abhängt; freigegebene Anteile weichen etwas weiter von den wahren ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="88"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="89"/>
         <source>What replaced values are drawn from</source>
         <translation>Woraus ersetzte Werte gezogen werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="117"/>
-        <source>The rarest replacement is {value}: {share}. Shares counted in a release as they are, without correction, are off by at most {most} points, by chance aside.</source>
-        <translation>Der seltenste Ersatz ist {value}: {share}. In einer Freigabe unkorrigiert ausgezählte Anteile weichen, vom Zufall abgesehen, um höchstens {most} Prozentpunkte ab.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="118"/>
+        <source>The rarest replacement is {value}: {share}. Shares counted in a release as they are, without correction, are off by at most {most} {most:point|points}, by chance aside.</source>
+        <translation>Der seltenste Ersatz ist {value}: {share}. In einer Freigabe unkorrigiert ausgezählte Anteile weichen, vom Zufall abgesehen, um höchstens {most} {most:Prozentpunkt|Prozentpunkte} ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="146"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="352"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="148"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="351"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="147"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="149"/>
         <source>As a replacement</source>
         <translation>Als Ersatz</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="175"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="42"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="177"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="43"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="161"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="381"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="214"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="380"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="215"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="23"/>
         <source>Trusted partner</source>
         <translation>Vertrauter Partner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="176"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="43"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="178"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="44"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="162"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="382"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="215"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="381"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="216"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="24"/>
         <source>Contract recipient</source>
         <translation>Vertragspartner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="177"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="44"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="179"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="45"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="163"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="383"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="216"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="382"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="217"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="25"/>
         <source>Public</source>
         <translation>Öffentlichkeit</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="59"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="60"/>
         <source>Uncertainty if normal</source>
         <translation>Unsicherheit bei Normalverteilung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="61"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="62"/>
         <source>Uncertainty of {name} if normal</source>
         <translation>Unsicherheit von {name} bei Normalverteilung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="83"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="84"/>
         <source>{name} by {units}</source>
         <translation>{name} um {units}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="88"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="89"/>
         <source>Noise moves {typical}, typically. The best linear estimate recovers {share} of how people differ.</source>
         <translation>Rauschen verschiebt typischerweise {typical}. Der beste lineare Schätzwert gewinnt {share} der Unterschiede zwischen Personen zurück.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="103"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="104"/>
         <source>{name} ±{units}</source>
         <translation>{name} ±{units}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="107"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="251"/>
-        <source>From {rows} records, the mean can be estimated to within {means} (95&#x202f;%).</source>
-        <translation>Aus {rows} Datensätzen lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="108"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="252"/>
+        <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
+        <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="119"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="259"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="121"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="261"/>
         <source>Moves {parts}, typically.</source>
         <translation>Verschiebt typischerweise {parts}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="135"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="137"/>
         <source>{some} and so on</source>
         <translation>{some} usw.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="137"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="139"/>
         <source>{others} and {last}</source>
         <translation>{others} und {last}</translation>
     </message>
@@ -7934,14 +7782,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="59"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="61"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="62"/>
         <source>Measured with noise</source>
         <translation>Verrauscht gemessen</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="61"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="59"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="61"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="62"/>
         <source>Stated</source>
         <translation>Angegeben</translation>
     </message>
@@ -7957,7 +7805,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="69"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="71"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="72"/>
         <source>Measure again</source>
         <translation>Erneut messen</translation>
     </message>
@@ -8208,13 +8056,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="320"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="426"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="430"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="321"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="427"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="431"/>
         <source>A quarter of it</source>
         <translation>Ein Viertel davon</translation>
     </message>
@@ -8279,148 +8127,148 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="60"/>
-        <source>Counts of the combinations with noise of about ± {spread} records, drawn once. The retention probabilities that follow from them, which recipients see, disclose at most ε0; every figure includes it.</source>
-        <translation>Häufigkeiten der Kombinationen mit Rauschen von etwa ± {spread} Datensätzen, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die daraus folgen und die Empfänger sehen, geben höchstens ε0 preis; jede Zahl enthält es.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="59"/>
+        <source>Counts of the combinations with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities that follow from them, which recipients see, disclose at most ε0; every figure includes it.</source>
+        <translation>Häufigkeiten der Kombinationen mit Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die daraus folgen und die Empfänger sehen, geben höchstens ε0 preis; jede Zahl enthält es.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="79"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="78"/>
         <source>All alike</source>
         <translation>Alle gleich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="79"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="78"/>
         <source>Limits of their own</source>
         <translation>Eigene Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="81"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="80"/>
         <source>How often combinations are kept</source>
         <translation>Wie oft Kombinationen erhalten bleiben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="83"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="82"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="41"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="83"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="82"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <source>Strict</source>
         <translation>Streng</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="85"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="126"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="84"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="125"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="78"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="86"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="85"/>
         <source>Limit all other combinations</source>
         <translation>Alle anderen Kombinationen begrenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="91"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="90"/>
         <source>Add the limit</source>
         <translation>Grenze hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="93"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="92"/>
         <source>Limits of values and of combinations</source>
         <translation>Grenzen von Werten und von Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="94"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="93"/>
         <source>Remove the selected limits</source>
         <translation>Ausgewählte Grenzen entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="99"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="98"/>
         <source>How often each combination is kept</source>
         <translation>Wie oft jede Kombination erhalten bleibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="111"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="110"/>
         <source>Combinations</source>
         <translation>Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="116"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="119"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="115"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="118"/>
         <source>At most ρ1 probable before</source>
         <translation>Vorher höchstens ρ1 wahrscheinlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="117"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="116"/>
         <source>At most ρ2 probable after</source>
         <translation>Nachher höchstens ρ2 wahrscheinlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="121"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="120"/>
         <source>after at most ρ2</source>
         <translation>nachher höchstens ρ2</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="129"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="128"/>
         <source>A limit of a value holds for each of its combinations.</source>
         <translation>Eine Grenze für einen Wert gilt für jede seiner Kombinationen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="165"/>
-        <source>{size} combinations, of which {occurring} occur in the table. A replaced record shows any of them, also one that occurs nowhere.</source>
-        <translation>{size} Kombinationen, von denen {occurring} in der Tabelle vorkommen. Ein ersetzter Datensatz zeigt irgendeine davon, auch eine, die nirgends vorkommt.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="164"/>
+        <source>{size} {size:combination|combinations}, of which {occurring} occur in the table. A replaced record shows any of them, also one that occurs nowhere.</source>
+        <translation>{size} {size:Kombination|Kombinationen}, von denen {occurring} in der Tabelle vorkommen. Ein ersetzter Datensatz zeigt irgendeine davon, auch eine, die nirgends vorkommt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="173"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="172"/>
         <source>At trust factor 1, combinations are kept with probabilities from {low} to {high}.</source>
         <translation>Bei Vertrauensfaktor 1 bleiben Kombinationen mit Wahrscheinlichkeiten von {low} bis {high} erhalten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="207"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="206"/>
         <source>any value</source>
         <translation>beliebiger Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="209"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="208"/>
         <source>Value of {name}</source>
         <translation>Wert von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="247"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="246"/>
         <source>Choose a value first, of one column or of several.</source>
         <translation>Wählen Sie zuerst einen Wert, aus einer Spalte oder aus mehreren.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="259"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="258"/>
         <source>Select limits in the list first.</source>
         <translation>Wählen Sie zuerst Grenzen in der Liste aus.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="274"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="273"/>
         <source>Solving the limits…</source>
         <translation>Die Grenzen werden gelöst …</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="277"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="276"/>
         <source>Solving the limits of combinations</source>
         <translation>Grenzen von Kombinationen lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="332"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="331"/>
         <source>any {name}</source>
         <translation>{name} beliebig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="351"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="350"/>
         <source>Combination</source>
         <translation>Kombination</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="353"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="352"/>
         <source>Kept at trust factor 1</source>
         <translation>Erhalten bei Vertrauensfaktor 1</translation>
     </message>
@@ -8498,48 +8346,48 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="251"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="188"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="239"/>
-        <source> and {count} others</source>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="189"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="246"/>
+        <source> and {count} {count:other|others}</source>
         <translation> und {count} weitere</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="256"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="300"/>
+        <source>Solving the limits of {count} {count:value|values}…</source>
+        <translation>Die Grenzen von {count} {count:Wert|Werten} werden gelöst&#xa0;…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="258"/>
         <source>Until this is right, the limits before stay in force.</source>
         <translation>Bis das stimmt, gelten die bisherigen Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="297"/>
-        <source>Solving the limits of {count} values…</source>
-        <translation>Die Grenzen von {count} Werten werden gelöst&#xa0;…</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="300"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="304"/>
         <source>Solving the limits of {name}</source>
         <translation>Die Grenzen von {name} werden gelöst</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="344"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="348"/>
         <source>Select values in the grid first.</source>
         <translation>Wählen Sie zuerst Werte im Raster.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="355"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="359"/>
         <source>There is no text on the clipboard.</source>
         <translation>In der Zwischenablage ist kein Text.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="406"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="410"/>
         <source>Nothing released makes a value more likely than its limit allows, nor less likely by the same factor.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt, oder um denselben Faktor weniger wahrscheinlich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="410"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="414"/>
         <source>Nothing released makes a value more likely than its limit allows. It may become less likely by more: the paper says this can&apos;t happen, but that half of its theorem fails.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt. Er kann stärker an Wahrscheinlichkeit verlieren: Die Veröffentlichung sagt, das könne nicht geschehen, aber diese Hälfte ihres Satzes trifft nicht zu.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="425"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="429"/>
         <source>All that the limits allow</source>
         <translation>Alles, was die Grenzen erlauben</translation>
     </message>
@@ -8609,84 +8457,84 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der kleinste: Unter 1 macht ein freigegebener Wert diesen weniger wahrscheinlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="133"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="132"/>
         <source>As many numbers are needed for ρ2 as for ρ1.</source>
         <translation>Für ρ2 sind so viele Zahlen nötig wie für ρ1.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="135"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="134"/>
         <source>ρ2 must be above ρ1: a belief is to stay below it.</source>
         <translation>ρ2 muss über ρ1 liegen: Eine Vermutung soll darunter bleiben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="186"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="185"/>
         <source>A belief of at most {before} stays at most {after} (γ = {gamma}).</source>
         <translation>Eine Vermutung von höchstens {before} bleibt höchstens {after} (γ = {gamma}).</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="218"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="217"/>
         <source>{symbol} is missing.</source>
         <translation>{symbol} fehlt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="220"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="219"/>
         <source>“{text}” is not a number.</source>
         <translation>„{text}“ ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="222"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="221"/>
         <source>{symbol} must be above 0 and below 1.</source>
         <translation>{symbol} muss über 0 und unter 1 liegen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="246"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="245"/>
         <source>Very sensitive</source>
         <translation>Sehr sensibel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="247"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="246"/>
         <source>Sensitive</source>
         <translation>Sensibel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="248"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="247"/>
         <source>Ordinary</source>
         <translation>Gewöhnlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="249"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="248"/>
         <source>Not sensitive</source>
         <translation>Nicht sensibel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="251"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="250"/>
         <source>A belief of 10&#x202f;% stays below {after}&#x202f;%</source>
         <translation>Eine Vermutung von 10&#xa0;% bleibt unter {after}&#xa0;%</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="256"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="255"/>
         <source>By the rule</source>
         <translation>Nach der Regel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="256"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="255"/>
         <source>No limits of its own</source>
         <translation>Keine eigenen Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="312"/>
-        <source>{count} values of the domain are not in the list; theirs stay as they were.</source>
-        <translation>{count} Werte des Wertebereichs stehen nicht in der Liste; ihre Grenzen blieben unverändert.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="311"/>
+        <source>{count} {count:value|values} of the domain {count:is|are} not in the list; {count:its limits|theirs} stay as they were.</source>
+        <translation>{count} {count:Wert|Werte} des Wertebereichs {count:steht nicht in der Liste; seine|stehen nicht in der Liste; ihre} Grenzen blieben unverändert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="343"/>
-        <source>{count} cells did not fit and were left out.</source>
-        <translation>{count} Zellen passten nicht und wurden weggelassen.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="344"/>
+        <source>{count} {count:cell|cells} did not fit and were left out.</source>
+        <translation>{count} {count:Zelle passte nicht und wurde|Zellen passten nicht und wurden} weggelassen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="348"/>
-        <source>{count} values were pasted.</source>
-        <translation>{count} Werte wurden eingefügt.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="350"/>
+        <source>{count} {count:value was|values were} pasted.</source>
+        <translation>{count} {count:Wert wurde|Werte wurden} eingefügt.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="93"/>
@@ -8724,172 +8572,177 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gesucht wird, welche Grenzen von {name} binden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="188"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="191"/>
         <source> and one other</source>
         <translation> und einem weiteren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="190"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="194"/>
         <source>With γ half as large again there, {then} of the records would keep their value, in place of {now}.</source>
         <translation>Wäre γ dort um die Hälfte größer, behielten {then} der Datensätze ihren Wert statt {now}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="198"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="202"/>
         <source>What costs most is the limit of {named} (γ = {gamma}): the value itself is kept with {own} at most. {gain}</source>
         <translation>Am meisten kostet die Grenze von {named} (γ = {gamma}): Der Wert selbst wird mit höchstens {own} beibehalten. {gain}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="207"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="211"/>
         <source>What holds the others down most is the limit of {named} (γ = {gamma}): beside it, {others} may be kept with {highest} at most. {gain}</source>
         <translation>Am stärksten hält die anderen die Grenze von {named} nieder (γ = {gamma}): Neben ihr dürfen {others} mit höchstens {highest} beibehalten werden. {gain}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="211"/>
-        <source>{count} other values</source>
-        <translation>{count} andere Werte</translation>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="215"/>
+        <source>{count} other {count:value|values}</source>
+        <translation>{count} {count:anderer Wert|andere Werte}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="213"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="235"/>
+        <source>{count} {count:limit does|limits do} not hold for this profile.</source>
+        <translation>{count} {count:Grenze gilt|Grenzen gelten} für dieses Profil nicht.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="363"/>
+        <source>Draws {draws} {draws:release|releases} at each tolerance and estimates the shares from them, with limits by the tolerance rule and with one limit for all.</source>
+        <translation>Zieht {draws} {draws:Freigabe|Freigaben} je Toleranz und schätzt daraus die Anteile, mit Grenzen nach der Toleranzregel und mit einer Grenze für alle.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="372"/>
+        <source>Root mean square error of a share at θ = {theta}: expected {expected}, observed {observed} percentage {observed:point|points} (limits of their own, inverse matrix). All figures are in the exported CSV.</source>
+        <translation>Wurzel aus dem mittleren quadratischen Fehler eines Anteils bei θ = {theta}: erwartet {expected}, beobachtet {observed} {observed:Prozentpunkt|Prozentpunkte} (eigene Grenzen, inverse Matrix). Alle Zahlen stehen in der exportierten CSV.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="217"/>
         <source>one other value</source>
         <translation>ein weiterer Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="230"/>
-        <source>{count} limits do not hold for this profile.</source>
-        <translation>{count} Grenzen gelten für dieses Profil nicht.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="231"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="238"/>
         <source>Recomputed from the matrix, every limit holds.</source>
         <translation>Aus der Matrix nachgerechnet, gilt jede Grenze.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="237"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="244"/>
         <source>Never kept, so estimates can&apos;t tell them apart: {named}{more}.</source>
         <translation>Nie beibehalten, daher können Schätzungen sie nicht unterscheiden: {named}{more}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="266"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="273"/>
         <source>An example (Zipf)</source>
         <translation>Ein Beispiel (Zipf)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="266"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="273"/>
         <source>This attribute</source>
         <translation>Dieses Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="268"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="275"/>
         <source>What is compared</source>
         <translation>Was verglichen wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="270"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="277"/>
         <source>Compare over θ</source>
         <translation>Über θ vergleichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="271"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="278"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="310"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="317"/>
         <source>Zipf example</source>
         <translation>Zipf-Beispiel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="315"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="322"/>
         <source>Comparing {about} over θ</source>
         <translation>{about} wird über θ verglichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="356"/>
-        <source>Draws {draws} releases at each tolerance and estimates the shares from them, with limits by the tolerance rule and with one limit for all.</source>
-        <translation>Zieht {draws} Freigaben je Toleranz und schätzt daraus die Anteile, mit Grenzen nach der Toleranzregel und mit einer Grenze für alle.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="32"/>
+        <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities, which recipients see, disclose at most ε0; every limit includes it.</source>
+        <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die Empfänger sehen, verraten höchstens ε0; jede Grenze enthält das.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="365"/>
-        <source>Root mean square error of a share at θ = {theta}: expected {expected}, observed {observed} percentage points (limits of their own, inverse matrix). All figures are in the exported CSV.</source>
-        <translation>Wurzel aus dem mittleren quadratischen Fehler eines Anteils bei θ = {theta}: erwartet {expected}, beobachtet {observed} Prozentpunkte (eigene Grenzen, inverse Matrix). Alle Zahlen stehen in der exportierten CSV.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="64"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="65"/>
         <source>By sensitivity</source>
         <translation>Nach Sensibilität</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="65"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="66"/>
         <source>By tolerance</source>
         <translation>Nach Toleranz</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="66"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="67"/>
         <source>By rarity</source>
         <translation>Nach Seltenheit</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="70"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="71"/>
         <source>How limits are set</source>
         <translation>Wie Grenzen gesetzt werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="77"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="78"/>
         <source>Set limits</source>
         <translation>Grenzen setzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="102"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="103"/>
         <source>Select values in the grid, then say how sensitive they are:</source>
         <translation>Wählen Sie Werte im Raster und geben Sie dann an, wie sensibel sie sind:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="107"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="108"/>
         <source>Values without limits of their own follow the tolerance θ</source>
         <translation>Werte ohne eigene Grenzen folgen der Toleranz θ</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="112"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="113"/>
         <source>Tolerance θ</source>
         <translation>Toleranz θ</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="124"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="125"/>
         <source>Rare below</source>
         <translation>Selten unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="125"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="126"/>
         <source>Uncommon below</source>
         <translation>Wenig häufig unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="127"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="128"/>
         <source>Set by rarity</source>
         <translation>Nach Seltenheit setzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="131"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="132"/>
         <source>Very sensitive below</source>
         <translation>Sehr sensibel unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="132"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="133"/>
         <source>sensitive below</source>
         <translation>sensibel unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="134"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="135"/>
         <source>A value that few records have says more about them. Others: ordinary.</source>
         <translation>Ein Wert, den wenige Datensätze haben, sagt mehr über sie. Andere: gewöhnlich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="155"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="156"/>
         <source>Values without limits of their own have none.</source>
         <translation>Werte ohne eigene Grenzen haben keine.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="159"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="160"/>
         <source>Whoever believes in a value as often as it occurs comes to believe in it at most {theta} times as much. Values that {share}&#x202f;% or more of the records have need no limit.</source>
         <translation>Wer einen Wert für so wahrscheinlich hält, wie er vorkommt, hält ihn danach für höchstens {theta}-mal so wahrscheinlich. Werte, die {share}&#xa0;% oder mehr der Datensätze haben, brauchen keine Grenze.</translation>
     </message>
@@ -8919,6 +8772,11 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>ε0 der verrauschten Häufigkeiten</translation>
     </message>
     <message>
+        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="121"/>
+        <source>{given} {given:share|shares} for {size} {size:value|values}: one is needed for each.</source>
+        <translation>{given} {given:Anteil|Anteile} für {size} {size:Wert|Werte}: Für jeden ist einer nötig.</translation>
+    </message>
+    <message>
         <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="27"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every limit; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Grenze enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
@@ -8944,23 +8802,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Anteile müssen durch Semikolon getrennte Zahlen sein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="121"/>
-        <source>{given} shares for {size} values: one is needed for each.</source>
-        <translation>{given} Anteile für {size} Werte: Für jeden ist einer nötig.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="32"/>
-        <source>Counts of the table with noise of about ± {spread} records, drawn once. The retention probabilities, which recipients see, disclose at most ε0; every limit includes it.</source>
-        <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} Datensätzen, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die Empfänger sehen, verraten höchstens ε0; jede Grenze enthält das.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="41"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="42"/>
         <source>These limits were solved for the exact counts of the table: anyone who knows all other records can tell a person&apos;s value from the retention probabilities. Solve them again, or treat all values as equal.</source>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten der Tabelle gelöst: Wer alle anderen Datensätze kennt, kann den Wert einer Person aus den Beibehaltungswahrscheinlichkeiten ablesen. Lösen Sie sie erneut oder behandeln Sie alle Werte als gleich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="66"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="37"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="65"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="38"/>
         <source>The table is not used, so the retention probabilities disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
     </message>
@@ -8970,82 +8818,82 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{suspicion} Eine Zeile einer neu gezogenen Gruppe sagt nichts über ihre eigene Person.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="67"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="68"/>
         <source>Computes how often an estimate is truly off, for whatever a group of this size could hold.</source>
         <translation>Berechnet, wie oft ein Schätzwert tatsächlich abweicht, was immer eine Gruppe dieser Größe enthalten könnte.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="72"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="73"/>
         <source>Computes how often an estimate is truly off. Where half of a group share a value, up to {exact} of its records may be drawn.</source>
         <translation>Berechnet, wie oft ein Schätzwert tatsächlich abweicht. Wo die Hälfte einer Gruppe einen Wert teilt, dürfen bis zu {exact} ihrer Datensätze gezogen werden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="77"/>
-        <source>This test asks that an upper bound on the error&apos;s probability is at least {delta}, which promises nothing about the probability. Where half of a group share a value, it lets {allowed} records pass, whose estimate is truly off by more than {error} in {missed} of cases. The exact test lets {exact} pass.</source>
-        <translation>Dieser Test verlangt, dass eine obere Schranke der Fehlerwahrscheinlichkeit mindestens {delta} beträgt; das sagt nichts über die Wahrscheinlichkeit selbst zu. Wo die Hälfte einer Gruppe einen Wert teilt, lässt er {allowed} Datensätze zu, deren Schätzwert in {missed} der Fälle tatsächlich um mehr als {error} abweicht. Der exakte Test lässt {exact} zu.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="92"/>
-        <source>{groups} of {all_groups} groups, with {records} of {all_records} records, could be estimated too well if each record were simply perturbed.</source>
-        <translation>{groups} von {all_groups} Gruppen mit {records} von {all_records} Datensätzen ließen sich zu gut schätzen, wenn jeder Datensatz einfach verfremdet würde.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="104"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="106"/>
         <source>No group has to be resampled: every record is simply perturbed.</source>
         <translation>Keine Gruppe muss neu gezogen werden: Jeder Datensatz wird einfach verfremdet.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="106"/>
-        <source>{records} records in {groups} groups are resampled: {drawn} of them are drawn, and their perturbed values copied to the others.</source>
-        <translation>{records} Datensätze in {groups} Gruppen werden neu gezogen: {drawn} davon werden gezogen und ihre verfremdeten Werte auf die übrigen kopiert.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="78"/>
+        <source>This test asks that an upper bound on the error&apos;s probability is at least {delta}, which promises nothing about the probability. Where half of a group share a value, it lets {allowed} {allowed:record|records} pass, whose estimate is truly off by more than {error} in {missed} of cases. The exact test lets {exact} pass.</source>
+        <translation>Dieser Test verlangt, dass eine obere Schranke der Fehlerwahrscheinlichkeit mindestens {delta} beträgt; das sagt nichts über die Wahrscheinlichkeit selbst zu. Wo die Hälfte einer Gruppe einen Wert teilt, lässt er {allowed} {allowed:Datensatz|Datensätze} zu, deren Schätzwert in {missed} der Fälle tatsächlich um mehr als {error} abweicht. Der exakte Test lässt {exact} zu.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="115"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="93"/>
+        <source>{groups} of {all_groups} {all_groups:group|groups}, with {records} of {all_records} {all_records:record|records}, could be estimated too well if each record were simply perturbed.</source>
+        <translation>{groups} von {all_groups} {all_groups:Gruppe|Gruppen} mit {records} von {all_records} {all_records:Datensatz|Datensätzen} könnte man zu gut schätzen, wenn jeder Datensatz einfach verfremdet würde.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="108"/>
+        <source>{records} {records:record|records} in {groups} {groups:group|groups} are resampled: {drawn} of them {drawn:is|are} drawn, and {drawn:its perturbed value|their perturbed values} copied to the others.</source>
+        <translation>{records} {records:Datensatz|Datensätze} in {groups} {groups:Gruppe|Gruppen} werden neu gezogen: {drawn} davon {drawn:wird|werden} gezogen und {drawn:sein verfremdeter Wert|ihre verfremdeten Werte} auf die übrigen kopiert.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="118"/>
         <source>Blindly, groups that happen to be safe are resampled with those of their size that are not.</source>
         <translation>Blind werden auch Gruppen, die zufällig sicher sind, zusammen mit gleich großen neu gezogen, die es nicht sind.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="125"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="128"/>
         <source>Draws by a group&apos;s size: {examples}.</source>
         <translation>Ziehungen nach Größe der Gruppe: {examples}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="127"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="130"/>
         <source>{drawn} of {size}</source>
         <translation>{drawn} von {size}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="134"/>
-        <source>Between {fewest} and {most} records of a resampled group are drawn.</source>
-        <translation>Von einer neu gezogenen Gruppe werden zwischen {fewest} und {most} Datensätze gezogen.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="137"/>
+        <source>Between {fewest} and {most} {most:record|records} of a resampled group are drawn.</source>
+        <translation>Von einer neu gezogenen Gruppe werden zwischen {fewest} und {most} {most:Datensatz|Datensätze} gezogen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="145"/>
-        <source>{count} records are alone in their group. They have no distribution to hide: their own perturbation protects them.</source>
-        <translation>{count} Datensätze sind in ihrer Gruppe allein. Sie haben keine Verteilung zu verbergen: Ihre eigene Verfremdung schützt sie.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="148"/>
+        <source>{count} {count:record is alone in its group. It has|records are alone in their group. They have} no distribution to hide: {count:its own perturbation protects it|their own perturbation protects them}.</source>
+        <translation>{count} {count:Datensatz ist in seiner Gruppe allein. Er hat|Datensätze sind in ihrer Gruppe allein. Sie haben} keine Verteilung zu verbergen: {count:Seine eigene Verfremdung schützt ihn|Ihre eigene Verfremdung schützt sie}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="163"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="173"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="184"/>
+        <source>From {rows} {rows:record|records}, each value&apos;s share can be estimated to within ±{points} percentage {points:point|points} (95&#x202f;%); without resampling it would be ±{alone}.</source>
+        <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%); ohne Neuziehen wären es ±{alone}.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="168"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="178"/>
         <location filename="../../ui/panels/policy/wording.py" line="58"/>
         <source>Nothing can be estimated from it.</source>
         <translation>Daraus lässt sich nichts schätzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="165"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="170"/>
         <source>How well shares can be estimated from it is being worked out above.</source>
         <translation>Wie gut sich daraus Anteile schätzen lassen, wird oben berechnet.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="177"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="182"/>
         <location filename="../../ui/panels/policy/wording.py" line="61"/>
         <source>Shares can hardly be estimated from it.</source>
         <translation>Daraus lassen sich Anteile kaum schätzen.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="179"/>
-        <source>From {rows} records, each value&apos;s share can be estimated to within ±{points} percentage points (95&#x202f;%); without resampling it would be ±{alone}.</source>
-        <translation>Aus {rows} Datensätzen lässt sich der Anteil jedes Werts auf ±{points} Prozentpunkte genau schätzen (95&#xa0;%); ohne Neuziehen wären es ±{alone}.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="35"/>
@@ -9385,79 +9233,79 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mit drei typischen beginnen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="91"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="90"/>
         <source>What all recipients together see: the finest view</source>
         <translation>Was alle Empfänger gemeinsam sehen: die feinste Sicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="96"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="95"/>
         <source>Together</source>
         <translation>Gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="129"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="128"/>
         <source>The level of {name}</source>
         <translation>Die Stufe von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="131"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="130"/>
         <source>The records, or units, of the smallest class; empty for no k</source>
         <translation>Die Datensätze oder Einheiten der kleinsten Klasse; leer für kein k</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="133"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="132"/>
         <source>Suppress at most</source>
         <translation>Höchstens unterdrücken</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="134"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="133"/>
         <source>The largest share of the records that may show * instead</source>
         <translation>Der größte Anteil der Datensätze, die stattdessen * zeigen dürfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="136"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="135"/>
         <source>The records, or units, of the smallest class</source>
         <translation>Die Datensätze oder Einheiten der kleinsten Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="137"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="136"/>
         <source>Records, or units, that are alone in their class</source>
         <translation>Datensätze oder Einheiten, die in ihrer Klasse allein sind</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="137"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="136"/>
         <source>Unique</source>
         <translation>Einzigartig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="138"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="137"/>
         <source>Records that show * instead</source>
         <translation>Datensätze, die stattdessen * zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="138"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="137"/>
         <source>Suppressed</source>
         <translation>Unterdrückt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="145"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="144"/>
         <source>Sees the quasi-identifiers as they are</source>
         <translation>Sieht die Quasi-Identifikatoren unverändert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="155"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="154"/>
         <source>{level} of {highest}</source>
         <translation>{level} von {highest}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="169"/>
-        <source>{suppressed:,} of {records:,} records</source>
-        <translation>{suppressed:,} von {records:,} Datensätzen</translation>
+        <location filename="../../ui/panels/policy/views_card.py" line="168"/>
+        <source>{suppressed:,} of {records:,} {records:record|records}</source>
+        <translation>{suppressed:,} von {records:,} {records:Datensatz|Datensätzen}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="175"/>
-        <source>{figure} of {units:,} units; {unique:,} records are of units alone in their class</source>
-        <translation>{figure} von {units:,} Einheiten; {unique:,} Datensätze gehören zu Einheiten, die in ihrer Klasse allein sind</translation>
+        <location filename="../../ui/panels/policy/views_card.py" line="174"/>
+        <source>{figure} of {units:,} {units:unit|units}; {unique:,} {unique:record is|records are} of units alone in their class</source>
+        <translation>{figure} von {units:,} {units:Einheit|Einheiten}; {unique:,} {unique:Datensatz gehört|Datensätze gehören} zu Einheiten, die in ihrer Klasse allein sind</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/views_card.py" line="201"/>
@@ -9637,76 +9485,76 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/wording.py" line="63"/>
-        <source>From {rows} records, each value&apos;s share can be estimated to within ±{points} percentage points (95&#x202f;%).</source>
-        <translation>Aus {rows} Datensätzen lässt sich der Anteil jedes Werts auf ±{points} Prozentpunkte genau schätzen (95&#xa0;%).</translation>
+        <source>From {rows} {rows:record|records}, each value&apos;s share can be estimated to within ±{points} percentage {points:point|points} (95&#x202f;%).</source>
+        <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="56"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="57"/>
         <source>Lower bound</source>
         <translation>Untere Grenze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="57"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="58"/>
         <source>Upper bound</source>
         <translation>Obere Grenze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="59"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="60"/>
         <source>Bounds</source>
         <translation>Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="60"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="61"/>
         <source>Where the bounds come from</source>
         <translation>Woher die Grenzen stammen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="64"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="65"/>
         <source>ε0 of the bounds</source>
         <translation>ε0 der Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="66"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="67"/>
         <source>How much the bounds may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0; a smaller ε0 leaves more records outside the bounds.</source>
         <translation>Wie viel die Grenzen über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0; bei kleinerem ε0 liegen mehr Datensätze außerhalb der Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="75"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="76"/>
         <source>Step between released numbers</source>
         <translation>Schritt zwischen freigegebenen Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="78"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="79"/>
         <source>Numbers are rounded to it before noise is added; all releases share it.</source>
         <translation>Auf ihn werden Zahlen gerundet, bevor Rauschen hinzukommt; alle Freigaben haben denselben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="85"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="86"/>
         <source>Between which bounds numbers lie</source>
         <translation>Zwischen welchen Grenzen die Zahlen liegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="127"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="128"/>
         <source>The table is not used, so the bounds disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht herangezogen; die Grenzen verraten also über niemanden etwas.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="131"/>
-        <source>Bounds {lowest} and {highest}, {steps} steps.</source>
-        <translation>Grenzen {lowest} und {highest}, {steps} Schritte.</translation>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="132"/>
+        <source>Bounds {lowest} and {highest}, {steps} {steps:step|steps}.</source>
+        <translation>Grenzen {lowest} und {highest}, {steps} {steps:Schritt|Schritte}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="141"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="142"/>
         <source>{share} of the table&apos;s numbers lie outside and are released as a bound.</source>
         <translation>{share} der Zahlen der Tabelle liegen außerhalb und werden als Grenze freigegeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="153"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="154"/>
         <source>Enter bounds that are known without this table, such as 0 and 120 for an age.</source>
         <translation>Geben Sie Grenzen ein, die ohne diese Tabelle bekannt sind, etwa 0 und 120 für ein Alter.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="187"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="188"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
     </message>
@@ -9747,8 +9595,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="109"/>
-        <source>{chapters} chapters of {least} to {most} values.</source>
-        <translation>{chapters} Kapitel mit {least} bis {most} Ausprägungen.</translation>
+        <source>{chapters} chapters of {least} to {most} {most:value|values}.</source>
+        <translation>{chapters} Kapitel mit {least} bis {most} {most:Ausprägung|Ausprägungen}.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="138"/>
@@ -9759,71 +9607,59 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PooledRowsPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="49"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="50"/>
         <source>Attribute, and the column by which rows are pooled</source>
         <translation>Merkmal und die Spalte, nach der Zeilen zusammengefasst werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="54"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="55"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <source>Nothing is pooled yet</source>
-        <translation type="vanished">Noch wird nichts zusammengefasst</translation>
-    </message>
-    <message>
-        <source>Once a sensitive attribute has a mechanism and recipients have levels of trust, see here what they restore by pooling the rows of one person or household.</source>
-        <translation type="vanished">Sobald ein sensibles Merkmal ein Verfahren hat und Empfänger Vertrauensstufen haben, sehen Sie hier, was diese wiederherstellen, wenn sie die Zeilen einer Person oder eines Haushalts zusammenfassen.</translation>
-    </message>
-    <message>
-        <source>Go to Policy</source>
-        <translation type="vanished">Zum Regelwerk</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="56"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="57"/>
         <source>&amp;Pooled</source>
         <translation>&amp;Zusammengefasst</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="75"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="76"/>
         <source>{attribute}, by {column}</source>
         <translation>{attribute}, nach {column}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="100"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="101"/>
         <source>Under Attributes, let rows belong to {column}: the level stated then holds for all rows of a unit together, of which at most so many leave as you say there.</source>
         <translation>Lassen Sie unter Merkmale die Zeilen zu {column} gehören: Die festgelegte Stufe gilt dann für alle Zeilen einer Einheit zusammen, von denen höchstens so viele freigegeben werden, wie Sie dort angeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="105"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="106"/>
         <source>Under Attributes, let rows belong to {column}: {attribute} is then drawn once for all of them, and pooling them restores nothing more.</source>
         <translation>Lassen Sie unter Merkmale die Zeilen zu {column} gehören: {attribute} wird dann für alle nur einmal gezogen, und sie zusammenzufassen stellt nichts weiter wieder her.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="114"/>
-        <source>{units} groups, on average a row shares its {column} with {others} others. A coalition pools what its most trusted member holds.</source>
-        <translation>{units} Gruppen; im Mittel teilt eine Zeile {column} mit {others} anderen. Eine Koalition fasst zusammen, was ihr Mitglied mit dem höchsten Vertrauen hat.</translation>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="115"/>
+        <source>{units} {units:group|groups}, on average a row shares its {column} with {others} {others:other|others}. A coalition pools what its most trusted member holds.</source>
+        <translation>{units} {units:Gruppe|Gruppen}; im Mittel teilt eine Zeile {column} mit {others} anderen. Eine Koalition fasst zusammen, was ihr Mitglied mit dem höchsten Vertrauen hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="121"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="130"/>
+        <source>{count} {count:group|groups} whose rows differ in {attribute} {count:is|are} left out.</source>
+        <translation>{count} {count:Gruppe|Gruppen}, deren Zeilen sich in {attribute} unterscheiden, {count:ist|sind} weggelassen.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="122"/>
         <source>Pooled: the mean of as many rows as a row has on average.</source>
         <translation>Zusammengefasst: der Mittelwert aus so vielen Zeilen, wie eine Zeile im Mittel hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="123"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="124"/>
         <source>Outcomes were drawn, so the shares are estimates.</source>
         <translation>Ergebnisse wurden gezogen, daher sind die Anteile Schätzwerte.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="125"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="126"/>
         <source>The shares are computed from the matrix, by Bayes&apos; rule.</source>
         <translation>Die Anteile sind aus der Matrix berechnet, nach dem Satz von Bayes.</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="128"/>
-        <source>{count} groups whose rows differ in {attribute} are left out.</source>
-        <translation>{count} Gruppen, deren Zeilen sich in {attribute} unterscheiden, sind weggelassen.</translation>
     </message>
 </context>
 <context>
@@ -9909,64 +9745,64 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unverändert freigegebene Spalten gehen unverändert ein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="63"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="62"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="100"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="99"/>
         <location filename="../../ui/panels/preview/pages.py" line="52"/>
         <source>Row</source>
         <translation>Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="101"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="100"/>
         <location filename="../../ui/panels/preview/pages.py" line="53"/>
         <source>True {attribute}</source>
         <translation>{attribute} im Original</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="123"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="122"/>
         <source>Off by {units}</source>
         <translation>Abweichung um {units}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="128"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="127"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="153"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="152"/>
         <location filename="../../ui/panels/preview/number_pages.py" line="229"/>
         <source>Numbers of</source>
         <translation>Zahlen von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="160"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="159"/>
         <location filename="../../ui/panels/preview/pages.py" line="83"/>
         <source>Sample rows</source>
         <translation>Beispielzeilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="171"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="170"/>
         <source>Every known number is changed; recipients see only their own column.</source>
         <translation>Jede bekannte Zahl ist verändert; Empfänger sehen nur ihre eigene Spalte.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="173"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="172"/>
         <source>A release at these levels shows exactly these numbers.</source>
         <translation>Eine Freigabe auf diesen Stufen zeigt genau diese Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="175"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="174"/>
         <location filename="../../ui/panels/preview/pages.py" line="120"/>
         <source>Once the project is saved, its own key decides which.</source>
         <translation>Sobald das Projekt gespeichert ist, entscheidet sein eigener Schlüssel, welche.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="189"/>
-        <source>In these {rows} rows, {recipient} sees {attribute} off by {units}, typically</source>
-        <translation>In diesen {rows} Zeilen sieht {recipient} {attribute} typischerweise mit einer Abweichung von {units}</translation>
+        <location filename="../../ui/panels/preview/number_pages.py" line="188"/>
+        <source>In these {rows} {rows:row|rows}, {recipient} sees {attribute} off by {units}, typically</source>
+        <translation>In diesen {rows} {rows:Zeile|Zeilen} sieht {recipient} {attribute} typischerweise mit einer Abweichung von {units}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/preview/number_pages.py" line="242"/>
@@ -10016,8 +9852,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/preview/pages.py" line="108"/>
-        <source>{recipient} sees the true {attribute} in {kept} of these {rows} rows, and can&apos;t tell in which</source>
-        <translation>{recipient} sieht {attribute} in {kept} dieser {rows} Zeilen im Original und weiß nicht, in welchen</translation>
+        <source>{recipient} sees the true {attribute} in {kept} of these {rows} {rows:row|rows}, and can&apos;t tell in which</source>
+        <translation>{recipient} sieht {attribute} in {kept} dieser {rows} {rows:Zeile|Zeilen} im Original und weiß nicht, in welchen</translation>
     </message>
     <message>
         <location filename="../../ui/panels/preview/pages.py" line="116"/>
@@ -10164,27 +10000,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProblemsView</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="82"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="83"/>
         <source>Problems of the table</source>
         <translation>Probleme der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="100"/>
-        <source>{count} problems to mend</source>
-        <translation>{count} Probleme zu beheben</translation>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="101"/>
+        <source>{count} {count:problem|problems} to mend</source>
+        <translation>{count} {count:Problem|Probleme} zu beheben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="102"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="105"/>
+        <source>{count} {count:remark|remarks}; the table can be used</source>
+        <translation>{count} {count:Hinweis|Hinweise}; die Tabelle ist verwendbar</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="103"/>
         <source>One problem to mend</source>
         <translation>Ein Problem zu beheben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="104"/>
-        <source>{count} remarks; the table can be used</source>
-        <translation>{count} Hinweise; die Tabelle ist verwendbar</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="129"/>
+        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="132"/>
         <source>Mend all {count} of this kind</source>
         <translation>Alle {count} dieser Art beheben</translation>
     </message>
@@ -10200,16 +10036,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Profiles</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="257"/>
-        <source>{count} different values</source>
-        <translation>{count} verschiedene Werte</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="261"/>
-        <source>missing in {count} records</source>
-        <translation>fehlt in {count} Datensätzen</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/data/loaded_page.py" line="53"/>
         <source>all different</source>
         <translation>alle verschieden</translation>
@@ -10222,8 +10048,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/data/loaded_page.py" line="64"/>
-        <source>{count} values</source>
-        <translation>{count} Werte</translation>
+        <source>{count} {count:value|values}</source>
+        <translation>{count} {count:Wert|Werte}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/data/loaded_page.py" line="69"/>
@@ -10239,6 +10065,16 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/data/loaded_page.py" line="89"/>
         <source>mean {mean}, median {median}, middle half {low} to {high}</source>
         <translation>Mittelwert {mean}, Median {median}, mittlere Hälfte {low} bis {high}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attributes/detail.py" line="264"/>
+        <source>{count} different {count:value|values}</source>
+        <translation>{count} {count:verschiedener Wert|verschiedene Werte}</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/attributes/detail.py" line="270"/>
+        <source>missing in {count} {count:record|records}</source>
+        <translation>fehlt in {count} {count:Datensatz|Datensätzen}</translation>
     </message>
 </context>
 <context>
@@ -10461,10 +10297,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Questions</name>
     <message>
-        <source>Questions of the audit</source>
-        <translation type="vanished">Fragen der Prüfung</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/audit/questions.py" line="57"/>
         <source>All &amp;questions</source>
         <translation>Alle &amp;Fragen</translation>
@@ -10536,10 +10368,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Freigabe jedes Empfängers wird geprüft&#xa0;…</translation>
     </message>
     <message>
-        <source>Checking whether releases are ready</source>
-        <translation type="vanished">Geprüft wird, ob Freigaben bereit sind</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/releases/readiness_card.py" line="146"/>
         <source>Not ready: {names}. Mend what is marked as danger, or say why not.</source>
         <translation>Nicht bereit: {names}. Beheben Sie, was als Gefahr gekennzeichnet ist, oder begründen Sie, warum nicht.</translation>
@@ -10596,28 +10424,28 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordKeyField</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="106"/>
-        <location filename="../../ui/panels/attributes/panel.py" line="110"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="107"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="111"/>
         <source>Records are known by</source>
         <translation>Datensätze werden erkannt an</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="135"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="136"/>
         <source>their position in the table</source>
         <translation>ihrer Position in der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="139"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="140"/>
         <source>Rows can be sorted, added and removed between releases.</source>
         <translation>Zwischen Freigaben dürfen Zeilen sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="141"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="142"/>
         <source>The table must not change between releases; with a key it may.</source>
         <translation>Die Tabelle darf sich zwischen Freigaben nicht ändern; mit einem Schlüssel darf sie es.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="144"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="145"/>
         <source>The table must stay as it is between releases: no column numbers its records.</source>
         <translation>Die Tabelle muss zwischen Freigaben bleiben, wie sie ist: Keine Spalte nummeriert ihre Datensätze.</translation>
     </message>
@@ -10625,25 +10453,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordPage</name>
     <message>
-        <source>Attribute</source>
-        <translation type="vanished">Merkmal</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/audit/pages/record.py" line="52"/>
         <source>What each recipient sees of the record</source>
         <translation>Was jeder Empfänger von dem Datensatz sieht</translation>
-    </message>
-    <message>
-        <source>There is no ladder yet</source>
-        <translation type="vanished">Noch gibt es keine Leiter</translation>
-    </message>
-    <message>
-        <source>Once recipients have levels of trust, pick a row here and see at which level its value changes, and what each recipient sees of it.</source>
-        <translation type="vanished">Sobald Empfänger Vertrauensstufen haben, wählen Sie hier eine Zeile und sehen, auf welcher Stufe sich ihr Wert ändert und was jeder Empfänger davon sieht.</translation>
-    </message>
-    <message>
-        <source>Go to Policy</source>
-        <translation type="vanished">Zum Regelwerk</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/record.py" line="56"/>
@@ -10689,17 +10501,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasedFiles</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="68"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="69"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="70"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="71"/>
         <source>The figures above are averages over the noise. Here the released values themselves are looked at, record by record.</source>
         <translation>Die Zahlen oben sind Mittelwerte über das Rauschen. Hier werden die freigegebenen Werte selbst betrachtet, Datensatz für Datensatz.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="104"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="105"/>
         <source>Weighing the released files</source>
         <translation>Die freigegebenen Dateien werden bewertet</translation>
     </message>
@@ -10707,32 +10519,32 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="72"/>
-        <source>{count} releases are in {folder}.</source>
-        <translation>{count} Freigaben liegen in {folder}.</translation>
+        <location filename="../../ui/panels/releases/panel.py" line="73"/>
+        <source>{count} {count:release is|releases are} in {folder}.</source>
+        <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="74"/>
+        <location filename="../../ui/panels/releases/panel.py" line="75"/>
         <source>The release is in {folder}.</source>
         <translation>Die Freigabe liegt in {folder}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="78"/>
+        <location filename="../../ui/panels/releases/panel.py" line="79"/>
         <source>Hand each recipient only the bundle with their name.</source>
         <translation>Geben Sie jedem Empfänger nur das Datenpaket mit seinem Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="79"/>
+        <location filename="../../ui/panels/releases/panel.py" line="80"/>
         <source>Show folder</source>
         <translation>Ordner zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="90"/>
+        <location filename="../../ui/panels/releases/panel.py" line="91"/>
         <source>No release for {name}: {what}</source>
         <translation>Keine Freigabe für {name}: {what}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="95"/>
+        <location filename="../../ui/panels/releases/panel.py" line="96"/>
         <source>No release for {names}.</source>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
@@ -10756,103 +10568,94 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <source>{day}, changed since</source>
         <translation>{day}, seither geändert</translation>
     </message>
-    <message>
-        <source>{day}, other levels</source>
-        <translation type="vanished">{day}, andere Stufen</translation>
-    </message>
 </context>
 <context>
     <name>ReleasesPanel</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="119"/>
-        <location filename="../../ui/panels/releases/panel.py" line="241"/>
+        <location filename="../../ui/panels/releases/panel.py" line="120"/>
+        <location filename="../../ui/panels/releases/panel.py" line="242"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="144"/>
+        <location filename="../../ui/panels/releases/panel.py" line="145"/>
         <source>Nothing can be released yet</source>
         <translation>Noch kann nichts freigegeben werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="192"/>
+        <location filename="../../ui/panels/releases/panel.py" line="193"/>
         <source>Open the table.</source>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="210"/>
+        <location filename="../../ui/panels/releases/panel.py" line="211"/>
         <source>. To release in spite of it, give the reason for the ledger.</source>
         <translation>. Um trotzdem freizugeben, geben Sie die Begründung für das Freigabeverzeichnis an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="227"/>
+        <location filename="../../ui/panels/releases/panel.py" line="228"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="229"/>
+        <location filename="../../ui/panels/releases/panel.py" line="230"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="231"/>
+        <location filename="../../ui/panels/releases/panel.py" line="232"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="240"/>
+        <location filename="../../ui/panels/releases/panel.py" line="241"/>
         <source>&amp;Release to {count}</source>
         <translation>An {count} Empfänger &amp;freigeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="246"/>
+        <location filename="../../ui/panels/releases/panel.py" line="247"/>
         <source>Before a release: {steps}</source>
         <translation>Vor einer Freigabe: {steps}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="248"/>
+        <location filename="../../ui/panels/releases/panel.py" line="249"/>
         <source>The project is open for reading only, so no release can be made.</source>
         <translation>Das Projekt ist schreibgeschützt geöffnet, daher ist keine Freigabe möglich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="253"/>
+        <location filename="../../ui/panels/releases/panel.py" line="254"/>
         <source>You are asked to save a project first: it keeps the secret and the ledger.</source>
         <translation>Sie werden zuerst gebeten, ein Projekt zu speichern: Es bewahrt das Geheimnis und das Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="256"/>
+        <location filename="../../ui/panels/releases/panel.py" line="257"/>
         <source>Each bundle holds the data, a description and a README. Nothing is ever overwritten.</source>
         <translation>Jedes Datenpaket enthält die Daten, eine Beschreibung und eine README. Vorhandenes wird nie überschrieben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="262"/>
+        <location filename="../../ui/panels/releases/panel.py" line="263"/>
         <source>Tick at least one recipient.</source>
         <translation>Kreuzen Sie mindestens einen Empfänger an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="264"/>
+        <location filename="../../ui/panels/releases/panel.py" line="265"/>
         <source>Choose a folder for the bundles.</source>
         <translation>Wählen Sie einen Ordner für die Datenpakete.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="266"/>
+        <location filename="../../ui/panels/releases/panel.py" line="267"/>
         <source>Say why rows have to stay as they are in the table.</source>
         <translation>Begründen Sie, warum die Zeilen in der Reihenfolge der Tabelle bleiben müssen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="288"/>
+        <location filename="../../ui/panels/releases/panel.py" line="289"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="298"/>
-        <source>Intact, 1 entry</source>
-        <translation>Unversehrt, 1 Eintrag</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/releases/panel.py" line="299"/>
-        <source>Intact, {n} entries</source>
-        <translation>Unversehrt, {n} Einträge</translation>
+        <source>Intact, {n} {n:entry|entries}</source>
+        <translation>Unversehrt, {n} {n:Eintrag|Einträge}</translation>
     </message>
     <message>
         <location filename="../../ui/panels/releases/panel.py" line="300"/>
@@ -10961,18 +10764,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/audit/pages/report.py" line="83"/>
         <source>The report as it will be written</source>
         <translation>Der Bericht, wie er geschrieben wird</translation>
-    </message>
-    <message>
-        <source>A report tells of a project</source>
-        <translation type="vanished">Ein Bericht beschreibt ein Projekt</translation>
-    </message>
-    <message>
-        <source>Save your work as a project. The report then says what its releases promise, who got what, and how to check it.</source>
-        <translation type="vanished">Speichern Sie Ihre Arbeit als Projekt. Der Bericht sagt dann, was seine Freigaben zusagen, wer was erhalten hat und wie es sich prüfen lässt.</translation>
-    </message>
-    <message>
-        <source>Go to Releases</source>
-        <translation type="vanished">Zu den Freigaben</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/report.py" line="114"/>
@@ -11139,8 +10930,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/attacker.py" line="72"/>
-        <source>People are looked up by what {recipient} sees: {levels}; {suppressed:,} records show * instead.</source>
-        <translation>Personen werden anhand dessen gesucht, was {recipient} sieht: {levels}; {suppressed:,} Datensätze zeigen stattdessen *.</translation>
+        <source>People are looked up by what {recipient} sees: {levels}; {suppressed:,} {suppressed:record shows|records show} * instead.</source>
+        <translation>Personen werden anhand dessen gesucht, was {recipient} sieht: {levels}; {suppressed:,} {suppressed:Datensatz zeigt|Datensätze zeigen} stattdessen *.</translation>
     </message>
     <message>
         <location filename="../../analysis/attacker.py" line="148"/>
@@ -11173,24 +10964,54 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Werte sind ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="31"/>
+        <location filename="../../analysis/coalitions.py" line="32"/>
         <source>Rows change places within their groups: of a single record&apos;s own value, its row tells less than these figures say.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz: Über den eigenen Wert eines einzelnen Datensatzes sagt seine Zeile weniger, als diese Zahlen angeben.</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="239"/>
+        <location filename="../../analysis/coalitions.py" line="240"/>
         <source>No attribute of the policy has a perturbation matrix.</source>
         <translation>Kein Merkmal des Regelwerks hat eine Übergangsmatrix.</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="240"/>
+        <location filename="../../analysis/coalitions.py" line="241"/>
         <source>Coalitions are weighed for categorical attributes.</source>
         <translation>Koalitionen werden für kategoriale Merkmale bewertet.</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="260"/>
+        <location filename="../../analysis/coalitions.py" line="251"/>
+        <source>  On the ladder, together: {together} expected on average; {name} alone: {alone}. Largest difference of the two: {difference:.1g}.</source>
+        <translation>  Auf der Leiter, gemeinsam: im Mittel {together} zu erwarten; {name} allein: {alone}. Größte Abweichung der beiden: {difference:.1g}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/coalitions.py" line="259"/>
+        <source>  If each release had noise of its own: {average} on average; {apart:.1%} of the records with at least {certain:.0%} certainty (on the ladder {ladder:.1%}).</source>
+        <translation>  Hätte jede Freigabe eigenes Rauschen: im Mittel {average}; {apart:.1%} der Datensätze mit mindestens {certain:.0%} Sicherheit (auf der Leiter {ladder:.1%}).</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/coalitions.py" line="267"/>
+        <source>  The best guess is right for {alone:.1%} of the records; without any release, for {without:.1%}.</source>
+        <translation>  Der beste Rateversuch stimmt bei {alone:.1%} der Datensätze; ohne jede Freigabe bei {without:.1%}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/coalitions.py" line="275"/>
         <source>  It is drawn once for a unit: records stand for units, each counted once.</source>
         <translation>  Es wird je Einheit einmal gezogen: Datensätze stehen für Einheiten, jede zählt einmal.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/coalitions.py" line="278"/>
+        <source>  {what}</source>
+        <translation>  {what}</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/coalitions.py" line="283"/>
+        <source>  One more recipient at trust {trust:.3g}: on the ladder {before} becomes {after}; with noise of its own, {apart}.</source>
+        <translation>  Ein weiterer Empfänger mit Vertrauen {trust:.3g}: Auf der Leiter wird aus {before} {after}; mit eigenem Rauschen {apart}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/coalitions.py" line="358"/>
+        <source>{share} ± {error:.1f}</source>
+        <translation>{share} ± {error:.1f}</translation>
     </message>
     <message>
         <location filename="../../analysis/composition.py" line="144"/>
@@ -11282,8 +11103,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/find_person.py" line="298"/>
-        <source>Choose one of its {count:,} classes.</source>
-        <translation>Wählen Sie eine ihrer {count:,} Klassen.</translation>
+        <source>Choose one of its {count:,} {count:class|classes}.</source>
+        <translation>Wählen Sie eine ihrer {count:,} {count:Klasse|Klassen}.</translation>
     </message>
     <message>
         <location filename="../../analysis/find_person.py" line="307"/>
@@ -11387,7 +11208,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/guarantee.py" line="359"/>
-        <location filename="../../analysis/steps.py" line="123"/>
+        <location filename="../../analysis/steps.py" line="124"/>
         <source>Open a table.</source>
         <translation>Öffnen Sie eine Tabelle.</translation>
     </message>
@@ -11447,21 +11268,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{first} und {rest}</translation>
     </message>
     <message>
-        <source>{key}, as {name}: {promise}</source>
-        <translation type="vanished">{key}, wie {name}: {promise}</translation>
-    </message>
-    <message>
-        <source>{key}, as {name}.</source>
-        <translation type="vanished">{key}, wie {name}.</translation>
-    </message>
-    <message>
         <location filename="../../analysis/guarantee.py" line="513"/>
         <source>{name}&apos;s level of {key}</source>
         <translation>die Stufe von {name} bei {key}</translation>
-    </message>
-    <message>
-        <source>Of the whole row, all recipients together know what one recipient would who has {levels} and sees the quasi-identifiers as {finest} does.</source>
-        <translation type="vanished">Über die ganze Zeile wissen alle Empfänger gemeinsam, was ein Empfänger wüsste, der {levels} hat und die Quasi-Identifikatoren wie {finest} sieht.</translation>
     </message>
     <message>
         <location filename="../../analysis/guarantee.py" line="547"/>
@@ -11537,7 +11346,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../analysis/holdings.py" line="296"/>
         <location filename="../../commands/check.py" line="34"/>
         <location filename="../../commands/views.py" line="109"/>
-        <location filename="../../project/release/release_plan.py" line="203"/>
+        <location filename="../../project/release/release_plan.py" line="204"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -11611,8 +11420,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/open_columns.py" line="572"/>
-        <source>Computed on {sampled:,} of {records:,} records, drawn evenly: shares are within {error:.1f} in 100 of the table&apos;s.</source>
-        <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen Datensätzen: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
+        <source>Computed on {sampled:,} of {records:,} {records:record|records}, drawn evenly: shares are within {error:.1f} in 100 of the table&apos;s.</source>
+        <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
         <location filename="../../analysis/open_figures.py" line="119"/>
@@ -11678,6 +11487,11 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../analysis/open_figures.py" line="207"/>
         <source>The columns released unperturbed tell little of {name}: the best guess is right for {open} in 100 people, without them for {alone}.</source>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {name}: Die beste Vermutung trifft bei {open} von 100 Personen zu, ohne sie bei {alone}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/open_figures.py" line="215"/>
+        <source>±&#x202f;{least}</source>
+        <translation>±&#x202f;{least}</translation>
     </message>
     <message>
         <location filename="../../analysis/open_remedies.py" line="103"/>
@@ -11775,17 +11589,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Dateien erhöhen die Chancen auf {attribute} für jeden höchstens um den Faktor {odds:.3g}.</translation>
     </message>
     <message>
-        <source>{count:,} of the rows that fit show * and fit everybody; each counts as little as what is known is rare.</source>
-        <translation type="vanished">{count:,} der passenden Zeilen zeigen * und passen auf alle; jede zählt so wenig, wie das Bekannte selten ist.</translation>
-    </message>
-    <message>
         <location filename="../../analysis/person_found.py" line="291"/>
         <source>Of each attribute, the most trusted file decides ({holders}): the others add nothing.</source>
         <translation>Bei jedem Merkmal entscheidet die Datei mit dem höchsten Vertrauen ({holders}): Die anderen fügen nichts hinzu.</translation>
-    </message>
-    <message>
-        <source>The files multiply anyone&apos;s odds on {attribute} by at most {odds:.3g}, as promised.</source>
-        <translation type="vanished">Die Dateien erhöhen die Chancen auf {attribute} für jeden höchstens um den Faktor {odds:.3g}, wie zugesagt.</translation>
     </message>
     <message>
         <location filename="../../analysis/person_found.py" line="329"/>
@@ -11829,38 +11635,38 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/pooled_numbers.py" line="241"/>
-        <source>  {name}, for somebody who knows how it is distributed: {ladder:.1f} %, with noise of its own for each {independent:.1f} %, measured on {records:,} records.</source>
-        <translation>  {name}, für jemanden, der die Verteilung kennt: {ladder:.1f}&#xa0;%, mit eigenem Rauschen für jede {independent:.1f}&#xa0;%, gemessen an {records:,} Datensätzen.</translation>
+        <source>  {name}, for somebody who knows how it is distributed: {ladder:.1f} %, with noise of its own for each {independent:.1f} %, measured on {records:,} {records:record|records}.</source>
+        <translation>  {name}, für jemanden, der die Verteilung kennt: {ladder:.1f}&#xa0;%, mit eigenem Rauschen für jede {independent:.1f}&#xa0;%, gemessen an {records:,} {records:Datensatz|Datensätzen}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_numbers.py" line="252"/>
+        <location filename="../../analysis/pooled_numbers.py" line="287"/>
+        <source>Measured on {rows:,} {rows:record|records}: the best linear estimate from the most trusted release leaves {alone:.1f} % of the variance of {name} open, from all releases together {together:.1f} %; without rounding and bounds it would be {plain:.1f} %.{gain}</source>
+        <translation>Gemessen an {rows:,} {rows:Datensatz|Datensätzen}: Der beste lineare Schätzwert aus der Freigabe mit dem höchsten Vertrauen lässt {alone:.1f}&#xa0;% der Varianz von {name} offen, aus allen Freigaben zusammen {together:.1f}&#xa0;%; ohne Rundung und Grenzen wären es {plain:.1f}&#xa0;%.{gain}</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/pooled_numbers.py" line="313"/>
+        <source>By Bayes&apos; rule, for somebody who knows how {name} is distributed and how it was rounded, on {records:,} {records:record|records}: {best:.1f} %, from all together {together:.1f} %; without rounding and bounds it would be {plain:.1f} %.{gain} On the numbers of {name} alone, no attack is stronger.</source>
+        <translation>Nach dem Satz von Bayes, für jemanden, der weiß, wie {name} verteilt ist und gerundet wurde, an {records:,} {records:Datensatz|Datensätzen}: {best:.1f}&#xa0;%, aus allen zusammen {together:.1f}&#xa0;%; ohne Rundung und Grenzen wären es {plain:.1f}&#xa0;%.{gain} Auf den Zahlen von {name} allein ist kein Angriff stärker.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/pooled_numbers.py" line="253"/>
         <source>  Numbers are rounded or bounded after the noise, which the figures above leave out of account:</source>
         <translation>  Zahlen werden nach dem Rauschen gerundet oder begrenzt, was die Zahlen oben nicht berücksichtigen:</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_numbers.py" line="280"/>
+        <location filename="../../analysis/pooled_numbers.py" line="281"/>
         <source>There are too few records to measure what linear estimates tell.</source>
         <translation>Es sind zu wenige Datensätze, um zu messen, was lineare Schätzwerte verraten.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_numbers.py" line="284"/>
+        <location filename="../../analysis/pooled_numbers.py" line="285"/>
         <source> Pooling gains {leak:.2f} %.</source>
         <translation> Das Zusammenlegen bringt {leak:.2f}&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_numbers.py" line="286"/>
-        <source>Measured on {rows:,} records: the best linear estimate from the most trusted release leaves {alone:.1f} % of the variance of {name} open, from all releases together {together:.1f} %; without rounding and bounds it would be {plain:.1f} %.{gain}</source>
-        <translation>Gemessen an {rows:,} Datensätzen: Der beste lineare Schätzwert aus der Freigabe mit dem höchsten Vertrauen lässt {alone:.1f}&#xa0;% der Varianz von {name} offen, aus allen Freigaben zusammen {together:.1f}&#xa0;%; ohne Rundung und Grenzen wären es {plain:.1f}&#xa0;%.{gain}</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/pooled_numbers.py" line="307"/>
+        <location filename="../../analysis/pooled_numbers.py" line="308"/>
         <source> Pooling gains {leak:.2f} ± {error:.2f} %.</source>
         <translation> Das Zusammenlegen bringt {leak:.2f} ± {error:.2f}&#xa0;%.</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/pooled_numbers.py" line="312"/>
-        <source>By Bayes&apos; rule, for somebody who knows how {name} is distributed and how it was rounded, on {records:,} records: {best:.1f} %, from all together {together:.1f} %; without rounding and bounds it would be {plain:.1f} %.{gain} On the numbers of {name} alone, no attack is stronger.</source>
-        <translation>Nach dem Satz von Bayes, für jemanden, der weiß, wie {name} verteilt ist und gerundet wurde, an {records:,} Datensätzen: {best:.1f}&#xa0;%, aus allen zusammen {together:.1f}&#xa0;%; ohne Rundung und Grenzen wären es {plain:.1f}&#xa0;%.{gain} Auf den Zahlen von {name} allein ist kein Angriff stärker.</translation>
     </message>
     <message>
         <location filename="../../analysis/pooled_rows.py" line="92"/>
@@ -11904,8 +11710,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/pooled_rows.py" line="223"/>
-        <source>Rows with the same {column} seem to belong to one person or household: {names} is {how} ({units:,} groups, at most {largest:,} rows each).</source>
-        <translation>Zeilen mit gleichem {column} scheinen zu einer Person oder einem Haushalt zu gehören: {names} ist {how} ({units:,} Gruppen, höchstens {largest:,} Zeilen je Gruppe).</translation>
+        <source>Rows with the same {column} seem to belong to one person or household: {names} is {how} ({units:,} {units:group|groups}, at most {largest:,} {largest:row|rows} each).</source>
+        <translation>Zeilen mit gleichem {column} scheinen zu einer Person oder einem Haushalt zu gehören: {names} ist {how} ({units:,} {units:Gruppe|Gruppen}, höchstens {largest:,} {largest:Zeile|Zeilen} je Gruppe).</translation>
     </message>
     <message>
         <location filename="../../analysis/previewed_numbers.py" line="204"/>
@@ -11920,8 +11726,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/promise_checks.py" line="47"/>
-        <location filename="../../analysis/promise_checks.py" line="70"/>
-        <location filename="../../report/sections.py" line="387"/>
+        <location filename="../../analysis/promise_checks.py" line="71"/>
+        <location filename="../../report/sections.py" line="390"/>
         <source>Open columns</source>
         <translation>Offene Spalten</translation>
     </message>
@@ -11931,22 +11737,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die unverfremdet freigegebenen Spalten verraten wenig über {names}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="63"/>
-        <source>Estimated on {sampled:,} of {records:,} records: within {error:.1f} in 100.</source>
-        <translation>Geschätzt an {sampled:,} von {records:,} Datensätzen: auf {error:.1f} von 100 genau.</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/promise_checks.py" line="85"/>
+        <location filename="../../analysis/promise_checks.py" line="86"/>
         <source>Mark {columns} as sensitive too</source>
         <translation>Auch {columns} als sensibel kennzeichnen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="88"/>
+        <location filename="../../analysis/promise_checks.py" line="89"/>
         <source>Protect {columns} together with {name}</source>
         <translation>{columns} zusammen mit {name} schützen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="94"/>
+        <location filename="../../analysis/promise_checks.py" line="95"/>
         <source>Band {columns} in {bins}</source>
         <translation>{columns} in {bins} einteilen</translation>
     </message>
@@ -11957,9 +11758,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/joint_remedies.py" line="96"/>
-        <location filename="../../analysis/promise_checks.py" line="96"/>
-        <location filename="../../analysis/promise_checks.py" line="132"/>
-        <location filename="../../analysis/readiness_checks.py" line="383"/>
+        <location filename="../../analysis/promise_checks.py" line="97"/>
+        <location filename="../../analysis/promise_checks.py" line="133"/>
+        <location filename="../../analysis/readiness_checks.py" line="394"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
@@ -11984,49 +11785,54 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} an {names} auf Stufe {level} zeigen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="113"/>
+        <location filename="../../analysis/promise_checks.py" line="63"/>
+        <source>Estimated on {sampled:,} of {records:,} {records:record|records}: within {error:.1f} in 100.</source>
+        <translation>Geschätzt an {sampled:,} von {records:,} {records:Datensatz|Datensätzen}: auf {error:.1f} von 100 genau.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/promise_checks.py" line="114"/>
         <source>Dependent columns</source>
         <translation>Abhängige Spalten</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="118"/>
+        <location filename="../../analysis/promise_checks.py" line="119"/>
         <source>{columns} are protected apart: what is told of one is told of the others.</source>
         <translation>{columns} sind getrennt geschützt: Was über eines verraten wird, ist auch über die anderen verraten.</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="127"/>
+        <location filename="../../analysis/promise_checks.py" line="128"/>
         <source>Protect {columns} together</source>
         <translation>{columns} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="147"/>
-        <location filename="../../analysis/promise_checks.py" line="163"/>
-        <location filename="../../analysis/promise_checks.py" line="172"/>
+        <location filename="../../analysis/promise_checks.py" line="148"/>
+        <location filename="../../analysis/promise_checks.py" line="165"/>
+        <location filename="../../analysis/promise_checks.py" line="174"/>
         <source>Pooled rows</source>
         <translation>Zusammengefasste Zeilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="150"/>
-        <source>Rows of one person or household were looked for in {sampled:,} of {rows:,} records only, where few of them meet: where there are such rows, state their unit.</source>
-        <translation>Zeilen einer Person oder eines Haushalts wurden nur in {sampled:,} von {rows:,} Datensätzen gesucht, in denen sich wenige davon treffen: Wo es solche Zeilen gibt, geben Sie ihre Einheit an.</translation>
+        <location filename="../../analysis/promise_checks.py" line="151"/>
+        <source>Rows of one person or household were looked for in {sampled:,} of {rows:,} {rows:record|records} only, where few of them meet: where there are such rows, state their unit.</source>
+        <translation>Zeilen einer Person oder eines Haushalts wurden nur in {sampled:,} von {rows:,} {rows:Datensatz|Datensätzen} gesucht, in denen sich wenige davon treffen: Wo es solche Zeilen gibt, geben Sie ihre Einheit an.</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="174"/>
+        <location filename="../../analysis/promise_checks.py" line="176"/>
         <source>Pooling the rows that belong together restores hardly more than one row.</source>
         <translation>Zusammengehörige Zeilen zusammenzufassen stellt kaum mehr wieder her als eine Zeile.</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="187"/>
+        <location filename="../../analysis/promise_checks.py" line="189"/>
         <source>Protect rows with the same {column} together</source>
         <translation>Zeilen mit gleichem {column} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="195"/>
+        <location filename="../../analysis/promise_checks.py" line="197"/>
         <source>repeated units</source>
         <translation>wiederholte Einheiten</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="211"/>
+        <location filename="../../analysis/promise_checks.py" line="213"/>
         <source>pooled rows</source>
         <translation>zusammengefasste Zeilen</translation>
     </message>
@@ -12062,7 +11868,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/readiness_checks.py" line="58"/>
-        <location filename="../../analysis/readiness_checks.py" line="86"/>
+        <location filename="../../analysis/readiness_checks.py" line="89"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
     </message>
@@ -12072,162 +11878,162 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kleine Klassen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="70"/>
-        <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} share their values with fewer than {most} others.</source>
-        <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} teilen ihre Werte mit weniger als {most} anderen.</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/readiness_checks.py" line="73"/>
-        <source>No unit is unique on the columns released unperturbed, but {small:,} of {rows:,} records share their values with records of fewer than {most} other units.</source>
-        <translation>Keine Einheit ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} Datensätzen teilen ihre Werte mit Datensätzen von weniger als {most} anderen Einheiten.</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/readiness_checks.py" line="89"/>
-        <source>No record is unique on the columns released unperturbed; the smallest class has {smallest:,} records.</source>
-        <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig; die kleinste Klasse hat {smallest:,} Datensätze.</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/readiness_checks.py" line="92"/>
-        <source>No unit is unique on the columns released unperturbed; the smallest class has records of {smallest:,} units.</source>
-        <translation>Keine Einheit ist in den unverfremdet freigegebenen Spalten einzigartig; die kleinste Klasse hat Datensätze von {smallest:,} Einheiten.</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/readiness_checks.py" line="109"/>
-        <source>{unique:,} of {rows:,} records are unique on the {count} columns released unperturbed: anyone who knows these values of a person finds the row.</source>
-        <translation>{unique:,} von {rows:,} Datensätzen sind in den {count} unverfremdet freigegebenen Spalten einzigartig: Wer diese Werte einer Person kennt, findet die Zeile.</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/readiness_checks.py" line="114"/>
-        <source>{unique:,} of {units:,} units (records with the same {unit}) are unique on the {count} columns released unperturbed, by {alone:,} of {rows:,} records: anyone who knows these values of such a unit finds its rows.</source>
-        <translation>{unique:,} von {units:,} Einheiten (Datensätze mit gleichem {unit}) sind in den {count} unverfremdet freigegebenen Spalten einzigartig, durch {alone:,} von {rows:,} Datensätzen: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/readiness_checks.py" line="131"/>
+        <location filename="../../analysis/readiness_checks.py" line="138"/>
         <location filename="../../project/release/uniqueness.py" line="311"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique records are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
         <location filename="../../analysis/joint_remedies.py" line="56"/>
-        <location filename="../../analysis/readiness_checks.py" line="206"/>
+        <location filename="../../analysis/readiness_checks.py" line="213"/>
         <location filename="../../analysis/view_checks.py" line="305"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="212"/>
+        <location filename="../../analysis/readiness_checks.py" line="219"/>
         <source>Drop {column}: {figures}</source>
         <translation>{column} weglassen: {figures}</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="214"/>
+        <location filename="../../analysis/readiness_checks.py" line="221"/>
         <source>Band {column} in {bins}: {figures}</source>
         <translation>{column} in {bins} einteilen: {figures}</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="234"/>
+        <location filename="../../analysis/readiness_checks.py" line="241"/>
         <source>These columns look as if they identify a person or a household, and leave: {columns}.</source>
         <translation>Diese Spalten sehen so aus, als bezeichneten sie eine Person oder einen Haushalt, und werden freigegeben: {columns}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="236"/>
+        <location filename="../../analysis/readiness_checks.py" line="243"/>
         <source>Exact dates</source>
         <translation>Genaue Datumsangaben</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="236"/>
+        <location filename="../../analysis/readiness_checks.py" line="243"/>
         <source>These columns leave with exact dates: {columns}.</source>
         <translation>Diese Spalten werden mit genauen Datumsangaben freigegeben: {columns}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="239"/>
+        <location filename="../../analysis/readiness_checks.py" line="246"/>
         <source>Free text</source>
         <translation>Freitext</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="240"/>
+        <location filename="../../analysis/readiness_checks.py" line="247"/>
         <source>These columns leave with free text, which may name people: {columns}.</source>
         <translation>Diese Spalten werden mit Freitext freigegeben, der Personen nennen kann: {columns}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="262"/>
+        <location filename="../../analysis/readiness_checks.py" line="269"/>
         <source>Rare labels</source>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="265"/>
-        <source>{count} labels of {columns} have fewer than {least} records each.</source>
-        <translation>{count} Ausprägungen von {columns} haben jeweils weniger als {least} Datensätze.</translation>
+        <location filename="../../analysis/readiness_checks.py" line="70"/>
+        <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
+        <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="267"/>
-        <source>{count} labels of {columns} have records of fewer than {least} units each.</source>
-        <translation>{count} Ausprägungen von {columns} haben jeweils Datensätze von weniger als {least} Einheiten.</translation>
+        <location filename="../../analysis/readiness_checks.py" line="75"/>
+        <source>No unit is unique on the columns released unperturbed, but {small:,} of {rows:,} {rows:record|records} {small:shares its|share their} values with records of fewer than {most} other {most:unit|units}.</source>
+        <translation>Keine Einheit ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {rows:Datensatz|Datensätzen} {small:teilt seine|teilen ihre} Werte mit Datensätzen von weniger als {most} {most:anderen Einheit|anderen Einheiten}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="289"/>
+        <location filename="../../analysis/readiness_checks.py" line="92"/>
+        <source>No record is unique on the columns released unperturbed; the smallest class has {smallest:,} {smallest:record|records}.</source>
+        <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig; die kleinste Klasse hat {smallest:,} {smallest:Datensatz|Datensätze}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/readiness_checks.py" line="96"/>
+        <source>No unit is unique on the columns released unperturbed; the smallest class has records of {smallest:,} {smallest:unit|units}.</source>
+        <translation>Keine Einheit ist in den unverfremdet freigegebenen Spalten einzigartig; die kleinste Klasse hat Datensätze von {smallest:,} {smallest:Einheit|Einheiten}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/readiness_checks.py" line="114"/>
+        <source>{unique:,} of {rows:,} {rows:record|records} {unique:is|are} unique on the {count} {count:column|columns} released unperturbed: anyone who knows these values of a person finds the row.</source>
+        <translation>{unique:,} von {rows:,} {rows:Datensatz|Datensätzen} {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig: Wer diese Werte einer Person kennt, findet die Zeile.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/readiness_checks.py" line="120"/>
+        <source>{unique:,} of {units:,} {units:unit|units} (records with the same {unit}) {unique:is|are} unique on the {count} {count:column|columns} released unperturbed, by {alone:,} of {rows:,} {rows:record|records}: anyone who knows these values of such a unit finds its rows.</source>
+        <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/readiness_checks.py" line="272"/>
+        <source>{count} {count:label|labels} of {columns} {count:has|have} fewer than {least} {least:record|records}{count:| each}.</source>
+        <translation>{count} {count:Ausprägung|Ausprägungen} von {columns} {count:hat|haben jeweils} weniger als {least} {least:Datensatz|Datensätze}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/readiness_checks.py" line="276"/>
+        <source>{count} {count:label|labels} of {columns} {count:has|have} records of fewer than {least} {least:unit|units}{count:| each}.</source>
+        <translation>{count} {count:Ausprägung|Ausprägungen} von {columns} {count:hat|haben jeweils} Datensätze von weniger als {least} {least:Einheit|Einheiten}.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/readiness_checks.py" line="300"/>
         <source>Cut off {column}</source>
         <translation>{column} abschneiden</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="294"/>
+        <location filename="../../analysis/readiness_checks.py" line="305"/>
         <source>Extreme numbers</source>
         <translation>Extreme Zahlen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="297"/>
+        <location filename="../../analysis/readiness_checks.py" line="308"/>
         <source>The largest or the smallest number stands alone in {columns}: it tells whose record it is.</source>
         <translation>Die größte oder kleinste Zahl steht allein in {columns}: Sie verrät, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="324"/>
+        <location filename="../../analysis/readiness_checks.py" line="335"/>
         <source>Empty promise</source>
         <translation>Leere Zusage</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="335"/>
+        <location filename="../../analysis/readiness_checks.py" line="346"/>
         <source>Promises</source>
         <translation>Zusagen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="337"/>
+        <location filename="../../analysis/readiness_checks.py" line="348"/>
         <source>What is promised of {names} has a limit.</source>
         <translation>Für {names} ist zugesagt, wie viel eine Freigabe höchstens verrät.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="345"/>
+        <location filename="../../analysis/readiness_checks.py" line="356"/>
         <source>Released before</source>
         <translation>Früher freigegeben</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="346"/>
+        <location filename="../../analysis/readiness_checks.py" line="357"/>
         <source>Exact by-products</source>
         <translation>Exakte Nebenprodukte</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="352"/>
+        <location filename="../../analysis/readiness_checks.py" line="363"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="207"/>
         <source>{sentence}.</source>
         <translation>{sentence}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="365"/>
+        <location filename="../../analysis/readiness_checks.py" line="376"/>
         <source>Editions</source>
         <translation>Ausgaben</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="369"/>
+        <location filename="../../analysis/readiness_checks.py" line="380"/>
         <source>By-products</source>
         <translation>Nebenprodukte</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="372"/>
+        <location filename="../../analysis/readiness_checks.py" line="383"/>
         <location filename="../../report/history.py" line="73"/>
         <source>Order of rows</source>
         <translation>Reihenfolge der Zeilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="376"/>
+        <location filename="../../analysis/readiness_checks.py" line="387"/>
         <source>Release in random order</source>
         <translation>In zufälliger Reihenfolge freigeben</translation>
     </message>
@@ -12248,8 +12054,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/realized.py" line="122"/>
-        <source>  Over {compared:,} of {records:,} records, the coalition&apos;s beliefs differ from {members}&apos;s alone by at most {largest_difference:.1g}.</source>
-        <translation>  Über {compared:,} von {records:,} Datensätzen weicht die Vermutung der Koalition um höchstens {largest_difference:.1g} von der ab, die {members} allein hat.</translation>
+        <source>  Over {compared:,} of {records:,} {records:record|records}, the coalition&apos;s beliefs differ from {members}&apos;s alone by at most {largest_difference:.1g}.</source>
+        <translation>  Über {compared:,} von {records:,} {records:Datensatz|Datensätzen} weicht die Vermutung der Koalition um höchstens {largest_difference:.1g} von der ab, die {members} allein hat.</translation>
     </message>
     <message>
         <location filename="../../analysis/realized.py" line="183"/>
@@ -12298,13 +12104,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/small_groups.py" line="292"/>
-        <source>In none of the {groups:,} groups of people alike can {recipient} estimate the shares of {name} closely.</source>
-        <translation>In keiner der {groups:,} Gruppen gleicher Personen kann {recipient} die Anteile von {name} genau schätzen.</translation>
+        <source>In none of the {groups:,} {groups:group|groups} of people alike can {recipient} estimate the shares of {name} closely.</source>
+        <translation>In keiner der {groups:,} {groups:Gruppe|Gruppen} gleicher Personen kann {recipient} die Anteile von {name} genau schätzen.</translation>
     </message>
     <message>
         <location filename="../../analysis/small_groups.py" line="298"/>
-        <source>In {violating:,} of {groups:,} groups of people alike, with {share:.0%} of the records, {recipient} can estimate the shares of {name} to within {epsilon:.0%}.</source>
-        <translation>In {violating:,} von {groups:,} Gruppen gleicher Personen, mit {share:.0%} der Datensätze, kann {recipient} die Anteile von {name} auf {epsilon:.0%} genau schätzen.</translation>
+        <source>In {violating:,} of {groups:,} {groups:group|groups} of people alike, with {share:.0%} of the records, {recipient} can estimate the shares of {name} to within {epsilon:.0%}.</source>
+        <translation>In {violating:,} von {groups:,} {groups:Gruppe|Gruppen} gleicher Personen, mit {share:.0%} der Datensätze, kann {recipient} die Anteile von {name} auf {epsilon:.0%} genau schätzen.</translation>
     </message>
     <message>
         <location filename="../../analysis/small_groups.py" line="314"/>
@@ -12358,119 +12164,119 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/views.py" line="88"/>
-        <source>{recipient}: the smallest class has {smallest:,} units, {unique:,} units ({rows:,} records) are unique, {suppressed:,} of {records:,} records are suppressed.</source>
-        <translation>{recipient}: Die kleinste Klasse hat {smallest:,} Einheiten, {unique:,} Einheiten ({rows:,} Datensätze) sind einzigartig, {suppressed:,} von {records:,} Datensätzen sind unterdrückt.</translation>
+        <source>{recipient}: the smallest class has {smallest:,} {smallest:unit|units}, {unique:,} {unique:unit|units} ({rows:,} {rows:record|records}) {unique:is|are} unique, {suppressed:,} of {records:,} {records:record|records} {suppressed:is|are} suppressed.</source>
+        <translation>{recipient}: Die kleinste Klasse hat {smallest:,} {smallest:Einheit|Einheiten}, {unique:,} {unique:Einheit|Einheiten} ({rows:,} {rows:Datensatz|Datensätze}) {unique:ist|sind} einzigartig, {suppressed:,} von {records:,} {records:Datensatz|Datensätzen} {suppressed:ist|sind} unterdrückt.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="98"/>
-        <source>{recipient}: the smallest class has {smallest:,} records, {unique:,} are unique, {suppressed:,} of {records:,} are suppressed.</source>
-        <translation>{recipient}: Die kleinste Klasse hat {smallest:,} Datensätze, {unique:,} sind einzigartig, {suppressed:,} von {records:,} sind unterdrückt.</translation>
+        <location filename="../../analysis/views.py" line="100"/>
+        <source>{recipient}: the smallest class has {smallest:,} {smallest:record|records}, {unique:,} {unique:is|are} unique, {suppressed:,} of {records:,} {suppressed:is|are} suppressed.</source>
+        <translation>{recipient}: Die kleinste Klasse hat {smallest:,} {smallest:Datensatz|Datensätze}, {unique:,} {unique:ist|sind} einzigartig, {suppressed:,} von {records:,} {suppressed:ist|sind} unterdrückt.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="128"/>
-        <location filename="../../analysis/views.py" line="296"/>
-        <location filename="../../analysis/views.py" line="425"/>
+        <location filename="../../analysis/views.py" line="131"/>
+        <location filename="../../analysis/views.py" line="299"/>
+        <location filename="../../analysis/views.py" line="428"/>
         <source>Encoding the quasi-identifiers</source>
         <translation>Die Quasi-Identifikatoren werden kodiert</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="132"/>
+        <location filename="../../analysis/views.py" line="135"/>
         <source>Counting the classes</source>
         <translation>Die Klassen werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="150"/>
+        <location filename="../../analysis/views.py" line="153"/>
         <source>The classes are counted</source>
         <translation>Die Klassen sind gezählt</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="287"/>
+        <location filename="../../analysis/views.py" line="290"/>
         <source>No k is stated for any recipient.</source>
         <translation>Für keinen Empfänger ist ein k festgelegt.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="287"/>
+        <location filename="../../analysis/views.py" line="290"/>
         <source>State one: the size of the smallest class.</source>
         <translation>Legen Sie eines fest: die Größe der kleinsten Klasse.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="318"/>
+        <location filename="../../analysis/views.py" line="321"/>
         <source>Choose a whole number from 1.</source>
         <translation>Wählen Sie eine ganze Zahl ab 1.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="318"/>
+        <location filename="../../analysis/views.py" line="321"/>
         <source>k is {k}.</source>
         <translation>k ist {k}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="321"/>
-        <location filename="../../engine/generalization/chain.py" line="289"/>
+        <location filename="../../analysis/views.py" line="324"/>
+        <location filename="../../engine/generalization/chain.py" line="290"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="322"/>
-        <location filename="../../engine/generalization/chain.py" line="290"/>
+        <location filename="../../analysis/views.py" line="325"/>
+        <location filename="../../engine/generalization/chain.py" line="291"/>
         <location filename="../../engine/generalization/search.py" line="168"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="370"/>
+        <location filename="../../analysis/views.py" line="373"/>
         <location filename="../../project/rules/generalization.py" line="157"/>
         <source>{column} is not a quasi-identifier.</source>
         <translation>{column} ist kein Quasi-Identifikator.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="371"/>
+        <location filename="../../analysis/views.py" line="374"/>
         <location filename="../../commands/attributes.py" line="159"/>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="183"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="184"/>
         <location filename="../../engine/mechanisms/reconstruction/limits.py" line="489"/>
         <location filename="../../formats/options.py" line="233"/>
         <location filename="../../formats/tables/excel.py" line="175"/>
-        <location filename="../../project/document/generalization.py" line="119"/>
+        <location filename="../../project/document/generalization.py" line="120"/>
         <source>Choose one of: {known}.</source>
         <translation>Wählen Sie eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="376"/>
+        <location filename="../../analysis/views.py" line="379"/>
         <source>Choose a level from 0.</source>
         <translation>Wählen Sie eine Stufe ab 0.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="376"/>
+        <location filename="../../analysis/views.py" line="379"/>
         <source>The level is {level}.</source>
         <translation>Die Stufe ist {level}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="459"/>
+        <location filename="../../analysis/views.py" line="462"/>
         <source>Give the columns that could be known that role.</source>
         <translation>Geben Sie den Spalten, die bekannt sein könnten, diese Rolle.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="459"/>
+        <location filename="../../analysis/views.py" line="462"/>
         <source>No column is a quasi-identifier.</source>
         <translation>Keine Spalte ist ein Quasi-Identifikator.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="464"/>
+        <location filename="../../analysis/views.py" line="467"/>
         <source>These quasi-identifiers have no hierarchy: {columns}.</source>
         <translation>Diese Quasi-Identifikatoren haben keine Hierarchie: {columns}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="465"/>
+        <location filename="../../analysis/views.py" line="468"/>
         <source>Give them one, or let hierarchies be proposed.</source>
         <translation>Geben Sie ihnen eine oder lassen Sie Hierarchien vorschlagen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="490"/>
+        <location filename="../../analysis/views.py" line="493"/>
         <location filename="../../project/release/views.py" line="311"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="492"/>
+        <location filename="../../analysis/views.py" line="495"/>
         <location filename="../../project/release/views.py" line="313"/>
         <source>Choose a lower level, or give the hierarchy more levels.</source>
         <translation>Wählen Sie eine niedrigere Stufe oder geben Sie der Hierarchie mehr Stufen.</translation>
@@ -12721,11 +12527,6 @@ Rückgabewerte:
         <translation>{place} übernommen. Das Freigabeverzeichnis hält es mit der nächsten Freigabe fest.</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="96"/>
-        <source>{count} columns were given, and {attribute} consists of {needed}.</source>
-        <translation>{count} Spalten wurden angegeben, und {attribute} besteht aus {needed}.</translation>
-    </message>
-    <message>
         <location filename="../../commands/adopt.py" line="97"/>
         <source>Give --column once for each attribute, in their order.</source>
         <translation>Geben Sie --column einmal für jedes Merkmal an, in dessen Reihenfolge.</translation>
@@ -12766,67 +12567,72 @@ Rückgabewerte:
         <translation>Als Stufe wird {level:g} angenommen.</translation>
     </message>
     <message>
+        <location filename="../../commands/adopt.py" line="96"/>
+        <source>{count} {count:column was|columns were} given, and {attribute} consists of {needed}.</source>
+        <translation>{count} {count:Spalte wurde|Spalten wurden} angegeben, und {attribute} besteht aus {needed}.</translation>
+    </message>
+    <message>
         <location filename="../../commands/adopt.py" line="162"/>
-        <source>It has {covered:,} of the table&apos;s {records:,} records. For the others it is no rung: they are released as though it did not exist.</source>
-        <translation>Sie enthält {covered:,} der {records:,} Datensätze der Tabelle. Für die übrigen ist sie keine Sprosse: Sie werden freigegeben, als gäbe es sie nicht.</translation>
+        <source>It has {covered:,} of the table&apos;s {records:,} {records:record|records}. For the others it is no rung: they are released as though it did not exist.</source>
+        <translation>Sie enthält {covered:,} der {records:,} {records:Datensatz|Datensätze} der Tabelle. Für die übrigen ist sie keine Sprosse: Sie werden freigegeben, als gäbe es sie nicht.</translation>
     </message>
     <message>
         <location filename="../../commands/adopt.py" line="170"/>
-        <source>{spare:,} rows of the file belong to no record of the table.</source>
-        <translation>{spare:,} Zeilen der Datei gehören zu keinem Datensatz der Tabelle.</translation>
+        <source>{spare:,} {spare:row|rows} of the file {spare:belongs|belong} to no record of the table.</source>
+        <translation>{spare:,} {spare:Zeile|Zeilen} der Datei {spare:gehört|gehören} zu keinem Datensatz der Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="175"/>
+        <location filename="../../commands/adopt.py" line="177"/>
         <source>beside {called}: </source>
         <translation>neben {called}: </translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="187"/>
+        <location filename="../../commands/adopt.py" line="189"/>
         <source>the policy entry that the file is a release of</source>
         <translation>der Eintrag des Regelwerks, von dem die Datei eine Freigabe ist</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="189"/>
+        <location filename="../../commands/adopt.py" line="191"/>
         <source>the release</source>
         <translation>die Freigabe</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="195"/>
+        <location filename="../../commands/adopt.py" line="197"/>
         <source>its level in the mechanism&apos;s unit, or &apos;{ESTIMATE}&apos; (usual: {ESTIMATE})</source>
         <translation>ihre Stufe in der Einheit des Verfahrens oder „{ESTIMATE}“ (üblich: {ESTIMATE})</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="203"/>
+        <location filename="../../commands/adopt.py" line="205"/>
         <source>match records by a key column or by the order of the rows (usual: rows)</source>
         <translation>Datensätze nach einer Schlüsselspalte (key) oder der Reihenfolge der Zeilen (rows) zuordnen (üblich: rows)</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="209"/>
+        <location filename="../../commands/adopt.py" line="211"/>
         <source>the table&apos;s key column (usual: the record key)</source>
         <translation>die Schlüsselspalte der Tabelle (üblich: der Datensatzschlüssel)</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="215"/>
+        <location filename="../../commands/adopt.py" line="217"/>
         <source>the file&apos;s key column (usual: the same)</source>
         <translation>die Schlüsselspalte der Datei (üblich: dieselbe)</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="220"/>
+        <location filename="../../commands/adopt.py" line="222"/>
         <source>the file&apos;s column, one for each attribute of the entry (usual: of the same name)</source>
         <translation>die Spalte der Datei, eine für jedes Merkmal des Eintrags (üblich: gleichen Namens)</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="226"/>
+        <location filename="../../commands/adopt.py" line="228"/>
         <source>what a value of the file means; may be given several times</source>
         <translation>was ein Wert der Datei bedeutet; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="229"/>
+        <location filename="../../commands/adopt.py" line="231"/>
         <source>who was given the file</source>
         <translation>wer die Datei erhalten hat</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="230"/>
+        <location filename="../../commands/adopt.py" line="232"/>
         <source>adopt the file beside the ladder where it does not fit</source>
         <translation>die Datei neben der Leiter übernehmen, wenn sie nicht passt</translation>
     </message>
@@ -13080,7 +12886,7 @@ Rückgabewerte:
     <message>
         <location filename="../../commands/check.py" line="33"/>
         <location filename="../../commands/views.py" line="108"/>
-        <location filename="../../project/release/release_plan.py" line="202"/>
+        <location filename="../../project/release/release_plan.py" line="203"/>
         <source>The project has no recipient called {name}.</source>
         <translation>Das Projekt hat keinen Empfänger namens {name}.</translation>
     </message>
@@ -13160,27 +12966,27 @@ Rückgabewerte:
         <translation>Freigegeben {path}</translation>
     </message>
     <message>
-        <location filename="../../commands/demo.py" line="127"/>
-        <source>Verified  {path} ({checks} checks)</source>
-        <translation>Überprüft   {path} ({checks} Prüfungen)</translation>
+        <location filename="../../commands/demo.py" line="128"/>
+        <source>Verified  {path} ({checks} {checks:check|checks})</source>
+        <translation>Überprüft   {path} ({checks} {checks:Prüfung|Prüfungen})</translation>
     </message>
     <message>
-        <location filename="../../commands/demo.py" line="141"/>
+        <location filename="../../commands/demo.py" line="145"/>
         <source>Qt is not installed, so there are no pictures of the window.</source>
         <translation>Qt ist nicht installiert, daher gibt es keine Bilder des Fensters.</translation>
     </message>
     <message>
-        <location filename="../../commands/demo.py" line="144"/>
+        <location filename="../../commands/demo.py" line="148"/>
         <source>Picture   {path}</source>
         <translation>Bild        {path}</translation>
     </message>
     <message>
-        <location filename="../../commands/demo.py" line="152"/>
+        <location filename="../../commands/demo.py" line="156"/>
         <source>a new or empty folder for the project, the bundles and the pictures</source>
         <translation>ein neuer oder leerer Ordner für das Projekt, die Datenpakete und die Bilder</translation>
     </message>
     <message>
-        <location filename="../../commands/demo.py" line="155"/>
+        <location filename="../../commands/demo.py" line="159"/>
         <source>leave out the pictures of the window</source>
         <translation>die Bilder des Fensters weglassen</translation>
     </message>
@@ -13221,18 +13027,18 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/diversity.py" line="163"/>
-        <source>{safe:,} of {nodes:,} choices of levels are safe, {minimal:,} of them minimal; {examined:,} were tested.</source>
-        <translation>{safe:,} von {nodes:,} Auswahlen von Stufen sind sicher, {minimal:,} davon minimal; {examined:,} wurden geprüft.</translation>
+        <source>{safe:,} of {nodes:,} {nodes:choice|choices} of levels {safe:is|are} safe, {minimal:,} of them minimal; {examined:,} {examined:was|were} tested.</source>
+        <translation>{safe:,} von {nodes:,} {nodes:Auswahl|Auswahlen} von Stufen {safe:ist|sind} sicher, {minimal:,} davon minimal; {examined:,} {examined:wurde|wurden} geprüft.</translation>
+    </message>
+    <message>
+        <location filename="../../commands/diversity.py" line="175"/>
+        <source>  average level {average_level:.3g}, loss {generalization:.4f}, entropy {entropy:.4f}, {classes:,} {classes:class|classes}, a record looks like {average_discernibility:,.1f} records on average, {suppressed:,} left out</source>
+        <translation>  mittlere Stufe {average_level:.3g}, Verlust {generalization:.4f}, Entropie {entropy:.4f}, {classes:,} {classes:Klasse|Klassen}, ein Datensatz gleicht im Mittel {average_discernibility:,.1f} Datensätzen, {suppressed:,} weggelassen</translation>
     </message>
     <message>
         <location filename="../../commands/diversity.py" line="172"/>
         <source>Best: {levels}</source>
         <translation>Beste: {levels}</translation>
-    </message>
-    <message>
-        <location filename="../../commands/diversity.py" line="175"/>
-        <source>  average level {average_level:.3g}, loss {generalization:.4f}, entropy {entropy:.4f}, {classes:,} classes, a record looks like {average_discernibility:,.1f} records on average, {suppressed:,} left out</source>
-        <translation>  mittlere Stufe {average_level:.3g}, Verlust {generalization:.4f}, Entropie {entropy:.4f}, {classes:,} Klassen, ein Datensatz gleicht im Mittel {average_discernibility:,.1f} Datensätzen, {suppressed:,} weggelassen</translation>
     </message>
     <message>
         <location filename="../../commands/diversity.py" line="187"/>
@@ -13281,11 +13087,6 @@ Rückgabewerte:
         <translation>Die Hierarchie von {name} ist entfernt.</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="102"/>
-        <source>{name}: {column}, {levels} levels</source>
-        <translation>{name}: {column}, {levels} Stufen</translation>
-    </message>
-    <message>
         <location filename="../../commands/hierarchy.py" line="111"/>
         <source>sfumato: {name}: {problem}</source>
         <translation>sfumato: {name}: {problem}</translation>
@@ -13312,57 +13113,62 @@ Rückgabewerte:
         <translation>Das Projekt hat noch keine Hierarchien.</translation>
     </message>
     <message>
+        <location filename="../../commands/hierarchy.py" line="102"/>
+        <source>{name}: {column}, {levels} {levels:level|levels}</source>
+        <translation>{name}: {column}, {levels} {levels:Stufe|Stufen}</translation>
+    </message>
+    <message>
         <location filename="../../commands/hierarchy.py" line="175"/>
-        <source>{name}: {kind}, {height} levels</source>
-        <translation>{name}: {kind}, {height} Stufen</translation>
+        <source>{name}: {kind}, {height} {height:level|levels}</source>
+        <translation>{name}: {kind}, {height} {height:Stufe|Stufen}</translation>
     </message>
     <message>
         <location filename="../../commands/hierarchy.py" line="186"/>
-        <source>  level {level}: {classes:,} classes, the smallest with {min:,} records</source>
-        <translation>  Stufe {level}: {classes:,} Klassen, die kleinste mit {min:,} Datensätzen</translation>
+        <source>  level {level}: {classes:,} {classes:class|classes}, the smallest with {min:,} {min:record|records}</source>
+        <translation>  Stufe {level}: {classes:,} {classes:Klasse|Klassen}, die kleinste mit {min:,} {min:Datensatz|Datensätzen}</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="217"/>
+        <location filename="../../commands/hierarchy.py" line="218"/>
         <source>Mended ({value}): {sentence}</source>
         <translation>Behoben ({value}): {sentence}</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="223"/>
+        <location filename="../../commands/hierarchy.py" line="224"/>
         <source>Mended {done:,} more.</source>
         <translation>{done:,} weitere behoben.</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="232"/>
+        <location filename="../../commands/hierarchy.py" line="233"/>
         <source>the column; all are listed without it</source>
         <translation>die Spalte; ohne Angabe werden alle aufgeführt</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="234"/>
+        <location filename="../../commands/hierarchy.py" line="235"/>
         <source>write the hierarchy as a table (CSV)</source>
         <translation>die Hierarchie als Tabelle (CSV) schreiben</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="238"/>
+        <location filename="../../commands/hierarchy.py" line="239"/>
         <source>read the hierarchy from a table; without --column several files, or a folder, each for the column that it is named after (adult_hierarchy_age.csv)</source>
         <translation>die Hierarchie aus einer Tabelle lesen; ohne --column mehrere Dateien oder ein Ordner, jede für die Spalte, nach der sie benannt ist (adult_hierarchy_age.csv)</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="243"/>
+        <location filename="../../commands/hierarchy.py" line="244"/>
         <source>make a hierarchy from the column&apos;s kind</source>
         <translation>aus der Art der Spalte eine Hierarchie bilden</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="244"/>
+        <location filename="../../commands/hierarchy.py" line="245"/>
         <source>remove the hierarchy</source>
         <translation>die Hierarchie entfernen</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="249"/>
+        <location filename="../../commands/hierarchy.py" line="250"/>
         <source>with --import of several files: what a file is for; may be repeated</source>
         <translation>mit --import mehrerer Dateien: wofür eine Datei ist; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="254"/>
+        <location filename="../../commands/hierarchy.py" line="255"/>
         <source>with --import: mend what is wrong with the table in the usual ways, and say how</source>
         <translation>mit --import: Fehler der Tabelle auf die übliche Weise beheben und sagen, wie</translation>
     </message>
@@ -13392,51 +13198,51 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/init.py" line="75"/>
-        <source>{rows:,} records, {columns} columns, {recipients} recipients.</source>
-        <translation>{rows:,} Datensätze, {columns} Spalten, {recipients} Empfänger.</translation>
+        <source>{rows:,} {rows:record|records}, {columns} {columns:column|columns}, {recipients} {recipients:recipient|recipients}.</source>
+        <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="184"/>
+        <location filename="../../commands/init.py" line="185"/>
         <source>Pooled, their releases tell more than one row&apos;s: sfumato audit units says it, and --unit {column} protects by it.</source>
         <translation>Zusammengefasst verraten ihre Freigaben mehr als die einer Zeile: sfumato audit units sagt es, und --unit {column} schützt danach.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="216"/>
+        <location filename="../../commands/init.py" line="217"/>
         <source>{name} is {value}; proposed: {value_2}. {reason}</source>
         <translation>{name} ist {value}; vorgeschlagen: {value_2}. {reason}</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="247"/>
+        <location filename="../../commands/init.py" line="248"/>
         <source>the table, or a folder of Parquet files that are one table; with --database, the name of a table or view in it</source>
         <translation>die Tabelle oder ein Ordner mit Parquet-Dateien, die eine Tabelle sind; mit --database der Name einer Tabelle oder Sicht darin</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="250"/>
+        <location filename="../../commands/init.py" line="251"/>
         <source>a SELECT statement for the database, in a file</source>
         <translation>eine SELECT-Anweisung für die Datenbank, in einer Datei</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="256"/>
+        <location filename="../../commands/init.py" line="257"/>
         <source>a file of SQLite or DuckDB, or postgresql://user@host/database; the password is never written there, but read from PGPASSWORD or a password file</source>
         <translation>eine Datei von SQLite oder DuckDB oder postgresql://benutzer@host/datenbank; das Kennwort steht nie dort, sondern wird aus PGPASSWORD oder einer Kennwortdatei gelesen</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="259"/>
+        <location filename="../../commands/init.py" line="260"/>
         <source>the rules file (TOML); without it, roles are proposed</source>
         <translation>die Regeldatei (TOML); ohne sie werden Rollen vorgeschlagen</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="263"/>
+        <location filename="../../commands/init.py" line="264"/>
         <source>the column that tells records apart, in place of the one in the rules</source>
         <translation>die Spalte, die Datensätze unterscheidet, anstelle der in den Regeln genannten</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="268"/>
+        <location filename="../../commands/init.py" line="269"/>
         <source>protect by the rows that share this column (a person&apos;s visits, a household&apos;s members); may be given several times</source>
         <translation>nach den Zeilen schützen, die diese Spalte teilen (die Besuche einer Person, die Mitglieder eines Haushalts); mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="277"/>
+        <location filename="../../commands/init.py" line="278"/>
         <source>release at most K rows of a unit; as many as the largest has where absent</source>
         <translation>höchstens K Zeilen einer Einheit freigeben; ohne Angabe so viele, wie die größte hat</translation>
     </message>
@@ -13551,13 +13357,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/others.py" line="85"/>
-        <location filename="../../engine/generalization/coded.py" line="293"/>
+        <location filename="../../engine/generalization/coded.py" line="294"/>
         <source>The sensitive attribute {column} holds numbers, which hardly ever repeat.</source>
         <translation>Das sensible Merkmal {column} enthält Zahlen, die sich kaum je wiederholen.</translation>
     </message>
     <message>
         <location filename="../../commands/others.py" line="86"/>
-        <location filename="../../engine/generalization/coded.py" line="294"/>
+        <location filename="../../engine/generalization/coded.py" line="295"/>
         <source>Give it bins under Attributes.</source>
         <translation>Geben Sie ihm unter Merkmale Klassen.</translation>
     </message>
@@ -13620,19 +13426,24 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/others.py" line="221"/>
-        <location filename="../../report/sections.py" line="406"/>
+        <location filename="../../report/sections.py" line="409"/>
         <source>no public column</source>
         <translation>keine öffentliche Spalte</translation>
     </message>
     <message>
         <location filename="../../commands/others.py" line="224"/>
-        <source>{holder}: {classes:,} classes by {knows}, own l = {l} ({file})</source>
-        <translation>{holder}: {classes:,} Klassen nach {knows}, eigenes l = {l} ({file})</translation>
+        <source>{holder}: {classes:,} {classes:class|classes} by {knows}, own l = {l} ({file})</source>
+        <translation>{holder}: {classes:,} {classes:Klasse|Klassen} nach {knows}, eigenes l = {l} ({file})</translation>
     </message>
     <message>
         <location filename="../../commands/others.py" line="235"/>
-        <source>Together they leave at least {left} of {values} values of {sensitive}; no table beside them can keep more.</source>
-        <translation>Gemeinsam lassen sie mindestens {left} von {values} Werten von {sensitive} übrig; keine Tabelle daneben kann mehr wahren.</translation>
+        <source>Together they leave at least {left} of {values} {values:value|values} of {sensitive}; no table beside them can keep more.</source>
+        <translation>Gemeinsam lassen sie mindestens {left} von {values} {values:Wert|Werten} von {sensitive} übrig; keine Tabelle daneben kann mehr wahren.</translation>
+    </message>
+    <message>
+        <location filename="../../commands/others.py" line="260"/>
+        <source>With our own table ({at}), {left} {left:value is|values are} left at least; {combinations:,} {combinations:combination|combinations} of classes {combinations:leaves|leave} fewer than {asked}.</source>
+        <translation>Mit unserer eigenen Tabelle ({at}) bleiben mindestens {left} {left:Wert|Werte} übrig; {combinations:,} {combinations:Kombination|Kombinationen} von Klassen lassen weniger als {asked} übrig.</translation>
     </message>
     <message>
         <location filename="../../commands/others.py" line="243"/>
@@ -13650,42 +13461,37 @@ Rückgabewerte:
         <translation>Unsere eigene Tabelle nimmt nicht teil: {problem}</translation>
     </message>
     <message>
-        <location filename="../../commands/others.py" line="260"/>
-        <source>With our own table ({at}), {left} values are left at least; {combinations:,} combinations of classes leave fewer than {asked}.</source>
-        <translation>Mit unserer eigenen Tabelle ({at}) bleiben mindestens {left} Werte übrig; {combinations:,} Kombinationen von Klassen lassen weniger als {asked} übrig.</translation>
-    </message>
-    <message>
-        <location filename="../../commands/others.py" line="277"/>
+        <location filename="../../commands/others.py" line="278"/>
         <source>a table that was published: a file, or a data package (a folder or a zip file)</source>
         <translation>eine veröffentlichte Tabelle: eine Datei oder ein Datenpaket (ein Ordner oder eine Zip-Datei)</translation>
     </message>
     <message>
-        <location filename="../../commands/others.py" line="279"/>
+        <location filename="../../commands/others.py" line="280"/>
         <source>leave a holder&apos;s table out again</source>
         <translation>die Tabelle einer Stelle wieder weglassen</translation>
     </message>
     <message>
-        <location filename="../../commands/others.py" line="284"/>
+        <location filename="../../commands/others.py" line="285"/>
         <source>with --add: who published it (usual: the file&apos;s name)</source>
         <translation>mit --add: wer sie veröffentlicht hat (üblich: der Name der Datei)</translation>
     </message>
     <message>
-        <location filename="../../commands/others.py" line="289"/>
+        <location filename="../../commands/others.py" line="290"/>
         <source>with --add: its column with our sensitive attribute (usual: of the same name)</source>
         <translation>mit --add: ihre Spalte mit unserem sensiblen Merkmal (üblich: gleichen Namens)</translation>
     </message>
     <message>
-        <location filename="../../commands/others.py" line="292"/>
+        <location filename="../../commands/others.py" line="293"/>
         <source>with --add: its public columns (usual: all others but keys)</source>
         <translation>mit --add: ihre öffentlichen Spalten (üblich: alle anderen außer Schlüsseln)</translation>
     </message>
     <message>
-        <location filename="../../commands/others.py" line="297"/>
+        <location filename="../../commands/others.py" line="298"/>
         <source>with --add: what a value of its sensitive column is here; may be repeated</source>
         <translation>mit --add: was ein Wert ihrer sensiblen Spalte hier ist; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/others.py" line="302"/>
+        <location filename="../../commands/others.py" line="303"/>
         <source>also say what our own table, as it would be published, leaves beside them</source>
         <translation>auch sagen, was unsere eigene Tabelle, wie sie veröffentlicht würde, neben ihnen übrig lässt</translation>
     </message>
@@ -13736,13 +13542,18 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/query.py" line="78"/>
-        <source>Give one of its {count} values as the domain shows it.</source>
-        <translation>Geben Sie einen seiner {count} Werte an, wie der Wertebereich ihn zeigt.</translation>
+        <source>Give one of its {count} {count:value|values} as the domain shows it.</source>
+        <translation>Geben Sie einen seiner {count} {count:Wert|Werte} an, wie der Wertebereich ihn zeigt.</translation>
     </message>
     <message>
         <location filename="../../commands/query.py" line="135"/>
-        <source>{truth:,} of {matching:,} matching records have the value.</source>
-        <translation>{truth:,} von {matching:,} passenden Datensätzen haben den Wert.</translation>
+        <source>{truth:,} of {matching:,} matching {matching:record|records} {truth:has|have} the value.</source>
+        <translation>{truth:,} von {matching:,} passenden {matching:Datensatz|Datensätzen} {truth:hat|haben} den Wert.</translation>
+    </message>
+    <message>
+        <location filename="../../commands/query.py" line="147"/>
+        <source>{queries:,} random count {queries:query|queries}, relative error:</source>
+        <translation>{queries:,} zufällige {queries:Auszählung|Auszählungen}, relativer Fehler:</translation>
     </message>
     <message>
         <location filename="../../commands/query.py" line="141"/>
@@ -13750,33 +13561,24 @@ Rückgabewerte:
         <translation>{estimate:,.1f}  ({low:,.1f} bis {high:,.1f})</translation>
     </message>
     <message>
-        <location filename="../../commands/query.py" line="146"/>
-        <source>{queries:,} random count queries, relative error:</source>
-        <translation>{queries:,} zufällige Auszählungen, relativer Fehler:</translation>
-    </message>
-    <message>
-        <location filename="../../commands/query.py" line="150"/>
+        <location filename="../../commands/query.py" line="153"/>
         <source>mean {mean:.1%}, median {median:.1%}, middle half {lower_quartile:.1%} to {upper_quartile:.1%}</source>
         <translation>Mittelwert {mean:.1%}, Median {median:.1%}, mittlere Hälfte {lower_quartile:.1%} bis {upper_quartile:.1%}</translation>
     </message>
     <message>
-        <location filename="../../commands/query.py" line="161"/>
+        <location filename="../../commands/query.py" line="164"/>
         <source>the sensitive value that is counted</source>
         <translation>der sensible Wert, der gezählt wird</translation>
     </message>
     <message>
-        <location filename="../../commands/query.py" line="162"/>
+        <location filename="../../commands/query.py" line="165"/>
         <source>answer 5,000 random queries and tell the errors</source>
         <translation>5.000 zufällige Anfragen beantworten und die Fehler nennen</translation>
     </message>
     <message>
-        <location filename="../../commands/query.py" line="168"/>
+        <location filename="../../commands/query.py" line="171"/>
         <source>a condition on a public column; may be repeated, (missing) asks for missing</source>
         <translation>eine Bedingung an eine öffentliche Spalte; mehrfach möglich, (missing) fragt nach fehlenden</translation>
-    </message>
-    <message>
-        <source>List the recipients and their levels, or state one&apos;s level for all attributes at once.</source>
-        <translation type="vanished">Die Empfänger und ihre Stufen auflisten oder die Stufe eines Empfängers für alle Merkmale zugleich festlegen.</translation>
     </message>
     <message>
         <location filename="../../commands/recipients.py" line="1"/>
@@ -13950,28 +13752,24 @@ Rückgabewerte:
         <translation>{attribute}, wer {knows} kennt; ε = {epsilon:g}, δ = {delta:g}, Test: {rule}</translation>
     </message>
     <message>
-        <source>level {level:.4g}: {violating_groups:,} of {groups:,} groups of people alike given away ({group_share:.2%}), {violating_records:,} records ({record_share:.2%}); an estimate within {epsilon:.0%} with a confidence of up to {highest_confidence:.1%}</source>
-        <translation type="vanished">Stufe {level:.4g}: {violating_groups:,} von {groups:,} Gruppen gleicher Personen preisgegeben ({group_share:.2%}), {violating_records:,} Datensätze ({record_share:.2%}); ein Schätzwert auf {epsilon:.0%} genau mit einer Sicherheit von bis zu {highest_confidence:.1%}</translation>
-    </message>
-    <message>
         <location filename="../../commands/risk.py" line="123"/>
-        <source>level {level:.4g}: {violating_groups:,} of {groups:,} groups of people alike can be estimated closely ({group_share:.2%}), {violating_records:,} records ({record_share:.2%}); an estimate within {epsilon:.0%} with a confidence of up to {highest_confidence:.1%}</source>
-        <translation>Stufe {level:.4g}: {violating_groups:,} von {groups:,} Gruppen gleicher Personen sind genau schätzbar ({group_share:.2%}), {violating_records:,} Datensätze ({record_share:.2%}); ein Schätzwert auf {epsilon:.0%} genau mit einer Sicherheit von bis zu {highest_confidence:.1%}</translation>
+        <source>level {level:.4g}: {violating_groups:,} of {groups:,} {groups:group|groups} of people alike can be estimated closely ({group_share:.2%}), {violating_records:,} {violating_records:record|records} ({record_share:.2%}); an estimate within {epsilon:.0%} with a confidence of up to {highest_confidence:.1%}</source>
+        <translation>Stufe {level:.4g}: {violating_groups:,} von {groups:,} {groups:Gruppe|Gruppen} gleicher Personen sind genau schätzbar ({group_share:.2%}), {violating_records:,} {violating_records:Datensatz|Datensätze} ({record_share:.2%}); ein Schätzwert auf {epsilon:.0%} genau mit einer Sicherheit von bis zu {highest_confidence:.1%}</translation>
     </message>
     <message>
         <location filename="../../commands/risk.py" line="135"/>
-        <source>  {change}: {violating_groups:,} of {groups:,} groups, {violating_records:,} records</source>
-        <translation>  {change}: {violating_groups:,} von {groups:,} Gruppen, {violating_records:,} Datensätze</translation>
+        <source>  {change}: {violating_groups:,} of {groups:,} {groups:group|groups}, {violating_records:,} {violating_records:record|records}</source>
+        <translation>  {change}: {violating_groups:,} von {groups:,} {groups:Gruppe|Gruppen}, {violating_records:,} {violating_records:Datensatz|Datensätze}</translation>
     </message>
     <message>
         <location filename="../../commands/risk.py" line="149"/>
-        <source>{column} at level {level}, {classes} classes</source>
-        <translation>{column} auf Stufe {level}, {classes} Klassen</translation>
+        <source>{column} at level {level}, {classes} {classes:class|classes}</source>
+        <translation>{column} auf Stufe {level}, {classes} {classes:Klasse|Klassen}</translation>
     </message>
     <message>
         <location filename="../../commands/risk.py" line="155"/>
-        <source>{column} in {bins} bins</source>
-        <translation>{column} in {bins} Klassen</translation>
+        <source>{column} in {bins} {bins:bin|bins}</source>
+        <translation>{column} in {bins} {bins:Klasse|Klassen}</translation>
     </message>
     <message>
         <location filename="../../commands/risk.py" line="156"/>
@@ -14015,7 +13813,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/row_order.py" line="36"/>
-        <location filename="../../report/sections.py" line="243"/>
+        <location filename="../../report/sections.py" line="246"/>
         <source>Every release has a random row order of its own.</source>
         <translation>Jede Freigabe hat eine eigene zufällige Reihenfolge der Zeilen.</translation>
     </message>
@@ -14116,6 +13914,11 @@ Rückgabewerte:
         <translation>Texte, die mit = + - oder @ beginnen, in CSV unverändert lassen, obwohl Tabellenkalkulationen sie ausführen (üblich: ein Apostroph davor)</translation>
     </message>
     <message>
+        <location filename="../../commands/shared/command.py" line="199"/>
+        <source>{failed} of {checks} {checks:check|checks} failed.</source>
+        <translation>{failed} von {checks} {checks:Prüfung|Prüfungen} {failed:ist|sind} fehlgeschlagen.</translation>
+    </message>
+    <message>
         <location filename="../../commands/shared/command.py" line="153"/>
         <source>{override}; the ledger keeps the reason</source>
         <translation>{override}; das Freigabeverzeichnis hält die Begründung fest</translation>
@@ -14131,22 +13934,17 @@ Rückgabewerte:
         <translation>ok  </translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="198"/>
-        <source>{failed} of {checks} checks failed.</source>
-        <translation>{failed} von {checks} Prüfungen sind fehlgeschlagen.</translation>
-    </message>
-    <message>
-        <location filename="../../commands/shared/command.py" line="200"/>
+        <location filename="../../commands/shared/command.py" line="202"/>
         <source>Verified.</source>
         <translation>Überprüft.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="208"/>
+        <location filename="../../commands/shared/command.py" line="210"/>
         <source>The project and its ledger are as Sfumato wrote them.</source>
         <translation>Das Projekt und sein Freigabeverzeichnis sind so, wie Sfumato sie geschrieben hat.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="210"/>
+        <location filename="../../commands/shared/command.py" line="212"/>
         <source>Seal and ledger</source>
         <translation>Siegel und Freigabeverzeichnis</translation>
     </message>
@@ -14407,9 +14205,9 @@ Rückgabewerte:
     <message>
         <location filename="../../commands/source.py" line="35"/>
         <source>{path}
-{rows:,} records, SHA-256 {digest}</source>
+{rows:,} {rows:record|records}, SHA-256 {digest}</source>
         <translation>{path}
-{rows:,} Datensätze, SHA-256 {digest}</translation>
+{rows:,} {rows:Datensatz|Datensätze}, SHA-256 {digest}</translation>
     </message>
     <message>
         <location filename="../../commands/source.py" line="48"/>
@@ -14448,8 +14246,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/trace.py" line="85"/>
-        <source>{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,} rows found nowhere else</source>
-        <translation>{mark}  {name_of}: Wahrscheinlichkeit {posterior:.3g}, die einzige Quelle zu sein, {own_rows:,} nur dort vorkommende Zeilen</translation>
+        <source>{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,} {own_rows:row|rows} found nowhere else</source>
+        <translation>{mark}  {name_of}: Wahrscheinlichkeit {posterior:.3g}, die einzige Quelle zu sein, {own_rows:,} nur dort vorkommende {own_rows:Zeile|Zeilen}</translation>
     </message>
     <message>
         <location filename="../../commands/trace.py" line="97"/>
@@ -14522,9 +14320,29 @@ Rückgabewerte:
         <translation>  Stufen: {shown}</translation>
     </message>
     <message>
+        <location filename="../../commands/views.py" line="163"/>
+        <source>{smallest} of {units:,} {units:unit|units}</source>
+        <translation>{smallest} von {units:,} {units:Einheit|Einheiten}</translation>
+    </message>
+    <message>
+        <location filename="../../commands/views.py" line="166"/>
+        <source>{unique} ({unique_rows:,} {unique_rows:record|records})</source>
+        <translation>{unique} ({unique_rows:,} {unique_rows:Datensatz|Datensätze})</translation>
+    </message>
+    <message>
+        <location filename="../../commands/views.py" line="172"/>
+        <source>smallest class {smallest}, {unique}, {suppressed_rows:,} of {records:,} {records:record|records} suppressed, loss {loss:.1f} %</source>
+        <translation>kleinste Klasse {smallest}, {unique}, {suppressed_rows:,} von {records:,} {records:Datensatz|Datensätzen} unterdrückt, Verlust {loss:.1f}&#xa0;%</translation>
+    </message>
+    <message>
         <location filename="../../commands/views.py" line="86"/>
         <source>{name}: sees the quasi-identifiers as they are</source>
         <translation>{name}: sieht die Quasi-Identifikatoren unverändert</translation>
+    </message>
+    <message>
+        <location filename="../../commands/views.py" line="158"/>
+        <source>{smallest:,}</source>
+        <translation>{smallest:,}</translation>
     </message>
     <message>
         <location filename="../../commands/views.py" line="159"/>
@@ -14532,57 +14350,42 @@ Rückgabewerte:
         <translation>{unique:,} einzigartig</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="162"/>
-        <source>{smallest} of {units:,} units</source>
-        <translation>{smallest} von {units:,} Einheiten</translation>
-    </message>
-    <message>
-        <location filename="../../commands/views.py" line="164"/>
-        <source>{unique} ({unique_rows:,} records)</source>
-        <translation>{unique} ({unique_rows:,} Datensätze)</translation>
-    </message>
-    <message>
-        <location filename="../../commands/views.py" line="168"/>
-        <source>smallest class {smallest}, {unique}, {suppressed_rows:,} of {records:,} records suppressed, loss {loss:.1f} %</source>
-        <translation>kleinste Klasse {smallest}, {unique}, {suppressed_rows:,} von {records:,} Datensätzen unterdrückt, Verlust {loss:.1f}&#xa0;%</translation>
-    </message>
-    <message>
-        <location filename="../../commands/views.py" line="215"/>
+        <location filename="../../commands/views.py" line="219"/>
         <source>for whom something is stated</source>
         <translation>für wen etwas festgelegt wird</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="216"/>
+        <location filename="../../commands/views.py" line="220"/>
         <source>the records, or units, of the smallest class</source>
         <translation>die Datensätze oder Einheiten der kleinsten Klasse</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="221"/>
+        <location filename="../../commands/views.py" line="225"/>
         <source>the largest share of the records that may show * instead, such as 0.01</source>
         <translation>der größte Anteil der Datensätze, die stattdessen * zeigen dürfen, etwa 0.01</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="226"/>
+        <location filename="../../commands/views.py" line="230"/>
         <source>show a quasi-identifier at this level; may be repeated. Others follow where the chain needs it</source>
         <translation>einen Quasi-Identifikator auf dieser Stufe zeigen; mehrfach möglich. Andere folgen, wo die Kette es braucht</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="230"/>
+        <location filename="../../commands/views.py" line="234"/>
         <source>show the recipient the quasi-identifiers as they are</source>
         <translation>dem Empfänger die Quasi-Identifikatoren unverändert zeigen</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="231"/>
+        <location filename="../../commands/views.py" line="235"/>
         <source>propose a hierarchy for every quasi-identifier that has none</source>
         <translation>für jeden Quasi-Identifikator ohne Hierarchie eine vorschlagen</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="232"/>
+        <location filename="../../commands/views.py" line="236"/>
         <source>state a k by the order of trust for everybody who has none</source>
         <translation>für alle ohne k eines nach der Reihenfolge des Vertrauens festlegen</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="233"/>
+        <location filename="../../commands/views.py" line="237"/>
         <source>find the levels that lose least, for the k and share of each recipient</source>
         <translation>die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -14662,98 +14465,98 @@ Rückgabewerte:
         <translation>Entfernen Sie einen davon.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="180"/>
-        <source>Column {column} is missing in {count} rows, first in row {row}, and its domain has no missing value.</source>
-        <translation>Spalte {column} fehlt in {count} Zeilen, zuerst in Zeile {row}, und ihr Wertebereich hat keinen fehlenden Wert.</translation>
-    </message>
-    <message>
         <location filename="../../engine/core/columns.py" line="182"/>
         <location filename="../../engine/table/table.py" line="212"/>
         <source>Let missing be a value of its own, or mend these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="224"/>
-        <source>Column {column} has values outside its domain in {count} rows, first in row {row}.</source>
-        <translation>Spalte {column} hat in {count} Zeilen Werte außerhalb ihres Wertebereichs, zuerst in Zeile {row}.</translation>
+        <location filename="../../engine/core/columns.py" line="180"/>
+        <source>Column {column} is missing in {count} {count:row|rows}, first in row {row}, and its domain has no missing value.</source>
+        <translation>Spalte {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}, und ihr Wertebereich hat keinen fehlenden Wert.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="225"/>
+        <location filename="../../engine/core/columns.py" line="224"/>
+        <source>Column {column} has values outside its domain in {count} {count:row|rows}, first in row {row}.</source>
+        <translation>Spalte {column} hat in {count} {count:Zeile|Zeilen} Werte außerhalb ihres Wertebereichs, zuerst in Zeile {row}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/core/columns.py" line="226"/>
         <source>Add the values to the domain, or mend these rows in the source table.</source>
         <translation>Nehmen Sie die Werte in den Wertebereich auf oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="255"/>
+        <location filename="../../engine/core/columns.py" line="256"/>
         <location filename="../../engine/table/profile.py" line="67"/>
         <source>A binning needs at least two bins.</source>
         <translation>Eine Klasseneinteilung braucht mindestens zwei Klassen.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="255"/>
+        <location filename="../../engine/core/columns.py" line="256"/>
         <source>Give three edges or more.</source>
         <translation>Geben Sie mindestens drei Grenzen an.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="257"/>
+        <location filename="../../engine/core/columns.py" line="258"/>
         <location filename="../../ui/panels/attributes/bins.py" line="221"/>
         <source>An edge of the binning is not a number.</source>
         <translation>Eine Grenze der Klasseneinteilung ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="257"/>
+        <location filename="../../engine/core/columns.py" line="258"/>
         <source>Give finite edges.</source>
         <translation>Geben Sie endliche Grenzen an.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="259"/>
+        <location filename="../../engine/core/columns.py" line="260"/>
         <source>Sort the edges.</source>
         <translation>Sortieren Sie die Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="259"/>
+        <location filename="../../engine/core/columns.py" line="260"/>
         <source>The edges of the binning don&apos;t increase.</source>
         <translation>Die Grenzen der Klasseneinteilung steigen nicht an.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="262"/>
-        <source>The binning has {bins} bins but {labels} labels.</source>
-        <translation>Die Klasseneinteilung hat {bins} Klassen, aber {labels} Bezeichnungen.</translation>
+        <location filename="../../engine/core/columns.py" line="263"/>
+        <source>The binning has {bins} {bins:bin|bins} but {labels} {labels:label|labels}.</source>
+        <translation>Die Klasseneinteilung hat {bins} {bins:Klasse|Klassen}, aber {labels} {labels:Bezeichnung|Bezeichnungen}.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="263"/>
+        <location filename="../../engine/core/columns.py" line="303"/>
+        <source>Column {column} has numbers outside the bins in {count} {count:row|rows}, first in row {row}.</source>
+        <translation>Spalte {column} hat in {count} {count:Zeile|Zeilen} Zahlen außerhalb der Klassen, zuerst in Zeile {row}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/core/columns.py" line="264"/>
         <source>Give one label for each bin.</source>
         <translation>Geben Sie für jede Klasse eine Bezeichnung an.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="268"/>
+        <location filename="../../engine/core/columns.py" line="269"/>
         <source>Give each bin a label of its own.</source>
         <translation>Geben Sie jeder Klasse eine eigene Bezeichnung.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="268"/>
+        <location filename="../../engine/core/columns.py" line="269"/>
         <source>Two bins have the same label.</source>
         <translation>Zwei Klassen haben dieselbe Bezeichnung.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="291"/>
+        <location filename="../../engine/core/columns.py" line="292"/>
         <location filename="../../engine/table/profile.py" line="78"/>
         <source>Column {column} is not numeric, so it can&apos;t be binned.</source>
         <translation>Spalte {column} enthält keine Zahlen, daher lässt sie sich nicht in Klassen einteilen.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="292"/>
+        <location filename="../../engine/core/columns.py" line="293"/>
         <location filename="../../engine/table/profile.py" line="79"/>
         <location filename="../../engine/table/profile.py" line="93"/>
         <source>Choose the kind &apos;categorical&apos; without bins.</source>
         <translation>Wählen Sie die Art „Kategorien“ (categorical) ohne Klassen.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="302"/>
-        <source>Column {column} has numbers outside the bins in {count} rows, first in row {row}.</source>
-        <translation>Spalte {column} hat in {count} Zeilen Zahlen außerhalb der Klassen, zuerst in Zeile {row}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/core/columns.py" line="303"/>
+        <location filename="../../engine/core/columns.py" line="305"/>
         <source>Widen the first or the last bin.</source>
         <translation>Erweitern Sie die erste oder die letzte Klasse.</translation>
     </message>
@@ -14783,12 +14586,12 @@ Rückgabewerte:
         <translation>Ja/Nein-Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/core/wording.py" line="90"/>
+        <location filename="../../engine/core/wording.py" line="116"/>
         <source>{first}, {rest}</source>
         <translation>{first}, {rest}</translation>
     </message>
     <message>
-        <location filename="../../engine/core/wording.py" line="91"/>
+        <location filename="../../engine/core/wording.py" line="117"/>
         <source>{names} and {last}</source>
         <translation>{names} und {last}</translation>
     </message>
@@ -14844,16 +14647,16 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/disclosure/count_queries.py" line="308"/>
-        <source>No query about these attributes is answered by {least} records or more.</source>
-        <translation>Keine Anfrage zu diesen Merkmalen wird von {least} oder mehr Datensätzen beantwortet.</translation>
+        <source>No query about these attributes is answered by {least} {least:record|records} or more.</source>
+        <translation>Keine Anfrage zu diesen Merkmalen wird von {least} oder mehr {least:Datensatz|Datensätzen} beantwortet.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/count_queries.py" line="309"/>
+        <location filename="../../engine/disclosure/count_queries.py" line="310"/>
         <source>Lower the selectivity, or choose attributes with fewer values.</source>
         <translation>Senken Sie die Selektivität oder wählen Sie Merkmale mit weniger Werten.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/count_queries.py" line="319"/>
+        <location filename="../../engine/disclosure/count_queries.py" line="320"/>
         <source>Queries are drawn</source>
         <translation>Anfragen sind gezogen</translation>
     </message>
@@ -14879,37 +14682,37 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/disclosure/gaussian_attack.py" line="295"/>
-        <source>{rows} complete records are too few to learn how {count} numbers vary.</source>
-        <translation>{rows} vollständige Datensätze sind zu wenige, um zu lernen, wie {count} Zahlen streuen.</translation>
+        <source>{rows:,} complete {rows:record is|records are} too few to learn how {count:,} {count:number varies|numbers vary}.</source>
+        <translation>{rows:,} {rows:vollständiger Datensatz ist|vollständige Datensätze sind} zu wenige, um zu lernen, wie {count:,} {count:Zahl streut|Zahlen streuen}.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/gaussian_attack.py" line="296"/>
+        <location filename="../../engine/disclosure/gaussian_attack.py" line="297"/>
         <source>Take a larger sample.</source>
         <translation>Nehmen Sie eine größere Stichprobe.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/gaussian_attack.py" line="345"/>
+        <location filename="../../engine/disclosure/gaussian_attack.py" line="346"/>
         <source>Choose fewer attributes.</source>
         <translation>Wählen Sie weniger Merkmale.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/gaussian_attack.py" line="345"/>
+        <location filename="../../engine/disclosure/gaussian_attack.py" line="346"/>
         <source>No record has all of these numbers.</source>
         <translation>Kein Datensatz hat alle diese Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/gaussian_attack.py" line="390"/>
+        <location filename="../../engine/disclosure/gaussian_attack.py" line="391"/>
         <source>The noises of these copies determine one another.</source>
         <translation>Das Rauschen dieser Kopien bestimmt einander.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/gaussian_attack.py" line="391"/>
+        <location filename="../../engine/disclosure/gaussian_attack.py" line="392"/>
         <source>Leave out a copy of the same level, or look at the linear estimate.</source>
         <translation>Lassen Sie eine Kopie derselben Stufe weg oder betrachten Sie den linearen Schätzwert.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/gaussian_attack.py" line="468"/>
-        <location filename="../../engine/disclosure/gaussian_attack.py" line="475"/>
+        <location filename="../../engine/disclosure/gaussian_attack.py" line="469"/>
+        <location filename="../../engine/disclosure/gaussian_attack.py" line="476"/>
         <source>Estimating from the distribution</source>
         <translation>Aus der Verteilung wird geschätzt</translation>
     </message>
@@ -15032,8 +14835,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/disclosure/realized_risk.py" line="162"/>
-        <source>What the coalition holds does not fit the table&apos;s {rows} records.</source>
-        <translation>Was die Koalition hat, passt nicht zu den {rows} Datensätzen der Tabelle.</translation>
+        <source>What the coalition holds does not fit the table&apos;s {rows} {rows:record|records}.</source>
+        <translation>Was die Koalition hat, passt nicht zu den {rows} {rows:Datensatz|Datensätzen} der Tabelle.</translation>
     </message>
     <message>
         <location filename="../../engine/disclosure/realized_risk.py" line="163"/>
@@ -15079,7 +14882,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/disclosure/mixed_files.py" line="226"/>
         <location filename="../../engine/disclosure/tracing.py" line="523"/>
-        <location filename="../../project/verification/leak.py" line="423"/>
+        <location filename="../../project/verification/leak.py" line="438"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
     </message>
@@ -15095,13 +14898,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/chain.py" line="213"/>
-        <location filename="../../engine/generalization/coded.py" line="183"/>
+        <location filename="../../engine/generalization/coded.py" line="184"/>
         <source>There are {nodes:,} combinations of levels, more than {limit:,}.</source>
         <translation>Es gibt {nodes:,} Kombinationen von Stufen, mehr als {limit:,}.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/chain.py" line="214"/>
-        <location filename="../../engine/generalization/coded.py" line="184"/>
+        <location filename="../../engine/generalization/coded.py" line="185"/>
         <source>Use fewer quasi-identifiers, or fewer levels in their hierarchies.</source>
         <translation>Verwenden Sie weniger Quasi-Identifikatoren oder weniger Stufen in ihren Hierarchien.</translation>
     </message>
@@ -15112,18 +14915,18 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/chain.py" line="282"/>
-        <source>k is {k}, and the table has {units} records or units that records belong to.</source>
-        <translation>k ist {k}, und die Tabelle hat {units} Datensätze oder Einheiten, zu denen Datensätze gehören.</translation>
+        <source>k is {k}, and the table has {units} {units:record|records} or units that records belong to.</source>
+        <translation>k ist {k}, und die Tabelle hat {units} {units:Datensatz|Datensätze} oder Einheiten, zu denen Datensätze gehören.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/chain.py" line="283"/>
+        <location filename="../../engine/generalization/chain.py" line="415"/>
+        <source>Tested {count:,} {count:node|nodes}</source>
+        <translation>{count:,} Knoten geprüft</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/chain.py" line="284"/>
         <source>Choose a k from 1 to that number.</source>
         <translation>Wählen Sie ein k von 1 bis zu dieser Zahl.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/chain.py" line="413"/>
-        <source>Tested {count:,} nodes</source>
-        <translation>{count:,} Knoten geprüft</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/checker.py" line="131"/>
@@ -15199,21 +15002,21 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/coded.py" line="175"/>
-        <source>Column {column} has {rows} rows, and the sensitive attribute {others}.</source>
-        <translation>Spalte {column} hat {rows} Zeilen und das sensible Merkmal {others}.</translation>
+        <source>Column {column} has {rows} {rows:row|rows}, and the sensitive attribute {others}.</source>
+        <translation>Spalte {column} hat {rows} {rows:Zeile|Zeilen} und das sensible Merkmal {others}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/coded.py" line="176"/>
+        <location filename="../../engine/generalization/coded.py" line="177"/>
         <source>Read both from the same table.</source>
         <translation>Lesen Sie beide aus derselben Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/coded.py" line="285"/>
+        <location filename="../../engine/generalization/coded.py" line="286"/>
         <source>Column {column} is sensitive and a quasi-identifier at once.</source>
         <translation>Spalte {column} ist zugleich sensibel und Quasi-Identifikator.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/coded.py" line="286"/>
+        <location filename="../../engine/generalization/coded.py" line="287"/>
         <source>Give it one of the two roles under Attributes.</source>
         <translation>Geben Sie ihr unter Merkmale eine der beiden Rollen.</translation>
     </message>
@@ -15223,20 +15026,10 @@ Rückgabewerte:
         <translation>k-Anonymität</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="118"/>
-        <source>k is {k}, and the records belong to {units:,} units: k counts records with the same {unit} once.</source>
-        <translation>k ist {k}, und die Datensätze gehören zu {units:,} Einheiten: k zählt Datensätze mit gleichem {unit} einmal.</translation>
-    </message>
-    <message>
         <location filename="../../engine/generalization/criteria.py" line="120"/>
-        <location filename="../../project/release/views.py" line="397"/>
+        <location filename="../../project/release/views.py" line="398"/>
         <source>Choose a k from 1 to {units:,}, or state another unit of protection.</source>
         <translation>Wählen Sie ein k von 1 bis {units:,} oder geben Sie eine andere Schutzeinheit an.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/criteria.py" line="131"/>
-        <source>k is {k}, and the table has {rows} records.</source>
-        <translation>k ist {k}, und die Tabelle hat {rows} Datensätze.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="132"/>
@@ -15245,27 +15038,15 @@ Rückgabewerte:
         <translation>Wählen Sie ein k von 1 bis zur Zahl der Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="141"/>
-        <location filename="../../project/release/views.py" line="425"/>
-        <source>{count:,} other units</source>
-        <translation>{count:,} anderen Einheiten</translation>
-    </message>
-    <message>
         <location filename="../../engine/generalization/criteria.py" line="143"/>
         <source>Every record shares its published values with records of at least {others}. Records with the same {unit} are one unit; several of them together may fit fewer.</source>
         <translation>Jeder Datensatz teilt seine veröffentlichten Werte mit Datensätzen von mindestens {others}. Datensätze mit gleichem {unit} sind eine Einheit; auf mehrere davon zusammen passen womöglich weniger.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="146"/>
-        <location filename="../../project/release/views.py" line="431"/>
+        <location filename="../../project/release/views.py" line="434"/>
         <source>one other unit</source>
         <translation>einer anderen Einheit</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/criteria.py" line="149"/>
-        <location filename="../../project/release/views.py" line="422"/>
-        <source>{count:,} others</source>
-        <translation>{count:,} anderen</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="151"/>
@@ -15274,7 +15055,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/criteria.py" line="152"/>
-        <location filename="../../project/release/views.py" line="422"/>
+        <location filename="../../project/release/views.py" line="425"/>
         <source>one other</source>
         <translation>einem anderen</translation>
     </message>
@@ -15284,117 +15065,139 @@ Rückgabewerte:
         <translation>unterscheidbare l-Diversität</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="176"/>
-        <source>Nobody&apos;s value can be narrowed to fewer than {l} values.</source>
-        <translation>Niemandes Wert lässt sich auf weniger als {l} Werte eingrenzen.</translation>
+        <location filename="../../engine/generalization/criteria.py" line="118"/>
+        <source>k is {k}, and the records belong to {units:,} {units:unit|units}: k counts records with the same {unit} once.</source>
+        <translation>k ist {k}, und die Datensätze gehören zu {units:,} {units:Einheit|Einheiten}: k zählt Datensätze mit gleichem {unit} einmal.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="186"/>
+        <location filename="../../engine/generalization/criteria.py" line="131"/>
+        <source>k is {k}, and the table has {rows} {rows:record|records}.</source>
+        <translation>k ist {k}, und die Tabelle hat {rows} {rows:Datensatz|Datensätze}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/criteria.py" line="141"/>
+        <location filename="../../project/release/views.py" line="428"/>
+        <source>{count:,} other {count:unit|units}</source>
+        <translation>{count:,} anderen {count:Einheit|Einheiten}</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/criteria.py" line="149"/>
+        <location filename="../../project/release/views.py" line="423"/>
+        <source>{count:,} {count:other|others}</source>
+        <translation>{count:,} anderen</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/criteria.py" line="177"/>
+        <source>Nobody&apos;s value can be narrowed to fewer than {l} {l:value|values}.</source>
+        <translation>Niemandes Wert lässt sich auf weniger als {l} {l:Wert|Werte} eingrenzen.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/criteria.py" line="188"/>
         <source>entropy l-diversity</source>
         <translation>Entropie-l-Diversität</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="200"/>
+        <location filename="../../engine/generalization/criteria.py" line="202"/>
         <source>l is {l:g}, and the whole table as one class reaches an entropy of log {reached}.</source>
         <translation>l ist {l:g}, und die ganze Tabelle als eine Klasse erreicht eine Entropie von log {reached}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="201"/>
+        <location filename="../../engine/generalization/criteria.py" line="203"/>
         <source>Choose an l from 1 to {reached}.</source>
         <translation>Wählen Sie ein l von 1 bis {reached}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="211"/>
+        <location filename="../../engine/generalization/criteria.py" line="213"/>
         <source>In every class the values are as mixed as {l:g} equally frequent ones.</source>
         <translation>In jeder Klasse sind die Werte so gemischt wie {l:g} gleich häufige.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="223"/>
+        <location filename="../../engine/generalization/criteria.py" line="225"/>
         <source>recursive (c,l)-diversity</source>
         <translation>rekursive (c,l)-Diversität</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="236"/>
+        <location filename="../../engine/generalization/criteria.py" line="238"/>
         <source>Choose a c above 0.</source>
         <translation>Wählen Sie ein c über 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="236"/>
+        <location filename="../../engine/generalization/criteria.py" line="238"/>
         <source>c is {c:g}.</source>
         <translation>c ist {c:g}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="241"/>
+        <location filename="../../engine/generalization/criteria.py" line="243"/>
         <source>Even the whole table as one class is not ({c:g},{l})-diverse.</source>
         <translation>Selbst die ganze Tabelle als eine Klasse ist nicht ({c:g},{l})-divers.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="242"/>
+        <location filename="../../engine/generalization/criteria.py" line="244"/>
         <source>Choose a c above {enough:.4g}, or a smaller l.</source>
         <translation>Wählen Sie ein c über {enough:.4g} oder ein kleineres l.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="252"/>
+        <location filename="../../engine/generalization/criteria.py" line="254"/>
         <source>In every class the most frequent value stays below {c:g} times all values from the {l}. most frequent on.</source>
         <translation>In jeder Klasse bleibt der häufigste Wert unter dem {c:g}-fachen aller Werte vom {l}.-häufigsten an.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="272"/>
+        <location filename="../../engine/generalization/criteria.py" line="274"/>
         <source>t-closeness</source>
         <translation>t-Nähe</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="295"/>
+        <location filename="../../engine/generalization/criteria.py" line="297"/>
         <source>Choose a t from 0 to 1.</source>
         <translation>Wählen Sie ein t von 0 bis 1.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="295"/>
+        <location filename="../../engine/generalization/criteria.py" line="297"/>
         <source>t is {t:g}.</source>
         <translation>t ist {t:g}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="301"/>
+        <location filename="../../engine/generalization/criteria.py" line="303"/>
         <source>In every class the values are spread as in the whole table, up to {t:g}.</source>
         <translation>In jeder Klasse sind die Werte wie in der ganzen Tabelle verteilt, bis auf {t:g}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="326"/>
+        <location filename="../../engine/generalization/criteria.py" line="328"/>
         <source>non-centralized distinct l-diversity</source>
         <translation>dezentrale unterscheidbare l-Diversität</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="338"/>
-        <source>The other holders&apos; tables together narrow somebody&apos;s value to {weakest} values already, whatever is published beside them.</source>
-        <translation>Schon die Tabellen der anderen Stellen zusammen grenzen jemandes Wert auf {weakest} Werte ein, was immer daneben veröffentlicht wird.</translation>
+        <location filename="../../engine/generalization/criteria.py" line="340"/>
+        <source>The other holders&apos; tables together narrow somebody&apos;s value to {weakest} {weakest:value|values} already, whatever is published beside them.</source>
+        <translation>Schon die Tabellen der anderen Stellen zusammen grenzen jemandes Wert auf {weakest} {weakest:Wert|Werte} ein, was immer daneben veröffentlicht wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="340"/>
+        <location filename="../../engine/generalization/criteria.py" line="349"/>
+        <source>Some values in the other holders&apos; tables occur nowhere in this one: beside them even the whole table as one class leaves only {reached} {reached:value|values}.</source>
+        <translation>Einige Werte in den Tabellen der anderen Stellen kommen in dieser nirgends vor: Neben ihnen lässt selbst die ganze Tabelle als eine Klasse nur {reached} {reached:Wert|Werte} übrig.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/criteria.py" line="365"/>
+        <source>Nobody&apos;s value can be narrowed to fewer than {l} {l:value|values}, even by somebody who holds the other holders&apos; tables as well.</source>
+        <translation>Niemandes Wert lässt sich auf weniger als {l} {l:Wert|Werte} eingrenzen, auch nicht von jemandem, der zusätzlich die Tabellen der anderen Stellen hat.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/criteria.py" line="392"/>
+        <source>l is {l:g}, and {occurring} different sensitive {occurring:value occurs|values occur} in the table.</source>
+        <translation>l ist {l:g}, und in der Tabelle {occurring:kommt|kommen} {occurring} {occurring:verschiedener sensibler Wert|verschiedene sensible Werte} vor.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/criteria.py" line="342"/>
         <source>Choose an l of at most {weakest}, or leave out the table that is the cause.</source>
         <translation>Wählen Sie ein l von höchstens {weakest} oder lassen Sie die Tabelle weg, die die Ursache ist.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="347"/>
-        <source>Some values in the other holders&apos; tables occur nowhere in this one: beside them even the whole table as one class leaves only {reached} values.</source>
-        <translation>Einige Werte in den Tabellen der anderen Stellen kommen in dieser nirgends vor: Neben ihnen lässt selbst die ganze Tabelle als eine Klasse nur {reached} Werte übrig.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/criteria.py" line="349"/>
+        <location filename="../../engine/generalization/criteria.py" line="351"/>
         <source>Choose an l of at most {reached}, or check that the tables are about the same people and that their values are spelled the same.</source>
         <translation>Wählen Sie ein l von höchstens {reached} oder prüfen Sie, ob die Tabellen von denselben Personen handeln und ihre Werte gleich geschrieben sind.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="363"/>
-        <source>Nobody&apos;s value can be narrowed to fewer than {l} values, even by somebody who holds the other holders&apos; tables as well.</source>
-        <translation>Niemandes Wert lässt sich auf weniger als {l} Werte eingrenzen, auch nicht von jemandem, der zusätzlich die Tabellen der anderen Stellen hat.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/criteria.py" line="390"/>
-        <source>l is {l:g}, and {occurring} different sensitive values occur in the table.</source>
-        <translation>l ist {l:g}, und in der Tabelle kommen {occurring} verschiedene sensible Werte vor.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/criteria.py" line="391"/>
+        <location filename="../../engine/generalization/criteria.py" line="394"/>
         <source>Choose an l from 1 to {occurring}.</source>
         <translation>Wählen Sie ein l von 1 bis {occurring}.</translation>
     </message>
@@ -15405,11 +15208,11 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/explain.py" line="63"/>
-        <source>Let {standing_out} records be left out; now it is {allowed}.</source>
-        <translation>Lassen Sie {standing_out} Datensätze weglassen; derzeit sind es {allowed}.</translation>
+        <source>Let {standing_out} {standing_out:record|records} be left out; now it is {allowed}.</source>
+        <translation>Lassen Sie {standing_out} {standing_out:Datensatz|Datensätze} weglassen; derzeit {allowed:ist|sind} es {allowed}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/explain.py" line="69"/>
+        <location filename="../../engine/generalization/explain.py" line="70"/>
         <source>Without the table of {holder} there is a solution.</source>
         <translation>Ohne die Tabelle von {holder} gibt es eine Lösung.</translation>
     </message>
@@ -15479,67 +15282,67 @@ Rückgabewerte:
         <translation>Zeile {row} sieht wie eine Überschrift aus, nicht wie ein Wert.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="454"/>
-        <source>Row {row} has {values} cells, which is not as many as most rows have.</source>
-        <translation>Zeile {row} hat {values} Zellen, was nicht so viele sind, wie die meisten Zeilen haben.</translation>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="455"/>
+        <source>Row {row} has {values} {values:cell|cells}, which is not as many as most rows have.</source>
+        <translation>Zeile {row} hat {values} {values:Zelle|Zellen}, was nicht so viele sind, wie die meisten Zeilen haben.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="455"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="463"/>
+        <source>Row {row}: a class of level {level} has another label above than elsewhere, for {values} {values:value|values}.</source>
+        <translation>Zeile {row}: Eine Klasse der Stufe {level} hat bei {values} {values:Wert|Werten} eine andere Bezeichnung darüber als anderswo.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="497"/>
+        <source> There {others:is|are} {others} more {others:problem|problems}.</source>
+        <translation> Es gibt {others} {others:weiteres Problem|weitere Probleme}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="457"/>
         <source>Row {row} has no label at level {level}.</source>
         <translation>Zeile {row} hat auf Stufe {level} keine Bezeichnung.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="456"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="458"/>
         <source>Row {row} repeats row {first}.</source>
         <translation>Zeile {row} wiederholt Zeile {first}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="457"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="459"/>
         <source>Row {row} gives the value of row {first} other labels.</source>
         <translation>Zeile {row} gibt dem Wert von Zeile {first} andere Bezeichnungen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="458"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="460"/>
         <source>Row {row} spells a value of the column differently.</source>
         <translation>Zeile {row} schreibt einen Wert der Spalte anders.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="459"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="461"/>
         <source>The column has a value that no row lists.</source>
         <translation>Die Spalte hat einen Wert, den keine Zeile aufführt.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="461"/>
-        <source>Row {row}: a class of level {level} has another label above than elsewhere, for {values} values.</source>
-        <translation>Zeile {row}: Eine Klasse der Stufe {level} hat bei {values} Werten eine andere Bezeichnung darüber als anderswo.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="464"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="466"/>
         <source>Level {level}, the last one, has more than one class.</source>
         <translation>Stufe {level}, die letzte, hat mehr als eine Klasse.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="465"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="467"/>
         <source>Row {row} lists a value that does not occur in the column.</source>
         <translation>Zeile {row} führt einen Wert auf, der in der Spalte nicht vorkommt.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="494"/>
-        <source> There are {others} more problems.</source>
-        <translation> Es gibt {others} weitere Probleme.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="495"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="501"/>
         <source> There is one more problem.</source>
         <translation> Es gibt ein weiteres Problem.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="497"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="503"/>
         <source>The hierarchy&apos;s table can&apos;t be used as it is. {problem}{more}</source>
         <translation>Die Tabelle der Hierarchie ist so nicht verwendbar. {problem}{more}</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/problems.py" line="498"/>
+        <location filename="../../engine/generalization/hierarchies/problems.py" line="504"/>
         <source>Mend the table, or import it under Attributes, where each problem can be mended.</source>
         <translation>Berichtigen Sie die Tabelle oder importieren Sie sie unter Merkmale, wo sich jedes Problem beheben lässt.</translation>
     </message>
@@ -15677,16 +15480,6 @@ Rückgabewerte:
         <translation>Die Breite der Intervalle ist keine Zahl über 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipes.py" line="102"/>
-        <source>The intervals have {steps} levels and merge {growth} at a time.</source>
-        <translation>Die Intervalle haben {steps} Stufen und fassen je {growth} zusammen.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/hierarchies/recipes.py" line="103"/>
-        <source>Choose 1 to {most} levels that merge at least two intervals.</source>
-        <translation>Wählen Sie 1 bis {most} Stufen, die mindestens zwei Intervalle zusammenfassen.</translation>
-    </message>
-    <message>
         <location filename="../../engine/generalization/hierarchies/recipes.py" line="110"/>
         <source>The intervals of the last level would be wider than any number needs.</source>
         <translation>Die Intervalle der letzten Stufe wären breiter, als irgendeine Zahl es braucht.</translation>
@@ -15717,11 +15510,6 @@ Rückgabewerte:
         <translation>Wählen Sie eine größere Breite oder geben Sie die Grenzen einzeln an.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipes.py" line="209"/>
-        <source>Column {column} has {count} values that are not finite numbers.</source>
-        <translation>Spalte {column} hat {count} Werte, die keine endlichen Zahlen sind.</translation>
-    </message>
-    <message>
         <location filename="../../engine/generalization/hierarchies/recipes.py" line="210"/>
         <source>Group its values by order, by prefix or with a table instead.</source>
         <translation>Gruppieren Sie ihre Werte stattdessen nach Reihenfolge, nach Anfangszeichen oder mit einer Tabelle.</translation>
@@ -15748,14 +15536,29 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/recipes.py" line="305"/>
-        <location filename="../../engine/generalization/hierarchies/recipes.py" line="669"/>
+        <location filename="../../engine/generalization/hierarchies/recipes.py" line="670"/>
         <source>Choose among {known}.</source>
         <translation>Wählen Sie unter {known}.</translation>
     </message>
     <message>
+        <location filename="../../engine/generalization/hierarchies/recipes.py" line="102"/>
+        <source>The intervals have {steps} {steps:level|levels} and merge {growth} at a time.</source>
+        <translation>Die Intervalle haben {steps} {steps:Stufe|Stufen} und fassen je {growth} zusammen.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/hierarchies/recipes.py" line="103"/>
+        <source>Choose 1 to {most} {most:level|levels} that merge at least two intervals.</source>
+        <translation>Wählen Sie 1 bis {most} {most:Stufe|Stufen}, die mindestens zwei Intervalle zusammenfassen.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/hierarchies/recipes.py" line="209"/>
+        <source>In {column}, {count} {count:value is no finite number|values are no finite numbers}.</source>
+        <translation>In {column} {count:ist|sind} {count} {count:Wert keine endliche Zahl|Werte keine endlichen Zahlen}.</translation>
+    </message>
+    <message>
         <location filename="../../engine/generalization/hierarchies/recipes.py" line="326"/>
-        <source>Column {column} has {count} values that are not dates.</source>
-        <translation>Spalte {column} hat {count} Werte, die keine Datumsangaben sind.</translation>
+        <source>In {column}, {count} {count:value is not a date|values are not dates}.</source>
+        <translation>In {column} {count:ist|sind} {count} {count:Wert keine Datumsangabe|Werte keine Datumsangaben}.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/recipes.py" line="327"/>
@@ -15794,8 +15597,18 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/recipes.py" line="516"/>
-        <source>The values are to be filled up to {digits} characters.</source>
+        <source>The values are to be filled up to {digits} {digits:character|characters}.</source>
         <translation>Die Werte sollen auf {digits} Zeichen aufgefüllt werden.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/hierarchies/recipes.py" line="578"/>
+        <source>Row {row} of the hierarchy&apos;s table has {found} {found:cell|cells}, and row 1 has {expected}.</source>
+        <translation>Zeile {row} der Tabelle der Hierarchie hat {found} {found:Zelle|Zellen} und Zeile 1 {expected}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/hierarchies/recipes.py" line="616"/>
+        <source>The hierarchy of column {column} does not list {count} of its {values} {values:value|values}.</source>
+        <translation>Die Hierarchie der Spalte {column} führt {count} ihrer {values} {values:Wert|Werte} nicht auf.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/recipes.py" line="517"/>
@@ -15811,11 +15624,6 @@ Rückgabewerte:
         <location filename="../../engine/generalization/hierarchies/recipes.py" line="572"/>
         <source>Give each value a row: the value, then its label at each level.</source>
         <translation>Geben Sie jedem Wert eine Zeile: den Wert, dann seine Bezeichnung auf jeder Stufe.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/hierarchies/recipes.py" line="578"/>
-        <source>Row {row} of the hierarchy&apos;s table has {found} cells, and row 1 has {expected}.</source>
-        <translation>Zeile {row} der Tabelle der Hierarchie hat {found} Zellen und Zeile 1 {expected}.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/recipes.py" line="580"/>
@@ -15845,17 +15653,12 @@ Rückgabewerte:
         <translation>Geben Sie jedem Wert auf jeder Stufe eine Bezeichnung oder „*“, um ihn zu verbergen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipes.py" line="616"/>
-        <source>The hierarchy of column {column} does not list {count} of its {values} values.</source>
-        <translation>Die Hierarchie der Spalte {column} führt {count} ihrer {values} Werte nicht auf.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/hierarchies/recipes.py" line="617"/>
+        <location filename="../../engine/generalization/hierarchies/recipes.py" line="618"/>
         <source>Add them to the hierarchy&apos;s table, each with its labels.</source>
         <translation>Nehmen Sie sie in die Tabelle der Hierarchie auf, jeden mit seinen Bezeichnungen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipes.py" line="668"/>
+        <location filename="../../engine/generalization/hierarchies/recipes.py" line="669"/>
         <source>There is no hierarchy of the kind {kind}.</source>
         <translation>Es gibt keine Hierarchie der Art {kind}.</translation>
     </message>
@@ -15871,8 +15674,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/tree.py" line="175"/>
-        <source>The hierarchy of column {column} is not a tree: {classes} classes of level {level}, with {count} values, fall into different classes at level {upper}.</source>
-        <translation>Die Hierarchie der Spalte {column} ist kein Baum: {classes} Klassen der Stufe {level} mit {count} Werten fallen auf Stufe {upper} in verschiedene Klassen.</translation>
+        <source>The hierarchy of column {column} is not a tree: {classes} {classes:class|classes} of level {level}, with {count} {count:value|values}, {classes:falls|fall} into different classes at level {upper}.</source>
+        <translation>Die Hierarchie der Spalte {column} ist kein Baum: {classes} {classes:Klasse|Klassen} der Stufe {level} mit {count} {count:Wert fällt|Werten fallen} auf Stufe {upper} in verschiedene Klassen.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/tree.py" line="178"/>
@@ -15901,8 +15704,18 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/tree.py" line="202"/>
-        <source>Level {level} of the hierarchy of column {column} has {labels} labels for {values} values.</source>
-        <translation>Stufe {level} der Hierarchie der Spalte {column} hat {labels} Bezeichnungen für {values} Werte.</translation>
+        <source>Level {level} of the hierarchy of column {column} has {labels} {labels:label|labels} for {values} {values:value|values}.</source>
+        <translation>Stufe {level} der Hierarchie der Spalte {column} hat {labels} {labels:Bezeichnung|Bezeichnungen} für {values} {values:Wert|Werte}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/hierarchies/tree.py" line="217"/>
+        <source>Level {level} of the hierarchy of column {column} has no label for {count} {count:value|values}.</source>
+        <translation>Stufe {level} der Hierarchie der Spalte {column} hat für {count} {count:Wert|Werte} keine Bezeichnung.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/hierarchies/tree.py" line="284"/>
+        <source>The hierarchy of column {column} does not cover {count} {count:row|rows}, first row {row}.</source>
+        <translation>Die Hierarchie der Spalte {column} deckt {count} {count:Zeile|Zeilen} nicht ab, zuerst Zeile {row}.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/tree.py" line="204"/>
@@ -15910,22 +15723,12 @@ Rückgabewerte:
         <translation>Geben Sie jedem Wert auf jeder Stufe eine Bezeichnung.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/tree.py" line="217"/>
-        <source>Level {level} of the hierarchy of column {column} has no label for {count} values.</source>
-        <translation>Stufe {level} der Hierarchie der Spalte {column} hat für {count} Werte keine Bezeichnung.</translation>
-    </message>
-    <message>
         <location filename="../../engine/generalization/hierarchies/tree.py" line="219"/>
         <source>Give each value a label at each level, or &apos;*&apos; to hide it.</source>
         <translation>Geben Sie jedem Wert auf jeder Stufe eine Bezeichnung oder „*“, um ihn zu verbergen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/tree.py" line="284"/>
-        <source>The hierarchy of column {column} does not cover {count} rows, first row {row}.</source>
-        <translation>Die Hierarchie der Spalte {column} deckt {count} Zeilen nicht ab, zuerst Zeile {row}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/hierarchies/tree.py" line="285"/>
+        <location filename="../../engine/generalization/hierarchies/tree.py" line="286"/>
         <source>Add these values to the hierarchy, or mend the rows in the source table.</source>
         <translation>Nehmen Sie diese Werte in die Hierarchie auf oder berichtigen Sie die Zeilen in der Quelltabelle.</translation>
     </message>
@@ -15941,8 +15744,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/others.py" line="154"/>
-        <source>The table of {holder} has {classes:,} classes, too many to compare.</source>
-        <translation>Die Tabelle von {holder} hat {classes:,} Klassen, zu viele für einen Vergleich.</translation>
+        <source>The table of {holder} has {classes:,} {classes:class|classes}, too many to compare.</source>
+        <translation>Die Tabelle von {holder} hat {classes:,} {classes:Klasse|Klassen}, zu viele für einen Vergleich.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/others.py" line="155"/>
@@ -15966,8 +15769,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/others.py" line="254"/>
-        <source>Column {column} in the table of {holder} shows {count} values, first in row {row}, that our sensitive attribute can&apos;t take.</source>
-        <translation>Spalte {column} in der Tabelle von {holder} zeigt {count} Werte, zuerst in Zeile {row}, die unser sensibles Merkmal nicht annehmen kann.</translation>
+        <source>Column {column} in the table of {holder} shows {count} {count:value|values}, first in row {row}, that our sensitive attribute can&apos;t take.</source>
+        <translation>Spalte {column} in der Tabelle von {holder} zeigt {count} {count:Wert|Werte}, zuerst in Zeile {row}, die unser sensibles Merkmal nicht annehmen kann.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/others.py" line="256"/>
@@ -15986,8 +15789,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/probabilistic.py" line="78"/>
-        <source>The probabilistic table would have {cells:,} rows, more than {limit:,}.</source>
-        <translation>Die probabilistische Tabelle hätte {cells:,} Zeilen, mehr als {limit:,}.</translation>
+        <source>The probabilistic table would have {cells:,} {cells:row|rows}, more than {limit:,}.</source>
+        <translation>Die probabilistische Tabelle hätte {cells:,} {cells:Zeile|Zeilen}, mehr als {limit:,}.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/probabilistic.py" line="79"/>
@@ -16006,8 +15809,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/probabilistic.py" line="161"/>
-        <source>A share of {share:g} is {records} people, and at most {most} can be in all these classes.</source>
-        <translation>Ein Anteil von {share:g} sind {records} Personen, und höchstens {most} können in all diesen Klassen sein.</translation>
+        <source>A share of {share:g} is {records} {records:person|people}, and at most {most} can be in all these classes.</source>
+        <translation>Ein Anteil von {share:g} sind {records} {records:Person|Personen}, und höchstens {most} können in all diesen Klassen sein.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/probabilistic.py" line="163"/>
@@ -16026,8 +15829,18 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/publication.py" line="194"/>
-        <source>The frame has {rows} rows, and the table {others}.</source>
-        <translation>Der Datenrahmen hat {rows} Zeilen und die Tabelle {others}.</translation>
+        <source>The frame has {rows} {rows:row|rows}, and the table {others}.</source>
+        <translation>Der Datenrahmen hat {rows} {rows:Zeile|Zeilen} und die Tabelle {others}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/publication.py" line="202"/>
+        <source>At this node {rows} {rows:record stands|records stand} out, and {allowed} may be left out.</source>
+        <translation>An diesem Knoten {rows:ragt|ragen} {rows} {rows:Datensatz|Datensätze} heraus, und {allowed} {allowed:darf|dürfen} weggelassen werden.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/publication.py" line="264"/>
+        <source>With the {rows} starred {rows:record|records} as a class of their own the table does not keep {criterion}.</source>
+        <translation>Mit den {rows} mit * versehenen {rows:Datensatz|Datensätzen} als eigener Klasse hält die Tabelle {criterion} nicht ein.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/publication.py" line="195"/>
@@ -16035,27 +15848,17 @@ Rückgabewerte:
         <translation>Veröffentlichen Sie die Tabelle, die durchsucht wurde.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/publication.py" line="202"/>
-        <source>At this node {rows} records stand out, and {allowed} may be left out.</source>
-        <translation>An diesem Knoten ragen {rows} Datensätze heraus, und {allowed} dürfen weggelassen werden.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/publication.py" line="203"/>
+        <location filename="../../engine/generalization/publication.py" line="204"/>
         <source>Choose a safe node, or let more records be left out.</source>
         <translation>Wählen Sie einen sicheren Knoten oder lassen Sie mehr Datensätze weglassen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/publication.py" line="263"/>
-        <source>With the {rows} starred records as a class of their own the table does not keep {criterion}.</source>
-        <translation>Mit den {rows} mit * versehenen Datensätzen als eigener Klasse hält die Tabelle {criterion} nicht ein.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/generalization/publication.py" line="265"/>
+        <location filename="../../engine/generalization/publication.py" line="266"/>
         <source>Leave these records out instead of starring them.</source>
         <translation>Lassen Sie diese Datensätze weg, statt sie mit * zu versehen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/publication.py" line="387"/>
+        <location filename="../../engine/generalization/publication.py" line="388"/>
         <source>Measuring what the nodes lose</source>
         <translation>Gemessen wird, was die Knoten verlieren</translation>
     </message>
@@ -16081,8 +15884,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/risk.py" line="420"/>
-        <source>In {lacking} of {classes} classes the population has fewer people than the table has records, so the table&apos;s people don&apos;t all belong to it.</source>
-        <translation>In {lacking} von {classes} Klassen hat die Grundgesamtheit weniger Personen als die Tabelle Datensätze; die Personen der Tabelle gehören also nicht alle dazu.</translation>
+        <source>In {lacking} of {classes} {classes:class|classes} the population has fewer people than the table has records, so the table&apos;s people don&apos;t all belong to it.</source>
+        <translation>In {lacking} von {classes} {classes:Klasse|Klassen} hat die Grundgesamtheit weniger Personen als die Tabelle Datensätze; die Personen der Tabelle gehören also nicht alle dazu.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/risk.py" line="422"/>
@@ -16121,20 +15924,20 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/ladders/adopted_ladder.py" line="177"/>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="367"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="368"/>
         <source>The retention probability {level} of an adopted release is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} einer übernommenen Freigabe liegt nicht zwischen 0 und 1.</translation>
     </message>
     <message>
         <location filename="../../engine/ladders/adopted_ladder.py" line="178"/>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="368"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="369"/>
         <source>State the level at which it was released: above 0 and below 1.</source>
         <translation>Geben Sie die Stufe an, auf der sie freigegeben wurde: über 0 und unter 1.</translation>
     </message>
     <message>
         <location filename="../../engine/ladders/adopted_ladder.py" line="196"/>
-        <source>Two adopted releases of the level {level:g} differ in {count:,} rows, first in row {row:,}.</source>
-        <translation>Zwei übernommene Freigaben der Stufe {level:g} unterscheiden sich in {count:,} Zeilen, zuerst in Zeile {row:,}.</translation>
+        <source>Two adopted releases of the level {level:g} differ in {count:,} {count:row|rows}, first in row {row:,}.</source>
+        <translation>Zwei übernommene Freigaben der Stufe {level:g} unterscheiden sich in {count:,} {count:Zeile|Zeilen}, zuerst in Zeile {row:,}.</translation>
     </message>
     <message>
         <location filename="../../engine/ladders/adopted_ladder.py" line="198"/>
@@ -16209,8 +16012,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/matrices/estimate.py" line="353"/>
-        <source>There are counts for {given} values, and the matrix has {size}.</source>
-        <translation>Es gibt Anzahlen für {given} Werte, und die Matrix hat {size}.</translation>
+        <source>There are counts for {given} {given:value|values}, and the matrix has {size}.</source>
+        <translation>Es gibt Anzahlen für {given} {given:Wert|Werte}, und die Matrix hat {size}.</translation>
     </message>
     <message>
         <location filename="../../engine/matrices/estimate.py" line="354"/>
@@ -16253,11 +16056,6 @@ Rückgabewerte:
         <translation>Prüfen Sie, ob Datei und Matrix zusammengehören.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="197"/>
-        <source>A matrix of {size} values is too large to be shown whole.</source>
-        <translation>Eine Matrix mit {size} Werten ist zu groß, um ganz gezeigt zu werden.</translation>
-    </message>
-    <message>
         <location filename="../../engine/matrices/matrix.py" line="198"/>
         <source>Show a part of it.</source>
         <translation>Zeigen Sie einen Teil davon.</translation>
@@ -16273,69 +16071,74 @@ Rückgabewerte:
         <translation>Wählen Sie Stufen einer Leiter, die Freigabe mit höherem Vertrauen zuerst.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="285"/>
-        <source>A distribution over {size} values is needed; {given} numbers were given.</source>
-        <translation>Nötig ist eine Verteilung über {size} Werte; angegeben wurden {given} Zahlen.</translation>
+        <location filename="../../engine/matrices/matrix.py" line="197"/>
+        <source>A matrix of {size} {size:value|values} is too large to be shown whole.</source>
+        <translation>Eine Matrix mit {size} {size:Wert|Werten} ist zu groß, um ganz gezeigt zu werden.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="286"/>
+        <location filename="../../engine/matrices/matrix.py" line="285"/>
+        <source>A distribution over {size} {size:value|values} is needed; {given} {given:number was|numbers were} given.</source>
+        <translation>Nötig ist eine Verteilung über {size} {size:Wert|Werte}; angegeben {given:wurde|wurden} {given} {given:Zahl|Zahlen}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/matrices/matrix.py" line="287"/>
         <source>Give one probability for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs eine Wahrscheinlichkeit an.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="292"/>
+        <location filename="../../engine/matrices/matrix.py" line="293"/>
         <source>The numbers are not a distribution.</source>
         <translation>Die Zahlen sind keine Verteilung.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="293"/>
+        <location filename="../../engine/matrices/matrix.py" line="294"/>
         <source>Give probabilities that are not negative and sum to 1.</source>
         <translation>Geben Sie Wahrscheinlichkeiten an, die nicht negativ sind und sich zu 1 summieren.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="300"/>
+        <location filename="../../engine/matrices/matrix.py" line="301"/>
         <source>The matrices have {first} and {second} values.</source>
         <translation>Die Matrizen haben {first} und {second} Werte.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="301"/>
+        <location filename="../../engine/matrices/matrix.py" line="302"/>
         <source>Compare releases of one attribute with one domain.</source>
         <translation>Vergleichen Sie Freigaben eines Merkmals mit einem Wertebereich.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="329"/>
+        <location filename="../../engine/matrices/matrix.py" line="330"/>
         <source>A perturbation matrix needs as many rows as columns, and at least two.</source>
         <translation>Eine Übergangsmatrix braucht so viele Zeilen wie Spalten und mindestens zwei.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="330"/>
+        <location filename="../../engine/matrices/matrix.py" line="331"/>
         <source>Give a row and a column for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs eine Zeile und eine Spalte an.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="336"/>
+        <location filename="../../engine/matrices/matrix.py" line="337"/>
         <source>Column {column} of the perturbation matrix is not a distribution.</source>
         <translation>Spalte {column} der Übergangsmatrix ist keine Verteilung.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="337"/>
+        <location filename="../../engine/matrices/matrix.py" line="338"/>
         <source>Give probabilities that sum to 1 over the released values (the rows).</source>
         <translation>Geben Sie Wahrscheinlichkeiten an, die sich über die freigegebenen Werte (die Zeilen) zu 1 summieren.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="462"/>
+        <location filename="../../engine/matrices/matrix.py" line="463"/>
         <source>The release can&apos;t tell some values of the domain apart: its perturbation matrix is singular.</source>
         <translation>Die Freigabe kann einige Werte des Wertebereichs nicht unterscheiden: Ihre Übergangsmatrix ist singulär.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="464"/>
+        <location filename="../../engine/matrices/matrix.py" line="465"/>
         <source>Choose a matrix whose columns are not mixtures of one another.</source>
         <translation>Wählen Sie eine Matrix, deren Spalten keine Mischungen voneinander sind.</translation>
     </message>
     <message>
         <location filename="../../engine/matrices/number_estimates.py" line="235"/>
-        <source>The noise explains all of the spread of the {rows} released numbers.</source>
-        <translation>Das Rauschen erklärt die ganze Streuung der {rows} freigegebenen Zahlen.</translation>
+        <source>The noise explains all of the spread of the {rows} released {rows:number|numbers}.</source>
+        <translation>Das Rauschen erklärt die ganze Streuung der {rows} freigegebenen {rows:Zahl|Zahlen}.</translation>
     </message>
     <message>
         <location filename="../../engine/matrices/number_estimates.py" line="236"/>
@@ -16355,8 +16158,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/matrices/number_estimates.py" line="311"/>
-        <source>There is too much noise for a regression on {rows} records.</source>
-        <translation>Für eine Regression auf {rows} Datensätzen ist das Rauschen zu stark.</translation>
+        <source>There is too much noise for a regression on {rows} {rows:record|records}.</source>
+        <translation>Für eine Regression auf {rows} {rows:Datensatz|Datensätzen} ist das Rauschen zu stark.</translation>
     </message>
     <message>
         <location filename="../../engine/matrices/number_estimates.py" line="312"/>
@@ -16436,8 +16239,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/matrices/retention_matrix.py" line="243"/>
-        <source>The release can&apos;t tell {count} values of the domain apart ({entries}): they are always replaced at random.</source>
-        <translation>Die Freigabe kann {count} Werte des Wertebereichs nicht unterscheiden ({entries}): Sie werden stets zufällig ersetzt.</translation>
+        <source>The release can&apos;t tell {count} {count:value|values} of the domain apart ({entries}): {count:it is|they are} always replaced at random.</source>
+        <translation>Die Freigabe kann {count} {count:Wert|Werte} des Wertebereichs nicht unterscheiden ({entries}): {count:Er wird|Sie werden} stets zufällig ersetzt.</translation>
     </message>
     <message>
         <location filename="../../engine/matrices/retention_matrix.py" line="245"/>
@@ -16523,8 +16326,8 @@ Rückgabewerte:
         <location filename="../../engine/mechanisms/categorical.py" line="71"/>
         <location filename="../../engine/mechanisms/categorical.py" line="96"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="389"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="488"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="509"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="489"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="510"/>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="112"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="316"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="317"/>
@@ -16542,12 +16345,7 @@ Rückgabewerte:
         <translation>Mögliche Werte</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="104"/>
-        <source>{impossible:,} records show a value that the matrix never releases for theirs.</source>
-        <translation>{impossible:,} Datensätze zeigen einen Wert, den die Matrix für ihren nie freigibt.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="128"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="129"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="231"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="238"/>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="71"/>
@@ -16556,258 +16354,263 @@ Rückgabewerte:
         <translation>die Freigabe mit höherem Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="129"/>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="343"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="299"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="130"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="346"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="300"/>
         <source>Values of the more trusted release</source>
         <translation>Werte der Freigabe mit höherem Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="130"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="131"/>
         <source>Values of the less trusted release</source>
         <translation>Werte der Freigabe mit geringerem Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="135"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="136"/>
         <source>the other release of this level</source>
         <translation>die andere Freigabe dieser Stufe</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="137"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="138"/>
         <source>what the more trusted one shows</source>
         <translation>was die mit höherem Vertrauen zeigt</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="144"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="145"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="377"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="282"/>
         <source>Number of records</source>
         <translation>Zahl der Datensätze</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="147"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="380"/>
-        <source>{found:,} records; {whose} has {expected:,}.</source>
-        <translation>{found:,} Datensätze; {whose} hat {expected:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="160"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="161"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="317"/>
         <source>All values are in the domain.</source>
         <translation>Alle Werte liegen im Wertebereich.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="167"/>
-        <source>{differing:,} records differ from {whose}, first in row {first:,}.</source>
-        <translation>{differing:,} Datensätze weichen ab (Vergleich: {whose}), zuerst in Zeile {first:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="173"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="175"/>
         <source>Every record shows the same value as {whose}.</source>
         <translation>Jeder Datensatz zeigt denselben Wert (Vergleich: {whose}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="174"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="468"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="176"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="469"/>
         <source>Equal values</source>
         <translation>Gleiche Werte</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="184"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="186"/>
         <source>Retained values</source>
         <translation>Beibehaltene Werte</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="187"/>
-        <source>{kept:,} of {records:,} records ({share:.2%}) show {what}; {expected_share:.2%} are expected (chance {chance:.2g}). {alarm}</source>
-        <translation>{kept:,} von {records:,} Datensätzen ({share:.2%}) zeigen {what}; erwartet werden {expected_share:.2%} (Wahrscheinlichkeit {chance:.2g}). {alarm}</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="204"/>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="181"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="206"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="182"/>
         <source>There are too few records to examine how replaced values spread.</source>
         <translation>Es sind zu wenige Datensätze, um zu prüfen, wie ersetzte Werte sich verteilen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="207"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="209"/>
         <source>Released values spread over the domain with chi-square {statistic:,.1f}; about {freedom:,} is expected (chance {chance:.2g}). {alarm}</source>
         <translation>Freigegebene Werte verteilen sich mit Chi-Quadrat {statistic:,.1f} über den Wertebereich; erwartet wird etwa {freedom:,} (Wahrscheinlichkeit {chance:.2g}). {alarm}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="201"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="203"/>
         <source>Spread of released values</source>
         <translation>Verteilung freigegebener Werte</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="225"/>
-        <location filename="../../engine/mechanisms/categorical.py" line="373"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="104"/>
+        <source>{impossible:,} {impossible:record shows|records show} a value that the matrix never releases for {impossible:its|theirs}.</source>
+        <translation>{impossible:,} {impossible:Datensatz zeigt|Datensätze zeigen} einen Wert, den die Matrix für {impossible:seinen|ihren} nie freigibt.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/categorical.py" line="148"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="380"/>
+        <source>{found:,} {found:record|records}; {whose} has {expected:,}.</source>
+        <translation>{found:,} {found:Datensatz|Datensätze}; {whose} hat {expected:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/categorical.py" line="168"/>
+        <source>{differing:,} {differing:record differs|records differ} from {whose}, first in row {first:,}.</source>
+        <translation>{differing:,} {differing:Datensatz weicht|Datensätze weichen} ab (Vergleich: {whose}), zuerst in Zeile {first:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/categorical.py" line="189"/>
+        <source>{kept:,} of {records:,} {records:record|records} ({share:.2%}) {kept:shows|show} {what}; {expected_share:.2%} are expected (chance {chance:.2g}). {alarm}</source>
+        <translation>{kept:,} von {records:,} {records:Datensatz|Datensätzen} ({share:.2%}) {kept:zeigt|zeigen} {what}; erwartet werden {expected_share:.2%} (Wahrscheinlichkeit {chance:.2g}). {alarm}</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/categorical.py" line="227"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="375"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="75"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="341"/>
         <source>Privacy loss</source>
         <translation>Privatheitsverlust</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="226"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="228"/>
         <source>The logarithm of the most by which a release multiplies anyone&apos;s odds (local differential privacy).</source>
         <translation>Der Logarithmus des größten Faktors, um den eine Freigabe irgendjemandes Chancen erhöht (lokale Differential Privacy).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="233"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="235"/>
         <source>Limits on belief</source>
         <translation>Grenzen der Vermutung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="234"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="236"/>
         <source>Whoever held something to be at most ρ1 probable never comes to hold it more than ρ2 probable.</source>
         <translation>Wer etwas für höchstens mit ρ1 wahrscheinlich hielt, hält es danach nie für wahrscheinlicher als ρ2.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="241"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="243"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="348"/>
         <source>Odds factor</source>
         <translation>Chancenfaktor</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="242"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="244"/>
         <source>The most by which a release multiplies anyone&apos;s odds on anything about a value.</source>
         <translation>Der größte Faktor, um den eine Freigabe irgendjemandes Chancen auf irgendetwas über einen Wert erhöht.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="247"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="249"/>
         <source>How values are distributed in a group of records can be estimated, the better the larger the group. That is what the release is for.</source>
         <translation>Wie Werte in einer Gruppe von Datensätzen verteilt sind, lässt sich schätzen, umso besser, je größer die Gruppe ist. Dazu dient die Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="249"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="251"/>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="211"/>
         <source>Whoever knows that records depend on one another (relatives, visits of one person) can learn more from several of them together.</source>
         <translation>Wer weiß, dass Datensätze voneinander abhängen (Verwandte, Besuche einer Person), kann aus mehreren zusammen mehr erfahren.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="251"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="253"/>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="213"/>
         <source>That somebody is in the table, and the columns that are released as they are, stay visible.</source>
         <translation>Dass jemand in der Tabelle ist und die unverändert freigegebenen Spalten bleiben sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="275"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="277"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="109"/>
         <source>{mechanism} takes one attribute at a time; {count} were given.</source>
         <translation>{mechanism} nimmt ein Merkmal auf einmal; angegeben wurden {count}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="276"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="278"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="110"/>
         <source>Make a policy entry for each attribute.</source>
         <translation>Legen Sie für jedes Merkmal einen Eintrag im Regelwerk an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="283"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="285"/>
         <source>Column {column} is numeric without bins, so it can&apos;t be protected by {mechanism}.</source>
         <translation>Spalte {column} enthält Zahlen ohne Klassen, daher kann {mechanism} sie nicht schützen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="284"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="286"/>
         <source>Group its numbers into bins, or choose a mechanism for numbers.</source>
         <translation>Teilen Sie ihre Zahlen in Klassen ein oder wählen Sie ein Verfahren für Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="290"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="292"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="158"/>
         <source>The domain of column {column} has a single value, so there is nothing to hide among.</source>
         <translation>Der Wertebereich der Spalte {column} hat nur einen Wert, daher gibt es nichts, worunter er sich verbergen ließe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="292"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="294"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="160"/>
         <source>Add the other values that could occur to its domain.</source>
         <translation>Nehmen Sie die anderen Werte, die vorkommen könnten, in ihren Wertebereich auf.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="405"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="407"/>
         <source>If it is known that its value was another in each edition, the loss about which ones is ε = {total} at worst, where it is {one} for a value that is known to have stayed. No figure bounds what is told of whether it stayed.</source>
         <translation>Ist bekannt, dass der Wert in jeder Ausgabe ein anderer war, so beträgt der Verlust darüber, welche es waren, schlimmstenfalls ε = {total}; für einen bekanntermaßen gleich gebliebenen Wert beträgt er {one}. Keine Zahl begrenzt, was darüber verraten wird, ob er gleich blieb.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="358"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="360"/>
         <source>Values of the domain</source>
         <translation>Werte des Wertebereichs</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="358"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="360"/>
         <source>What a value can become.</source>
         <translation>Was aus einem Wert werden kann.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="361"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="363"/>
         <source>Odds factor, upward</source>
         <translation>Chancenfaktor, nach oben</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="363"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="365"/>
         <source>No released value multiplies anyone&apos;s odds on anything by more.</source>
         <translation>Kein freigegebener Wert erhöht irgendjemandes Chancen auf irgendetwas stärker.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="367"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="369"/>
         <source>Odds factor, downward</source>
         <translation>Chancenfaktor, nach unten</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="369"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="371"/>
         <source>No released value multiplies anyone&apos;s odds on anything by less.</source>
         <translation>Kein freigegebener Wert senkt irgendjemandes Chancen auf irgendetwas stärker.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="375"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="377"/>
         <source>The logarithm of γ (local differential privacy).</source>
         <translation>Der Logarithmus von γ (lokale Differential Privacy).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="378"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="380"/>
         <source>Growth of belief</source>
         <translation>Anstieg der Vermutung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="378"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="380"/>
         <source>No belief grows by more than this.</source>
         <translation>Keine Vermutung steigt um mehr als das.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="382"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="384"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="354"/>
         <source>Highest belief after {belief:g}</source>
         <translation>Höchste Vermutung nach {belief:g}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="385"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="387"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="357"/>
         <source>Whoever held something to be at most {belief:g} probable comes to hold it at most this probable.</source>
         <translation>Wer etwas für höchstens mit {belief:g} wahrscheinlich hielt, hält es danach für höchstens so wahrscheinlich.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="416"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="418"/>
         <source>This release says nothing about anyone&apos;s {name}: all of it is random.</source>
         <translation>Diese Freigabe sagt nichts über irgendjemandes {name}: Alles daran ist zufällig.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="445"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="447"/>
         <location filename="../../engine/mechanisms/reconstruction/limits.py" line="477"/>
         <source>Give a number.</source>
         <translation>Geben Sie eine Zahl an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="445"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="447"/>
         <source>The value of {name} is not a number.</source>
         <translation>Der Wert von {name} ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="470"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="472"/>
         <source>A level of {mechanism} can&apos;t be stated by {given}.</source>
         <translation>Eine Stufe von {mechanism} lässt sich nicht durch {given} angeben.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="471"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="473"/>
         <source>State one of: {known}.</source>
         <translation>Geben Sie eines davon an: {known}.</translation>
     </message>
@@ -16833,8 +16636,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/gaussian/adoption.py" line="167"/>
-        <source>From {numbers:,} records, the noise level σ² is {level:.4g}; with 95 % confidence it lies between {low:.4g} and {high:.4g}.</source>
-        <translation>Aus {numbers:,} Datensätzen ergibt sich die Rauschstufe σ² = {level:.4g}; mit 95&#xa0;% Konfidenz liegt sie zwischen {low:.4g} und {high:.4g}.</translation>
+        <source>From {numbers:,} {numbers:record|records}, the noise level σ² is {level:.4g}; with 95 % confidence it lies between {low:.4g} and {high:.4g}.</source>
+        <translation>Aus {numbers:,} {numbers:Datensatz|Datensätzen} ergibt sich die Rauschstufe σ² = {level:.4g}; mit 95&#xa0;% Konfidenz liegt sie zwischen {low:.4g} und {high:.4g}.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/gaussian/adoption.py" line="216"/>
@@ -16893,76 +16696,76 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="398"/>
-        <source>{outside:,} values of {name} are not numbers, first in row {first:,}.</source>
-        <translation>{outside:,} Werte von {name} sind keine Zahlen, zuerst in Zeile {first:,}.</translation>
+        <source>{outside:,} {outside:value|values} of {name} {outside:is not a number|are not numbers}, first in row {first:,}.</source>
+        <translation>{outside:,} {outside:Wert|Werte} von {name} {outside:ist keine Zahl|sind keine Zahlen}, zuerst in Zeile {first:,}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="406"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="416"/>
+        <source>{differing:,} {differing:record|records} of {name} {differing:is|are} missing here and not in {whose}, or the other way round, first in row {first:,}.</source>
+        <translation>{differing:,} {differing:Datensatz|Datensätze} von {name} {differing:fehlt|fehlen} hier und dort nicht oder umgekehrt (Vergleich: {whose}), zuerst in Zeile {first:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="446"/>
+        <source>{outside:,} {outside:number|numbers} of {name} {outside:is|are} not rounded or clipped as stated, first in row {first:,}.</source>
+        <translation>{outside:,} {outside:Zahl|Zahlen} von {name} {outside:ist|sind} nicht wie angegeben gerundet oder abgeschnitten, zuerst in Zeile {first:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="460"/>
+        <source>{differing:,} {differing:record differs|records differ} from the other release of this level, first in row {first:,}.</source>
+        <translation>{differing:,} {differing:Datensatz weicht|Datensätze weichen} von der anderen Freigabe dieser Stufe ab, zuerst in Zeile {first:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="407"/>
         <source>The columns have different numbers of records.</source>
         <translation>Die Spalten haben verschieden viele Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="407"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="408"/>
         <source>All values are numbers.</source>
         <translation>Alle Werte sind Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="415"/>
-        <source>{differing:,} records of {name} are missing here and not in {whose}, or the other way round, first in row {first:,}.</source>
-        <translation>{differing:,} Datensätze von {name} fehlen hier und dort nicht oder umgekehrt (Vergleich: {whose}), zuerst in Zeile {first:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="422"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="424"/>
-        <location filename="../../engine/mechanisms/laplace/checks.py" line="139"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="423"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="425"/>
+        <location filename="../../engine/mechanisms/laplace/checks.py" line="140"/>
         <source>Missing numbers</source>
         <translation>Fehlende Zahlen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="426"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="427"/>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="132"/>
         <source>They are missing where they are in {whose}.</source>
         <translation>Sie fehlen an denselben Stellen (Vergleich: {whose}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="445"/>
-        <source>{outside:,} numbers of {name} are not rounded or clipped as stated, first in row {first:,}.</source>
-        <translation>{outside:,} Zahlen von {name} sind nicht wie angegeben gerundet oder abgeschnitten, zuerst in Zeile {first:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="451"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="452"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="453"/>
         <source>Rounding and bounds</source>
         <translation>Rundung und Grenzen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="452"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="453"/>
         <source>All numbers are rounded and clipped as stated.</source>
         <translation>Alle Zahlen sind wie angegeben gerundet und abgeschnitten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="459"/>
-        <source>{differing:,} records differ from the other release of this level, first in row {first:,}.</source>
-        <translation>{differing:,} Datensätze weichen von der anderen Freigabe dieser Stufe ab, zuerst in Zeile {first:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="466"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="467"/>
         <source>Every record shows the same numbers as the other release of this level.</source>
         <translation>Jeder Datensatz zeigt dieselben Zahlen wie die andere Freigabe dieser Stufe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="473"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="474"/>
         <source>Coarsely rounded numbers</source>
         <translation>Grob gerundete Zahlen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="476"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="477"/>
         <source>The noise between the two releases of {names} can&apos;t be examined: they are rounded too coarsely. Each can be examined against the table.</source>
         <translation>Das Rauschen zwischen den beiden Freigaben von {names} lässt sich nicht prüfen: Sie sind zu grob gerundet. Jede lässt sich gegen die Tabelle prüfen.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="88"/>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="345"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="347"/>
         <source>Noise level</source>
         <translation>Rauschstufe</translation>
     </message>
@@ -16973,7 +16776,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="95"/>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="348"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="350"/>
         <source>Normalized error</source>
         <translation>Normierter Fehler</translation>
     </message>
@@ -17203,7 +17006,7 @@ Rückgabewerte:
         <translation>Die Größe des Rauschens auf {names} wurde in der Tabelle verrauscht gemessen und wird veröffentlicht: Das erhöht irgendjemandes Chancen auf die Zahlen einer Person höchstens um den Faktor {odds} (ε0 = {epsilon:g}). Die Zahlen oben enthalten das.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="329"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="331"/>
         <source>Between two values one standard deviation apart, the best guess is right {one} of the time if the value stayed the same, and at worst {together} if it changed with every edition, each time between values one standard deviation apart.</source>
         <translation>Zwischen zwei Werten im Abstand einer Standardabweichung trifft die beste Vermutung zu {one} zu, wenn der Wert gleich blieb, und schlimmstenfalls zu {together}, wenn er sich mit jeder Ausgabe änderte, jeweils zwischen Werten im Abstand einer Standardabweichung.</translation>
     </message>
@@ -17223,52 +17026,52 @@ Rückgabewerte:
         <translation>{some} (usw.)</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="345"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="347"/>
         <source>The variance of the noise, relative to the data&apos;s.</source>
         <translation>Die Varianz des Rauschens, bezogen auf die der Daten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="350"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="352"/>
         <source>The share of an attribute&apos;s variance that the best linear estimate leaves unexplained, if numbers vary as the noise does. An estimate that is not linear can leave less.</source>
         <translation>Der Anteil der Varianz eines Merkmals, den der beste lineare Schätzwert ungeklärt lässt, wenn die Zahlen wie das Rauschen schwanken. Ein nichtlinearer Schätzwert kann weniger ungeklärt lassen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="355"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="357"/>
         <source>Chance to tell two values apart</source>
         <translation>Wahrscheinlichkeit, zwei Werte zu unterscheiden</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="357"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="359"/>
         <source>How often the best guess between two values, one standard deviation apart, is right at most; 0.5 is chance. It holds for any distribution, and for somebody who knows the person&apos;s other numbers.</source>
         <translation>Wie oft die beste Vermutung zwischen zwei Werten im Abstand einer Standardabweichung höchstens zutrifft; 0,5 ist Zufall. Das gilt für jede Verteilung und auch für jemanden, der die anderen Zahlen der Person kennt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="365"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="367"/>
         <source>The published size of the noise multiplies anyone&apos;s odds by at most e^ε0.</source>
         <translation>Die veröffentlichte Größe des Rauschens erhöht irgendjemandes Chancen höchstens um den Faktor e^ε0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="366"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="368"/>
         <source>Privacy loss of the noise&apos;s size</source>
         <translation>Privatheitsverlust der Größe des Rauschens</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="368"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="370"/>
         <source>Noise added to {name}</source>
         <translation>Zu {name} addiertes Rauschen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="369"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="371"/>
         <source>Its standard deviation, in the column&apos;s unit.</source>
         <translation>Seine Standardabweichung, in der Einheit der Spalte.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="376"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="378"/>
         <source>Told apart {times}: {name}</source>
         <translation>{times} unterschieden: {name}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="379"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="381"/>
         <source>Two values so far apart, equally likely before, are told apart no more often than {times}, whatever the distribution and whatever else is known.</source>
         <translation>Zwei so weit entfernte, zuvor gleich wahrscheinliche Werte werden höchstens {times} unterschieden, was immer die Verteilung ist und was immer sonst bekannt ist.</translation>
     </message>
@@ -17284,11 +17087,11 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/gaussian/release.py" line="285"/>
-        <source>The adopted release at σ² = {level:g} is missing numbers of {column} where the table has them, or the other way round, in {count} rows, first in row {row}.</source>
-        <translation>Der übernommenen Freigabe mit σ² = {level:g} fehlen Zahlen von {column}, wo die Tabelle sie hat, oder umgekehrt, in {count} Zeilen, zuerst in Zeile {row}.</translation>
+        <source>The adopted release at σ² = {level:g} is missing numbers of {column} where the table has them, or the other way round, in {count} {count:row|rows}, first in row {row}.</source>
+        <translation>Der übernommenen Freigabe mit σ² = {level:g} fehlen Zahlen von {column}, wo die Tabelle sie hat, oder umgekehrt, in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/release.py" line="287"/>
+        <location filename="../../engine/mechanisms/gaussian/release.py" line="288"/>
         <source>Adopt a release of this table as it is now.</source>
         <translation>Übernehmen Sie eine Freigabe dieser Tabelle, wie sie jetzt ist.</translation>
     </message>
@@ -17406,10 +17209,10 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="116"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="439"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="440"/>
         <location filename="../../engine/mechanisms/matrix/mechanism.py" line="55"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="76"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="348"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="349"/>
         <source>Trust factor</source>
         <translation>Vertrauensfaktor</translation>
     </message>
@@ -17459,87 +17262,107 @@ Rückgabewerte:
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="76"/>
-        <source>The matrix does not fit the {size} values of the domain: {found}.</source>
-        <translation>Die Matrix passt nicht zu den {size} Werten des Wertebereichs: {found}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="77"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="87"/>
         <source>Give one row and one column for each value.</source>
         <translation>Geben Sie für jeden Wert eine Zeile und eine Spalte an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="96"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="108"/>
         <source>Type a chance.</source>
         <translation>Geben Sie eine Wahrscheinlichkeit ein.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="96"/>
-        <source>is not a number</source>
-        <translation>ist keine Zahl</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="100"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="109"/>
         <source>A chance is 0 or more.</source>
         <translation>Eine Wahrscheinlichkeit ist mindestens 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="100"/>
-        <source>is negative</source>
-        <translation>ist negativ</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="102"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="110"/>
         <source>A chance is at most 1.</source>
         <translation>Eine Wahrscheinlichkeit ist höchstens 1.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="102"/>
-        <source>is above 1</source>
-        <translation>liegt über 1</translation>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="20"/>
+        <source>The chance that {value} is released as {seen} is not a number.</source>
+        <translation>Die Wahrscheinlichkeit, dass {value} als {seen} freigegeben wird, ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="109"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="21"/>
+        <source>The chance that {value} is released as {seen} is negative.</source>
+        <translation>Die Wahrscheinlichkeit, dass {value} als {seen} freigegeben wird, ist negativ.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="22"/>
+        <source>The chance that {value} is released as {seen} is above 1.</source>
+        <translation>Die Wahrscheinlichkeit, dass {value} als {seen} freigegeben wird, liegt über 1.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="78"/>
+        <source>row {row:,} has {entries:,} {entries:entry|entries}</source>
+        <translation>Zeile {row:,} hat {entries:,} {entries:Eintrag|Einträge}</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="83"/>
+        <source>{rows:,} {rows:row is|rows are} there</source>
+        <translation>{rows:,} {rows:Zeile ist|Zeilen sind} da</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="86"/>
+        <source>The matrix does not fit the {size} {size:value|values} of the domain: {found}.</source>
+        <translation>Die Matrix passt nicht zu den {size} {size:Wert|Werten} des Wertebereichs: {found}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="120"/>
+        <source>The chances of {value} sum to {total:.6g}, which is {off:.3g} too much.</source>
+        <translation>Die Wahrscheinlichkeiten von {value} ergeben zusammen {total:.6g}, das ist {off:.3g} zu viel.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="123"/>
+        <source>The chances of {value} sum to {total:.6g}, which is {off:.3g} too little.</source>
+        <translation>Die Wahrscheinlichkeiten von {value} ergeben zusammen {total:.6g}, das ist {off:.3g} zu wenig.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="129"/>
         <source>Normalise the matrix, or mend one of its chances.</source>
         <translation>Normieren Sie die Matrix oder berichtigen Sie eine ihrer Wahrscheinlichkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="130"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="150"/>
         <source>All chances of {value} are 0, so they can&apos;t be normalised.</source>
         <translation>Alle Wahrscheinlichkeiten von {value} sind 0, daher lassen sie sich nicht normieren.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="131"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="151"/>
         <source>Give at least one of them a chance.</source>
         <translation>Geben Sie mindestens einer davon eine Wahrscheinlichkeit.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="174"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="188"/>
         <source>Paste rows of numbers.</source>
         <translation>Fügen Sie Zeilen von Zahlen ein.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="174"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="188"/>
         <source>There is no matrix in the text.</source>
         <translation>Im Text steht keine Matrix.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="211"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="225"/>
         <source>The label of {side} {number} is not a value of the domain.</source>
         <translation>Die Bezeichnung von {side} {number} ist kein Wert des Wertebereichs.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="212"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="226"/>
         <source>Use the domain&apos;s values as labels, or paste the matrix without labels.</source>
         <translation>Verwenden Sie die Werte des Wertebereichs als Bezeichnungen oder fügen Sie die Matrix ohne Bezeichnungen ein.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="218"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="232"/>
         <source>The label of {side} {number} stands there twice.</source>
         <translation>Die Bezeichnung von {side} {number} steht dort zweimal.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="219"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="233"/>
         <source>Give each value one {side}.</source>
         <translation>Geben Sie für jeden Wert genau eine Angabe: {side}.</translation>
     </message>
@@ -17554,36 +17377,32 @@ Rückgabewerte:
         <translation>Wählen Sie ein Verfahren, das Zahlen Rauschen hinzufügt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="106"/>
-        <source>The frequencies of {column} are {given} numbers for {size} values.</source>
-        <translation>Die Häufigkeiten von {column} sind {given} Zahlen für {size} Werte.</translation>
-    </message>
-    <message>
-        <source>Give one share for each value of the domain, or solve the limits again.</source>
-        <translation type="vanished">Geben Sie für jeden Wert des Wertebereichs einen Anteil an oder lösen Sie die Grenzen erneut.</translation>
-    </message>
-    <message>
         <location filename="../../engine/mechanisms/frequency_source.py" line="107"/>
+        <source>The frequencies of {column} are {given} {given:number|numbers} for {size} {size:value|values}.</source>
+        <translation>Die Häufigkeiten von {column} sind {given} {given:Zahl|Zahlen} für {size} {size:Wert|Werte}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="109"/>
         <source>Give one share for each value of the domain, or have the counts drawn again.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an oder lassen Sie die Häufigkeiten erneut ziehen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="198"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="200"/>
         <source>The setting frequencies is none of: {known}.</source>
         <translation>Die Einstellung frequencies ist keines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="199"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="201"/>
         <source>Choose where the frequencies come from.</source>
         <translation>Wählen Sie, woher die Häufigkeiten stammen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="211"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="213"/>
         <source>The stated shares are not a list of numbers from 0 on, one of them above 0.</source>
         <translation>Die angegebenen Anteile sind keine Liste von Zahlen ab 0, von denen eine über 0 liegt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="212"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="214"/>
         <source>Give one share for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an.</translation>
     </message>
@@ -17611,8 +17430,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/retention_profiles.py" line="144"/>
-        <source>There are {limits} limits for {values} values.</source>
-        <translation>Es gibt {limits} Grenzen für {values} Werte.</translation>
+        <source>There are {limits} {limits:limit|limits} for {values} {values:value|values}.</source>
+        <translation>Es gibt {limits} {limits:Grenze|Grenzen} für {values} {values:Wert|Werte}.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/retention_profiles.py" line="145"/>
@@ -17746,6 +17565,21 @@ Rückgabewerte:
         <translation>Die Grenzen lassen von keinem Wert etwas übrig: Jede Beibehaltungswahrscheinlichkeit ist 0.</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="182"/>
+        <source>The profile of {column} has {given} {given:probability|probabilities} for {size} {size:value|values}.</source>
+        <translation>Das Profil von {column} hat {given} {given:Wahrscheinlichkeit|Wahrscheinlichkeiten} für {size} {size:Wert|Werte}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="239"/>
+        <source>An odds factor of {gamma:.4g} leaves nothing for the released values: the noisy frequencies alone cost ε0 = {epsilon:g}.</source>
+        <translation>Ein Chancenfaktor von {gamma:.4g} lässt für die freigegebenen Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon:g}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="253"/>
+        <source>Give a number from 0 to {highest:.4g}, at which the value that keeps most is always kept.</source>
+        <translation>Geben Sie eine Zahl von 0 bis {highest:.4g} an, bei der der am häufigsten beibehaltene Wert stets beibehalten wird.</translation>
+    </message>
+    <message>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="107"/>
         <source>The share of records whose combination is kept on purpose (with limits: of the combination that keeps most); the others are replaced at random.</source>
         <translation>Der Anteil der Datensätze, deren Kombination bewusst erhalten bleibt (mit Grenzen: bei der Kombination, die am meisten behält); die anderen werden zufällig ersetzt.</translation>
@@ -17799,66 +17633,66 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="262"/>
-        <source>The profile of {columns} is not a list of {size} probabilities, one of them above 0: one is needed for each combination.</source>
-        <translation>Das Profil von {columns} ist keine Liste von {size} Wahrscheinlichkeiten, davon eine über 0: Für jede Kombination wird eine gebraucht.</translation>
+        <source>The profile of {columns} is not a list of {size} {size:probability|probabilities}, one of them above 0: one is needed for each combination.</source>
+        <translation>Das Profil von {columns} ist keine Liste von {size} {size:Wahrscheinlichkeit|Wahrscheinlichkeiten}, davon eine über 0: Für jede Kombination wird eine gebraucht.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="292"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="293"/>
         <source>Without limits of combinations there is no trust factor.</source>
         <translation>Ohne Grenzen von Kombinationen gibt es keinen Vertrauensfaktor.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="293"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="294"/>
         <source>State the level in another way, such as a retention probability.</source>
         <translation>Geben Sie die Stufe anders an, zum Beispiel als Beibehaltungswahrscheinlichkeit.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="380"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="381"/>
         <source>This release can prove a person&apos;s {names}: it promises nothing.</source>
         <translation>Diese Freigabe kann {names} einer Person beweisen: Sie sagt nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="384"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="385"/>
         <source>Whatever anyone believed about a person&apos;s {names} and how they depend on one another, this release multiplies the odds on any combination, and on any value of one of them, by at most {gamma}.</source>
         <translation>Was immer jemand über {names} einer Person und den Zusammenhang annahm: Diese Freigabe vervielfacht die Chancen auf jede Kombination und auf jeden einzelnen Wert höchstens um {gamma}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="394"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="395"/>
         <source>Whatever anyone believed about a person&apos;s {names} and how they depend on one another, this release multiplies the odds on the combination {value} by at most {odds}, and on no combination and no single value by more than {highest} ({exposed}).</source>
         <translation>Was immer jemand über {names} einer Person und den Zusammenhang annahm: Diese Freigabe vervielfacht die Chancen auf die Kombination {value} höchstens um {odds} und auf keine Kombination und keinen einzelnen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="405"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="406"/>
         <source>A combination is kept this often at most.</source>
         <translation>So oft bleibt eine Kombination höchstens erhalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="422"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="423"/>
         <source>Odds factor on {name} by itself</source>
         <translation>Chancenfaktor für {name} allein</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="424"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="425"/>
         <source>No released combination multiplies anyone&apos;s odds on one of its values by more.</source>
         <translation>Keine freigegebene Kombination vervielfacht jemandes Chancen auf einen seiner Werte stärker.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="443"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="444"/>
         <source>Combinations whose limit is exceeded</source>
         <translation>Kombinationen, deren Grenze überschritten ist</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="458"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="459"/>
         <source>kept with probability {retention:.6g}</source>
         <translation>blieb die Kombination ihrer Werte mit der Wahrscheinlichkeit {retention:.6g} erhalten</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="462"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="463"/>
         <source>kept with a probability of its own, from {low:.6g} to {high:.6g},</source>
         <translation>blieb die Kombination ihrer Werte mit einer eigenen Wahrscheinlichkeit erhalten, die zwischen {low:.6g} und {high:.6g} liegt,</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="535"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="536"/>
         <source>Give a number from 0 to {highest}, at which what is kept most is always kept.</source>
         <translation>Geben Sie eine Zahl von 0 bis {highest} an; dort bleibt, was am meisten behält, immer erhalten.</translation>
     </message>
@@ -17869,80 +17703,69 @@ Rückgabewerte:
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} folgen aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verraten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="182"/>
-        <source>The profile of {column} has {given} probabilities for {size} values.</source>
-        <translation>Das Profil von {column} hat {given} Wahrscheinlichkeiten für {size} Werte.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="264"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="183"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="191"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="265"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="184"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="192"/>
         <source>Solve the limits again.</source>
         <translation>Lösen Sie die Grenzen erneut.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="190"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="191"/>
         <source>The profile of {column} is not a list of probabilities above 0.</source>
         <translation>Das Profil von {column} ist keine Liste von Wahrscheinlichkeiten über 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="310"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="238"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="311"/>
         <source>An odds factor of {gamma} leaves nothing for the released values: the noisy frequencies alone cost ε0 = {epsilon}.</source>
         <translation>Ein Chancenfaktor von {gamma} lässt für die freigegebenen Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon}.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="216"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="312"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="240"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="313"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="241"/>
         <source>Give a larger one, or lower ε0 of the frequencies.</source>
         <translation>Geben Sie einen größeren an oder senken Sie ε0 der Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="534"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="251"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="535"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="252"/>
         <source>The trust factor {factor} is out of range.</source>
         <translation>Der Vertrauensfaktor {factor} liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="252"/>
-        <source>Give a number from 0 to {highest}, at which the value that keeps most is always kept.</source>
-        <translation>Geben Sie eine Zahl von 0 bis {highest} an, bei der der am meisten beibehaltene Wert immer beibehalten wird.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="277"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="278"/>
         <source>fine-grain ladder</source>
         <translation>Leiter mit Grenzen je Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="315"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="316"/>
         <source>This release can prove that somebody&apos;s {name} is {value}: it promises nothing for that value.</source>
         <translation>Diese Freigabe kann beweisen, dass {name} von jemandem {value} ist: Für diesen Wert sagt sie nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="322"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="323"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on {value} by at most {odds}, and on no value by more than {highest} ({exposed}).</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf {value} höchstens um den Faktor {odds} und auf keinen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="439"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="350"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="440"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="351"/>
         <source>1 meets the limits exactly; more exceeds them.</source>
         <translation>1 hält die Grenzen genau ein; mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="354"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="355"/>
         <source>Values whose limit is exceeded</source>
         <translation>Werte mit überschrittener Grenze</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="445"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="356"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="446"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="357"/>
         <source>Recomputed from this release&apos;s retention probabilities.</source>
         <translation>Nachgerechnet aus den Beibehaltungswahrscheinlichkeiten dieser Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="394"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="395"/>
         <source>The retention probabilities of {name} were solved for the exact counts of the table and are published with every release: anyone who knows all other records can tell a person&apos;s {name} from them. Solve the limits again, with noisy counts.</source>
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} wurden für die genauen Häufigkeiten der Tabelle gelöst und werden mit jeder Freigabe veröffentlicht: Wer alle anderen Datensätze kennt, kann {name} einer Person daraus ablesen. Lösen Sie die Grenzen erneut, mit verrauschten Häufigkeiten.</translation>
     </message>
@@ -17955,11 +17778,6 @@ Rückgabewerte:
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="105"/>
         <source>Each value is kept with a retention probability; otherwise it is replaced by one drawn from a distribution that is published with the release.</source>
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen aus einer Verteilung gezogenen ersetzt, die mit der Freigabe veröffentlicht wird.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="117"/>
-        <source>The domain of column {column} has {size} values; a published distribution takes {most} at most.</source>
-        <translation>Der Wertebereich der Spalte {column} hat {size} Werte; eine veröffentlichte Verteilung nimmt höchstens {most}.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="119"/>
@@ -17983,9 +17801,14 @@ Rückgabewerte:
         <translation>Eine veröffentlichte Verteilung hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="117"/>
+        <source>The domain of column {column} has {size:,} {size:value|values}; a published distribution takes {most:,} at most.</source>
+        <translation>Der Wertebereich der Spalte {column} hat {size:,} {size:Wert|Werte}; eine veröffentlichte Verteilung nimmt höchstens {most:,}.</translation>
+    </message>
+    <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="214"/>
-        <source>An odds factor of {gamma} leaves nothing for the released values: the published distribution alone costs ε0 = {epsilon}.</source>
-        <translation>Ein Chancenfaktor von {gamma} lässt für die freigegebenen Werte nichts übrig: Schon die veröffentlichte Verteilung kostet ε0 = {epsilon}.</translation>
+        <source>An odds factor of {gamma:.4g} leaves nothing for the released values: the published distribution alone costs ε0 = {epsilon:g}.</source>
+        <translation>Ein Chancenfaktor von {gamma:.4g} lässt für die freigegebenen Werte nichts übrig: Schon die veröffentlichte Verteilung kostet ε0 = {epsilon:g}.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="234"/>
@@ -18018,32 +17841,32 @@ Rückgabewerte:
         <translation>Je seltener ein Ersatz, desto mehr fällt sein Wert auf, wo er freigegeben wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="364"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="367"/>
         <source>The setting even_share is not a number from 0 to 1.</source>
         <translation>Die Einstellung even_share ist keine Zahl von 0 bis 1.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="365"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="368"/>
         <source>Give the share of an even distribution to mix in, such as 0.1.</source>
         <translation>Geben Sie den Anteil einer Gleichverteilung an, der beigemischt wird, etwa 0,1.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="141"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="143"/>
         <source>Privacy loss of the frequencies</source>
         <translation>Privatheitsverlust der Häufigkeiten</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="142"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="144"/>
         <source>Counted in the odds factors and in ε.</source>
         <translation>In den Chancenfaktoren und in ε enthalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="157"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="159"/>
         <source>The limit of {value} (γ = {gamma}) leaves nothing for its released values: the noisy frequencies alone cost ε0 = {epsilon}.</source>
         <translation>Die Grenze von {value} (γ = {gamma}) lässt für dessen freigegebene Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="159"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="161"/>
         <source>Lower ε0 of the frequencies below {most}, loosen the limit, or let all values count the same.</source>
         <translation>Senken Sie ε0 der Häufigkeiten unter {most}, lockern Sie die Grenze oder lassen Sie alle Werte gleich zählen.</translation>
     </message>
@@ -18107,9 +17930,9 @@ Rückgabewerte:
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="89"/>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
         <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="70"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="235"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="236"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="106"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="405"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="406"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="72"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="103"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="75"/>
@@ -18224,7 +18047,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="235"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="236"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="103"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="261"/>
         <source>A value is kept on purpose this often.</source>
@@ -18342,23 +18165,23 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="277"/>
-        <source>{released:,} records; the table has {codes:,}.</source>
-        <translation>{released:,} Datensätze; die Tabelle hat {codes:,}.</translation>
+        <source>{released:,} {released:record|records}; the table has {codes:,}.</source>
+        <translation>{released:,} {released:Datensatz|Datensätze}; die Tabelle hat {codes:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="360"/>
+        <source>In {sizes:,} resampled {sizes:group|groups}, released values weigh {found:,.0f} by their true shares; {expected:,.0f} is expected (chance at most {chance:.2g}). A sound release fails this less than once in {times:,.0f} times.</source>
+        <translation>In {sizes:,} neu {sizes:gezogener Gruppe|gezogenen Gruppen} wiegen die freigegebenen Werte nach ihren wahren Anteilen {found:,.0f}; erwartet werden {expected:,.0f} (Wahrscheinlichkeit höchstens {chance:.2g}). Eine ordnungsgemäße Freigabe fällt hierbei seltener als einmal in {times:,.0f} Fällen durch.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="394"/>
+        <source>{wrong:,} of {sizes:,} resampled {sizes:group|groups} {wrong:shows|show} counts that copies of so few draws can&apos;t give.</source>
+        <translation>{wrong:,} von {sizes:,} neu gezogenen {sizes:Gruppe|Gruppen} {wrong:zeigt|zeigen} Anzahlen, die Kopien so weniger Ziehungen nicht ergeben können.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="322"/>
         <source>Whole groups: {lower}</source>
         <translation>Ganze Gruppen: {lower}</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="360"/>
-        <source>In {sizes:,} resampled groups, released values weigh {found:,.0f} by their true shares; {expected:,.0f} is expected (chance at most {chance:.2g}). A sound release fails this less than once in {times:,.0f} times.</source>
-        <translation>In {sizes:,} neu gezogenen Gruppen wiegen die freigegebenen Werte nach ihren wahren Anteilen {found:,.0f}; erwartet werden {expected:,.0f} (Wahrscheinlichkeit höchstens {chance:.2g}). Eine ordnungsgemäße Freigabe fällt hierbei seltener als einmal in {times:,.0f} Fällen durch.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="395"/>
-        <source>{wrong:,} of {sizes:,} resampled groups show counts that copies of so few draws can&apos;t give.</source>
-        <translation>{wrong:,} von {sizes:,} neu gezogenen Gruppen zeigen Anzahlen, die Kopien so weniger Ziehungen nicht ergeben können.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/reconstruction/release.py" line="78"/>
@@ -18377,97 +18200,97 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/uniform/adoption.py" line="171"/>
-        <source>{kept:,} of {records:,} records ({kept_2:.2%}) show their true value; at {level:.6g}, {expected_share:.2%} are expected (chance {shown}). {alarm}</source>
-        <translation>{kept:,} von {records:,} Datensätzen ({kept_2:.2%}) zeigen ihren wahren Wert; bei {level:.6g} werden {expected_share:.2%} erwartet (Wahrscheinlichkeit {shown}). {alarm}</translation>
+        <source>{kept:,} of {records:,} {records:record|records} ({kept_2:.2%}) {kept:shows its|show their} true value; at {level:.6g}, {expected_share:.2%} are expected (chance {shown}). {alarm}</source>
+        <translation>{kept:,} von {records:,} {records:Datensatz|Datensätzen} ({kept_2:.2%}) {kept:zeigt seinen|zeigen ihren} wahren Wert; bei {level:.6g} werden {expected_share:.2%} erwartet (Wahrscheinlichkeit {shown}). {alarm}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="184"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="185"/>
         <source>Values spread over the domain with chi-square {statistic:,.1f}; about {freedom:,} is expected (chance {shown}). {alarm}</source>
         <translation>Die Werte verteilen sich mit Chi-Quadrat {statistic:,.1f} über den Wertebereich; erwartet wird etwa {freedom:,} (Wahrscheinlichkeit {shown}). {alarm}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="192"/>
-        <location filename="../../report/sections.py" line="292"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="193"/>
+        <location filename="../../report/sections.py" line="295"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="193"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="194"/>
         <source>Even replacement</source>
         <translation>Gleichverteilte Ersetzung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="240"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="241"/>
         <source>Counting what the files show together</source>
         <translation>Gezählt wird, was die Dateien zusammen zeigen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="242"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="243"/>
         <source>Counting what a ladder would show</source>
         <translation>Gezählt wird, was eine Leiter zeigen würde</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="262"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="263"/>
         <source>below {smallest:g}</source>
         <translation>unter {smallest:g}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="282"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="283"/>
         <source>Kept alike</source>
         <translation>Gleich beibehalten</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="286"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="287"/>
         <source>There are too few records to examine it.</source>
         <translation>Es sind zu wenige Datensätze, um es zu prüfen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="296"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="297"/>
         <source>The less trusted file keeps {share:.2%} of the true and {share_2:.2%} of the replaced values of the more trusted one (chance {shown}); on a ladder it can&apos;t tell them apart.</source>
         <translation>Die Datei mit geringerem Vertrauen behält {share:.2%} der wahren und {share_2:.2%} der ersetzten Werte der anderen bei (Wahrscheinlichkeit {shown}); auf einer Leiter kann sie sie nicht unterscheiden.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="308"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="309"/>
         <source>No way back</source>
         <translation>Kein Weg zurück</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="311"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="312"/>
         <source>There are too few records or values to examine it.</source>
         <translation>Es sind zu wenige Datensätze oder Werte, um es zu prüfen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="320"/>
-        <source>Where both files show different values and the more trusted one a replaced value, the less trusted one shows the true value in {count:,} of {records:,} records ({count_2:.2%}); on a ladder, {expected:.2%} are expected (chance {shown}).</source>
-        <translation>Wo beide Dateien verschiedene Werte zeigen und die mit höherem Vertrauen einen ersetzten, zeigt die mit geringerem in {count:,} von {records:,} Datensätzen ({count_2:.2%}) den wahren Wert; auf einer Leiter werden {expected:.2%} erwartet (Wahrscheinlichkeit {shown}).</translation>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="321"/>
+        <source>Where both files show different values and the more trusted one a replaced value, the less trusted one shows the true value in {count:,} of {records:,} {records:record|records} ({count_2:.2%}); on a ladder, {expected:.2%} are expected (chance {shown}).</source>
+        <translation>Wo beide Dateien verschiedene Werte zeigen und die mit höherem Vertrauen einen ersetzten, zeigt die mit geringerem in {count:,} von {records:,} {records:Datensatz|Datensätzen} ({count_2:.2%}) den wahren Wert; auf einer Leiter werden {expected:.2%} erwartet (Wahrscheinlichkeit {shown}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="380"/>
-        <source>{kept:,} of {records:,} records show their true value</source>
-        <translation>{kept:,} von {records:,} Datensätzen zeigen ihren wahren Wert</translation>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="381"/>
+        <source>{kept:,} of {records:,} {records:record|records} {kept:shows its|show their} true value</source>
+        <translation>{kept:,} von {records:,} {records:Datensatz|Datensätzen} {kept:zeigt seinen|zeigen ihren} wahren Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="386"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="388"/>
         <source>{share}: that is the original, or a level too near to 1 to be estimated.</source>
         <translation>{share}: Das ist das Original oder eine Stufe zu nahe an 1, um geschätzt zu werden.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="391"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="393"/>
         <source>{share}, no more than rows of other records would. The file is noise, or it is not matched to the table as it should be.</source>
         <translation>{share}, nicht mehr, als Zeilen anderer Datensätze es täten. Die Datei ist Rauschen, oder sie ist der Tabelle nicht richtig zugeordnet.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="397"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="399"/>
         <source>{share}. The retention probability is {level:.4f}; with 95 % confidence it lies between {low:.4f} and {high:.4f}.</source>
         <translation>{share}. Die Beibehaltungswahrscheinlichkeit ist {level:.4f}; mit 95&#xa0;% Konfidenz liegt sie zwischen {low:.4f} und {high:.4f}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="440"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="442"/>
         <source>The {releases} files show one and the same value in {agreeing:.1%} of the records, and there it is the true one in {true_agreeing:.1%}; the most trusted file (p = {best:.4g}) alone is right in {true_best:.1%}.</source>
         <translation>Die {releases} Dateien zeigen in {agreeing:.1%} der Datensätze ein und denselben Wert, und dort ist er in {true_agreeing:.1%} der wahre; die mit dem höchsten Vertrauen (p = {best:.4g}) allein hat in {true_best:.1%} recht.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="450"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="452"/>
         <source>Who holds them all gives the true value a probability of {found:.1%} on average; with a ladder of the same levels it would be {fitting:.1%}.</source>
         <translation>Wer sie alle hat, gibt dem wahren Wert im Mittel eine Wahrscheinlichkeit von {found:.1%}; mit einer Leiter derselben Stufen wären es {fitting:.1%}.</translation>
     </message>
@@ -18505,7 +18328,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="267"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="221"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="222"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="208"/>
         <source>This release shows everyone&apos;s true {name}: it promises nothing.</source>
         <translation>Diese Freigabe zeigt {name} aller Personen im Original: Sie sagt nichts zu.</translation>
@@ -18577,8 +18400,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/randomness/record_ids.py" line="115"/>
-        <source>The record key {column} is missing in {count} rows, first in row {row}.</source>
-        <translation>Der Datensatzschlüssel {column} fehlt in {count} Zeilen, zuerst in Zeile {row}.</translation>
+        <source>The record key {column} is missing in {count} {count:row|rows}, first in row {row}.</source>
+        <translation>Der Datensatzschlüssel {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location filename="../../engine/randomness/record_ids.py" line="116"/>
@@ -18608,11 +18431,6 @@ Rückgabewerte:
         <translation>Die Zeilen werden geordnet</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="86"/>
-        <source>There are {rows} records for {count} attributes: too few to tell how {column} varies with the others.</source>
-        <translation>Es gibt {rows} Datensätze für {count} Merkmale: zu wenige, um zu sagen, wie {column} mit den anderen schwankt.</translation>
-    </message>
-    <message>
         <location filename="../../engine/table/covariance.py" line="88"/>
         <source>Protect fewer attributes together, or add records.</source>
         <translation>Schützen Sie weniger Merkmale gemeinsam oder fügen Sie Datensätze hinzu.</translation>
@@ -18628,54 +18446,59 @@ Rückgabewerte:
         <translation>Öffnen Sie die Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="152"/>
-        <location filename="../../engine/table/table.py" line="234"/>
-        <source>Column {column} holds infinite numbers in {count} rows, first in row {row}.</source>
-        <translation>Spalte {column} enthält in {count} Zeilen unendliche Zahlen, zuerst in Zeile {row}.</translation>
+        <location filename="../../engine/table/covariance.py" line="86"/>
+        <source>There are {rows} {rows:record|records} for {count} {count:attribute|attributes}: too few to tell how {column} varies with the others.</source>
+        <translation>Es gibt {rows} {rows:Datensatz|Datensätze} für {count} {count:Merkmal|Merkmale}: zu wenige, um zu sagen, wie {column} mit den anderen schwankt.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="153"/>
-        <location filename="../../engine/table/table.py" line="235"/>
+        <location filename="../../engine/table/covariance.py" line="152"/>
+        <location filename="../../engine/table/table.py" line="234"/>
+        <source>Column {column} holds infinite numbers in {count} {count:row|rows}, first in row {row}.</source>
+        <translation>Spalte {column} enthält in {count} {count:Zeile|Zeilen} unendliche Zahlen, zuerst in Zeile {row}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/table/covariance.py" line="154"/>
+        <location filename="../../engine/table/table.py" line="236"/>
         <source>Mend these rows in the source table, or empty them, which makes them missing.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder leeren Sie sie, wodurch sie fehlend werden.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="160"/>
+        <location filename="../../engine/table/covariance.py" line="161"/>
         <source>Column {column} holds no numbers: all of its rows are missing.</source>
         <translation>Spalte {column} enthält keine Zahlen: Alle ihre Zeilen fehlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="161"/>
+        <location filename="../../engine/table/covariance.py" line="162"/>
         <source>Give it another role, or mend the source table.</source>
         <translation>Geben Sie ihr eine andere Rolle oder berichtigen Sie die Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="172"/>
+        <location filename="../../engine/table/covariance.py" line="173"/>
         <source>Column {column} has the same number in every row, so there is nothing to hide it among: noise is made as large as the numbers&apos; spread.</source>
         <translation>Spalte {column} hat in jeder Zeile dieselbe Zahl, daher gibt es nichts, worunter sie sich verbergen ließe: Das Rauschen wird so groß wie die Streuung der Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="174"/>
+        <location filename="../../engine/table/covariance.py" line="175"/>
         <source>Take it out of the entry; give it another role, or drop it.</source>
         <translation>Nehmen Sie sie aus dem Eintrag heraus; geben Sie ihr eine andere Rolle oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="196"/>
+        <location filename="../../engine/table/covariance.py" line="197"/>
         <source>The numbers of column {column} are too large or too close together to square them.</source>
         <translation>Die Zahlen der Spalte {column} sind zu groß oder liegen zu dicht beieinander, um sie zu quadrieren.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="197"/>
+        <location filename="../../engine/table/covariance.py" line="198"/>
         <source>Express the column in another unit in the source table.</source>
         <translation>Drücken Sie die Spalte in der Quelltabelle in einer anderen Einheit aus.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="217"/>
+        <location filename="../../engine/table/covariance.py" line="218"/>
         <source>Fewer than two records have a number in both {one} and {other}, so nobody can tell how the two vary together.</source>
         <translation>Weniger als zwei Datensätze haben sowohl in {one} als auch in {other} eine Zahl, daher kann niemand sagen, wie beide gemeinsam schwanken.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="219"/>
+        <location filename="../../engine/table/covariance.py" line="220"/>
         <source>Protect them by entries of their own.</source>
         <translation>Schützen Sie sie durch eigene Einträge.</translation>
     </message>
@@ -18766,7 +18589,7 @@ Rückgabewerte:
         <location filename="../../engine/table/proposals.py" line="205"/>
         <location filename="../../engine/table/summary.py" line="196"/>
         <location filename="../../engine/table/summary.py" line="222"/>
-        <location filename="../../project/document/generalization.py" line="138"/>
+        <location filename="../../project/document/generalization.py" line="139"/>
         <source>whole number</source>
         <translation>ganze Zahl</translation>
     </message>
@@ -18846,41 +18669,46 @@ Rückgabewerte:
         <translation>Andere könnten das über eine Person wissen; wenn das niemand kann, kennzeichnen Sie es als nicht sensibel.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="87"/>
+        <location filename="../../engine/table/relations.py" line="72"/>
+        <source>{name} =</source>
+        <translation>{name} =</translation>
+    </message>
+    <message>
+        <location filename="../../engine/table/relations.py" line="89"/>
         <source>{formula} in every row: whoever knows the other columns knows {name}.</source>
         <translation>{formula} in jeder Zeile: Wer die anderen Spalten kennt, kennt {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="96"/>
+        <location filename="../../engine/table/relations.py" line="98"/>
         <source>If one of them is sensitive, protect all {count} together, or leave the others out.</source>
         <translation>Ist eine davon sensibel, schützen Sie alle {count} gemeinsam oder lassen Sie die anderen weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="121"/>
+        <location filename="../../engine/table/relations.py" line="123"/>
         <source>{columns} together determine {name}: rows alike in them are alike in {name}.</source>
         <translation>{columns} zusammen bestimmen {name}: Zeilen, die darin gleich sind, sind in {name} gleich.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="126"/>
+        <location filename="../../engine/table/relations.py" line="128"/>
         <source>{column} determines {name}: rows alike in {column} are alike in {name}.</source>
         <translation>{column} bestimmt {name}: Zeilen, die in {column} gleich sind, sind in {name} gleich.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="135"/>
+        <location filename="../../engine/table/relations.py" line="137"/>
         <source>If {name} is sensitive, protect {columns} as well, or leave it out.</source>
         <translation>Ist {name} sensibel, schützen Sie auch {columns} oder lassen Sie es weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="164"/>
-        <location filename="../../engine/table/relations.py" line="310"/>
-        <location filename="../../engine/table/relations.py" line="395"/>
+        <location filename="../../engine/table/relations.py" line="166"/>
+        <location filename="../../engine/table/relations.py" line="312"/>
+        <location filename="../../engine/table/relations.py" line="397"/>
         <source>Looking for columns that follow from others</source>
         <translation>Spalten, die aus anderen folgen, werden gesucht</translation>
     </message>
     <message>
         <location filename="../../engine/table/repeated_units.py" line="84"/>
-        <source>The column {column} says which rows belong together, and it is missing in {count} rows, first in row {row}.</source>
-        <translation>Die Spalte {column} sagt, welche Zeilen zusammengehören, und sie fehlt in {count} Zeilen, zuerst in Zeile {row}.</translation>
+        <source>The column {column} says which rows belong together, and it is missing in {count} {count:row|rows}, first in row {row}.</source>
+        <translation>Die Spalte {column} sagt, welche Zeilen zusammengehören, und sie fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location filename="../../engine/table/repeated_units.py" line="86"/>
@@ -18968,8 +18796,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/table/table.py" line="211"/>
-        <source>Column {column} is missing in {count} rows, first in row {row}.</source>
-        <translation>Spalte {column} fehlt in {count} Zeilen, zuerst in Zeile {row}.</translation>
+        <source>Column {column} is missing in {count} {count:row|rows}, first in row {row}.</source>
+        <translation>Spalte {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location filename="../../engine/table/table.py" line="225"/>
@@ -19003,7 +18831,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/datapackage.py" line="113"/>
-        <location filename="../../formats/bundles/readme.py" line="92"/>
+        <location filename="../../formats/bundles/readme.py" line="93"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
     </message>
@@ -19024,11 +18852,11 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/found.py" line="110"/>
-        <source>{path} is not a bundle: it has no {description}. It holds {count} tables.</source>
-        <translation>{path} ist kein Datenpaket: Es hat keine {description}. Es enthält {count} Tabellen.</translation>
+        <source>{path} is not a bundle: it has no {description}. It holds {count} {count:table|tables}.</source>
+        <translation>{path} ist kein Datenpaket: Es hat keine {description}. Es enthält {count} {count:Tabelle|Tabellen}.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/found.py" line="111"/>
+        <location filename="../../formats/bundles/found.py" line="112"/>
         <source>Choose the folder or the zip file that was released, or unpack the table that you mean and choose that.</source>
         <translation>Wählen Sie den Ordner oder die Zip-Datei, die freigegeben wurde, oder entpacken Sie die gemeinte Tabelle und wählen Sie diese.</translation>
     </message>
@@ -19075,8 +18903,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/packages.py" line="247"/>
-        <source>The data package {path} has {count} tables that can be read.</source>
-        <translation>Das Datenpaket {path} enthält {count} lesbare Tabellen.</translation>
+        <source>The data package {path} has {count} {count:table|tables} that can be read.</source>
+        <translation>Das Datenpaket {path} enthält {count} lesbare {count:Tabelle|Tabellen}.</translation>
     </message>
     <message>
         <location filename="../../formats/bundles/packages.py" line="248"/>
@@ -19123,8 +18951,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/reading.py" line="275"/>
-        <source>{file} has {found} columns, but {description} describes {stated}.</source>
-        <translation>{file} hat {found} Spalten, aber {description} beschreibt {stated}.</translation>
+        <source>{file} has {found} {found:column|columns}, but {description} describes {stated}.</source>
+        <translation>{file} hat {found} {found:Spalte|Spalten}, aber {description} beschreibt {stated}.</translation>
     </message>
     <message>
         <location filename="../../formats/bundles/reading.py" line="354"/>
@@ -19178,8 +19006,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/reading.py" line="552"/>
-        <source>Ask for the whole bundle: it has {count} files.</source>
-        <translation>Bitten Sie um das ganze Datenpaket: Es hat {count} Dateien.</translation>
+        <source>Ask for the whole bundle: it has {count} {count:file|files}.</source>
+        <translation>Bitten Sie um das ganze Datenpaket: Es hat {count} {count:Datei|Dateien}.</translation>
     </message>
     <message>
         <location filename="../../formats/bundles/reading.py" line="577"/>
@@ -19208,97 +19036,97 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/readme.py" line="58"/>
-        <source>In {rows:,} rows these columns show `*`: their values would have stood out. The rows are kept so that counts over the whole table stay right; a count within a group misses them.</source>
-        <translation>In {rows:,} Zeilen zeigen diese Spalten `*`: Ihre Werte wären herausgeragt. Die Zeilen sind enthalten, damit Auszählungen über die ganze Tabelle stimmen; einer Auszählung innerhalb einer Gruppe fehlen sie.</translation>
+        <source>In {rows:,} {rows:row|rows} these columns show `*`: their values would have stood out. The rows are kept so that counts over the whole table stay right; a count within a group misses them.</source>
+        <translation>In {rows:,} {rows:Zeile zeigt|Zeilen zeigen} diese Spalten `*`: Ihre Werte wären herausgeragt. Die Zeilen sind enthalten, damit Auszählungen über die ganze Tabelle stimmen; einer Auszählung innerhalb einer Gruppe fehlen sie.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="63"/>
+        <location filename="../../formats/bundles/readme.py" line="64"/>
         <source>The rows are in a random order of this release&apos;s own. A row&apos;s position says nothing about whose it is, and the row at the same position in another release belongs to another record.</source>
         <translation>Die Zeilen stehen in einer eigenen zufälligen Reihenfolge dieser Freigabe. Die Position einer Zeile sagt nichts darüber, wessen sie ist, und die Zeile an derselben Position einer anderen Freigabe gehört zu einem anderen Datensatz.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="125"/>
+        <location filename="../../formats/bundles/readme.py" line="126"/>
         <source>A generalized table</source>
         <translation>Eine vergröberte Tabelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="146"/>
+        <location filename="../../formats/bundles/readme.py" line="147"/>
         <source>the same for data catalogues ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</source>
         <translation>dieselbe für Datenkataloge ([DCAT](https://www.w3.org/TR/vocab-dcat-3/))</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="162"/>
+        <location filename="../../formats/bundles/readme.py" line="163"/>
         <source>column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="162"/>
+        <location filename="../../formats/bundles/readme.py" line="163"/>
         <source>what it is</source>
         <translation>was sie ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="162"/>
+        <location filename="../../formats/bundles/readme.py" line="163"/>
         <source>what was done</source>
         <translation>was damit geschah</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="168"/>
-        <location filename="../../formats/bundles/readme.py" line="196"/>
+        <location filename="../../formats/bundles/readme.py" line="169"/>
+        <location filename="../../formats/bundles/readme.py" line="197"/>
         <source>grouped into bins</source>
         <translation>in Klassen eingeteilt</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="170"/>
+        <location filename="../../formats/bundles/readme.py" line="171"/>
         <source>coded</source>
         <translation>kodiert</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="173"/>
+        <location filename="../../formats/bundles/readme.py" line="174"/>
         <source>**a pseudonym** in place of the identifier: the same for the same one</source>
         <translation>**ein Pseudonym** anstelle der Kennung: dasselbe für dieselbe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="176"/>
+        <location filename="../../formats/bundles/readme.py" line="177"/>
         <source>a sampling weight</source>
         <translation>ein Hochrechnungsfaktor</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="188"/>
+        <location filename="../../formats/bundles/readme.py" line="189"/>
         <source>as in the source</source>
         <translation>wie in der Quelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="200"/>
-        <source>`*` in {rows:,} rows</source>
-        <translation>`*` in {rows:,} Zeilen</translation>
+        <location filename="../../formats/bundles/readme.py" line="201"/>
+        <source>`*` in {rows:,} {rows:row|rows}</source>
+        <translation>`*` in {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="205"/>
+        <location filename="../../formats/bundles/readme.py" line="206"/>
         <source>**generalized** to level {level} of {highest}</source>
         <translation>**vergröbert** auf Stufe {level} von {highest}</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="212"/>
+        <location filename="../../formats/bundles/readme.py" line="213"/>
         <source>Columns that identify a person directly are not included, or show a pseudonym that says nothing of the identifier.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten oder zeigen ein Pseudonym, das nichts über die Kennung sagt.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="215"/>
+        <location filename="../../formats/bundles/readme.py" line="216"/>
         <source>Columns that identify a person directly are not included.</source>
         <translation>Spalten, die eine Person direkt identifizieren, sind nicht enthalten.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="249"/>
+        <location filename="../../formats/bundles/readme.py" line="250"/>
         <source>What this does not promise</source>
         <translation>Was damit nicht zugesagt ist</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="255"/>
+        <location filename="../../formats/bundles/readme.py" line="256"/>
         <source>figure</source>
         <translation>Größe</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/readme.py" line="255"/>
+        <location filename="../../formats/bundles/readme.py" line="256"/>
         <source>value</source>
         <translation>Wert</translation>
     </message>
@@ -19379,8 +19207,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/columns/settling.py" line="159"/>
-        <source> {count} rows are so.</source>
-        <translation> {count} Zeilen sind so.</translation>
+        <source> {count} {count:row is|rows are} so.</source>
+        <translation> {count} {count:Zeile ist|Zeilen sind} so.</translation>
     </message>
     <message>
         <location filename="../../formats/columns/settling.py" line="163"/>
@@ -19484,11 +19312,6 @@ Rückgabewerte:
         <translation>Schreiben Sie sie erneut als einfachen Text.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="132"/>
-        <source>{database} has {count} tables and views.</source>
-        <translation>{database} hat {count} Tabellen und Sichten.</translation>
-    </message>
-    <message>
         <location filename="../../formats/databases/reading.py" line="133"/>
         <source>Say which one is read, by its name.</source>
         <translation>Nennen Sie die zu lesende beim Namen.</translation>
@@ -19504,57 +19327,62 @@ Rückgabewerte:
         <translation>Prüfen Sie den Namen und sein Schema oder bitten Sie den Eigentümer der Datenbank um die Berechtigung.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="170"/>
-        <source>Reading {table}: {rows} rows</source>
-        <translation>{table} wird gelesen: {rows} Zeilen</translation>
+        <location filename="../../formats/databases/reading.py" line="132"/>
+        <source>{database} has {count} {count:table|tables} and views.</source>
+        <translation>{database} hat {count} {count:Tabelle|Tabellen} und Sichten.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="174"/>
+        <location filename="../../formats/databases/reading.py" line="171"/>
+        <source>Reading {table}: {rows:,} {rows:row|rows}</source>
+        <translation>{table} wird gelesen: {rows:,} {rows:Zeile|Zeilen}</translation>
+    </message>
+    <message>
+        <location filename="../../formats/databases/reading.py" line="176"/>
         <source>{table} has no rows.</source>
         <translation>{table} hat keine Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="175"/>
+        <location filename="../../formats/databases/reading.py" line="177"/>
         <source>Choose a table, a view or a query that has at least one.</source>
         <translation>Wählen Sie eine Tabelle, eine Sicht oder eine Abfrage mit mindestens einer.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="211"/>
+        <location filename="../../formats/databases/reading.py" line="213"/>
         <source>Column {column} holds a date that is infinite or not in the years 1 to 9999, or a number that Sfumato has no room for.</source>
         <translation>Spalte {column} enthält ein Datum, das unendlich ist oder nicht in den Jahren 1 bis 9999 liegt, oder eine Zahl, für die Sfumato keinen Platz hat.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="213"/>
+        <location filename="../../formats/databases/reading.py" line="215"/>
         <source>Read a query that leaves such rows out, or turns the column into text.</source>
         <translation>Lesen Sie eine Abfrage, die solche Zeilen weglässt oder die Spalte in Text umwandelt.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="231"/>
+        <location filename="../../formats/databases/reading.py" line="233"/>
         <source>it is not one SELECT statement</source>
         <translation>Sie ist keine einzelne SELECT-Anweisung</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="232"/>
+        <location filename="../../formats/databases/reading.py" line="234"/>
         <source>it names a table or view that is not there, or that you may not read</source>
         <translation>Sie nennt eine Tabelle oder Sicht, die es nicht gibt oder die Sie nicht lesen dürfen</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="233"/>
+        <location filename="../../formats/databases/reading.py" line="235"/>
         <source>it names a column that is not there</source>
         <translation>Sie nennt eine Spalte, die es nicht gibt</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="247"/>
+        <location filename="../../formats/databases/reading.py" line="249"/>
         <source>A query is one SELECT that writes nothing. Try it in the database&apos;s own program.</source>
         <translation>Eine Abfrage ist ein SELECT, das nichts schreibt. Probieren Sie sie im eigenen Programm der Datenbank aus.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="250"/>
+        <location filename="../../formats/databases/reading.py" line="252"/>
         <source>{database} refuses the query: {why}.</source>
         <translation>{database} lehnt die Abfrage ab: {why}.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="253"/>
+        <location filename="../../formats/databases/reading.py" line="255"/>
         <source>{database} refuses what it is asked, or can&apos;t compute it.</source>
         <translation>{database} lehnt die Anfrage ab oder kann sie nicht berechnen.</translation>
     </message>
@@ -19808,26 +19636,26 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/files.py" line="363"/>
-        <source>A file in the zip file has a name of {length} characters, more than a system takes.</source>
+        <source>A file in the zip file has a name of {length} {length:character|characters}, more than a system takes.</source>
         <translation>Eine Datei in der Zip-Datei hat einen Namen mit {length} Zeichen, mehr, als ein System annimmt.</translation>
     </message>
     <message>
-        <location filename="../../formats/files.py" line="364"/>
+        <location filename="../../formats/files.py" line="371"/>
+        <source>{file} in the zip file would unpack to {size:,} {size:byte|bytes}; up to {most:,} are unpacked.</source>
+        <translation>{file} in der Zip-Datei würde auf {size:,} Byte entpackt; entpackt werden bis zu {most:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../formats/files.py" line="365"/>
         <source>Ask whoever made it to give it a shorter name.</source>
         <translation>Bitten Sie den Ersteller, ihr einen kürzeren Namen zu geben.</translation>
     </message>
     <message>
-        <location filename="../../formats/files.py" line="370"/>
-        <source>{file} in the zip file would unpack to {size} bytes; up to {most} are unpacked.</source>
-        <translation>{file} in der Zip-Datei würde auf {size} Byte entpackt; bis zu {most} werden entpackt.</translation>
-    </message>
-    <message>
-        <location filename="../../formats/files.py" line="371"/>
+        <location filename="../../formats/files.py" line="373"/>
         <source>If you know where it comes from, unpack it yourself where there is room, and choose the folder.</source>
         <translation>Wenn Sie wissen, woher sie stammt, entpacken Sie sie selbst, wo Platz ist, und wählen Sie den Ordner.</translation>
     </message>
     <message>
-        <location filename="../../formats/files.py" line="389"/>
+        <location filename="../../formats/files.py" line="391"/>
         <source>Unpacking {target}</source>
         <translation>{target} wird entpackt</translation>
     </message>
@@ -20063,7 +19891,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="135"/>
-        <location filename="../../formats/table_format.py" line="129"/>
+        <location filename="../../formats/table_format.py" line="130"/>
         <location filename="../../project/release/long_release.py" line="56"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
@@ -20085,82 +19913,82 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="197"/>
-        <source>A label of column {column} is cut to the {longest} bytes that {title} allows.</source>
+        <source>A label of column {column} is cut to the {longest} {longest:byte|bytes} that {title} allows.</source>
         <translation>Eine Beschriftung der Spalte {column} wird auf die {longest} Byte gekürzt, die {title} erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="221"/>
+        <location filename="../../formats/statistical/writing.py" line="222"/>
         <source>texts with a NUL character</source>
         <translation>Texte mit einem NUL-Zeichen</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="223"/>
+        <location filename="../../formats/statistical/writing.py" line="224"/>
         <source>texts that end in blanks</source>
         <translation>Texte, die mit Leerzeichen enden</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="227"/>
+        <location filename="../../formats/statistical/writing.py" line="228"/>
         <source>Column {column}: empty texts become missing, as {title} tells no difference.</source>
         <translation>Spalte {column}: Leere Texte werden fehlend, da {title} keinen Unterschied macht.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="239"/>
+        <location filename="../../formats/statistical/writing.py" line="240"/>
         <source>times finer than a millisecond</source>
         <translation>Zeiten, die feiner als eine Millisekunde sind</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="247"/>
+        <location filename="../../formats/statistical/writing.py" line="248"/>
         <source>infinite or very large numbers</source>
         <translation>unendliche oder sehr große Zahlen</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="260"/>
+        <location filename="../../formats/statistical/writing.py" line="261"/>
         <source>whole numbers beyond 9 007 199 254 740 992</source>
         <translation>ganze Zahlen jenseits von 9.007.199.254.740.992</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="284"/>
+        <location filename="../../formats/statistical/writing.py" line="285"/>
         <source>The labels of column {column} are left out: {title} labels whole numbers only.</source>
         <translation>Die Beschriftungen der Spalte {column} werden weggelassen: {title} beschriftet nur ganze Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="298"/>
+        <location filename="../../formats/statistical/writing.py" line="299"/>
         <source>Write the table as CSV or Parquet, or change the column.</source>
         <translation>Schreiben Sie die Tabelle als CSV oder Parquet oder ändern Sie die Spalte.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="144"/>
-        <source>Files of this format are made in memory, and the table has {rows:,} rows.</source>
-        <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, und die Tabelle hat {rows:,} Zeilen.</translation>
+        <location filename="../../formats/table_format.py" line="145"/>
+        <source>Files of this format are made in memory, and the table has {rows:,} {rows:row|rows}.</source>
+        <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, und die Tabelle hat {rows:,} {rows:Zeile|Zeilen}.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="145"/>
+        <location filename="../../formats/table_format.py" line="146"/>
         <source>Choose Parquet or CSV, or let the release take more memory.</source>
         <translation>Wählen Sie Parquet oder CSV oder lassen Sie die Freigabe mehr Arbeitsspeicher nehmen.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="297"/>
+        <location filename="../../formats/table_format.py" line="298"/>
         <source>Sfumato does not write {title} files.</source>
         <translation>Sfumato schreibt keine Dateien von {title}.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="298"/>
+        <location filename="../../formats/table_format.py" line="299"/>
         <source>Choose another format.</source>
         <translation>Wählen Sie ein anderes Format.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="318"/>
-        <source>{file} states {rows:,} rows of {columns:,} columns, more than are read unasked.</source>
-        <translation>{file} gibt {rows:,} Zeilen mit {columns:,} Spalten an, mehr, als ungefragt gelesen werden.</translation>
+        <location filename="../../formats/table_format.py" line="319"/>
+        <source>{file} states {rows:,} {rows:row|rows} of {columns:,} {columns:column|columns}, more than are read unasked.</source>
+        <translation>{file} gibt {rows:,} {rows:Zeile|Zeilen} mit {columns:,} {columns:Spalte|Spalten} an, mehr, als ungefragt gelesen werden.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="319"/>
+        <location filename="../../formats/table_format.py" line="321"/>
         <source>If you know where it comes from and there is memory for it, let any size be read.</source>
         <translation>Wenn Sie wissen, woher sie stammt, und der Arbeitsspeicher reicht, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="320"/>
-        <location filename="../../formats/tables/excel.py" line="230"/>
+        <location filename="../../formats/table_format.py" line="322"/>
+        <location filename="../../formats/tables/excel.py" line="231"/>
         <location filename="../../formats/workbook.py" line="333"/>
         <source>Read it all the same</source>
         <translation>Trotzdem lesen</translation>
@@ -20207,7 +20035,7 @@ Rückgabewerte:
     <message>
         <location filename="../../formats/tables/delimited.py" line="229"/>
         <location filename="../../formats/tables/delimited.py" line="231"/>
-        <location filename="../../formats/tables/excel.py" line="262"/>
+        <location filename="../../formats/tables/excel.py" line="263"/>
         <source>Putting the table together</source>
         <translation>Die Tabelle wird zusammengesetzt</translation>
     </message>
@@ -20279,61 +20107,61 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/tables/excel.py" line="227"/>
-        <source>{file} has more than {most:,} cells: up to row {row:,}, {columns:,} columns.</source>
-        <translation>{file} hat mehr als {most:,} Zellen: bis Zeile {row:,}, {columns:,} Spalten.</translation>
+        <source>{file} has more than {most:,} {most:cell|cells}: up to row {row:,}, {columns:,} {columns:column|columns}.</source>
+        <translation>{file} hat mehr als {most:,} {most:Zelle|Zellen}: bis Zeile {row:,}, {columns:,} {columns:Spalte|Spalten}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="228"/>
+        <location filename="../../formats/tables/excel.py" line="229"/>
         <source>Look whether a cell far to the right or far below holds something by mistake. If it is as it should be, let any size be read.</source>
         <translation>Sehen Sie nach, ob weit rechts oder weit unten versehentlich eine Zelle etwas enthält. Ist alles richtig, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="244"/>
+        <location filename="../../formats/tables/excel.py" line="245"/>
         <source>The sheet of {file} holds formulas, but none of their values.</source>
         <translation>Das Blatt von {file} enthält Formeln, aber keinen ihrer Werte.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="245"/>
+        <location filename="../../formats/tables/excel.py" line="246"/>
         <source>Open the file in Excel or LibreOffice, which computes them, and save it.</source>
         <translation>Öffnen Sie die Datei in Excel oder LibreOffice, das sie berechnet, und speichern Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="250"/>
+        <location filename="../../formats/tables/excel.py" line="251"/>
         <source>Choose another sheet.</source>
         <translation>Wählen Sie ein anderes Blatt.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="250"/>
+        <location filename="../../formats/tables/excel.py" line="251"/>
         <source>The sheet of {file} has no rows.</source>
         <translation>Das Blatt von {file} hat keine Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="268"/>
+        <location filename="../../formats/tables/excel.py" line="269"/>
         <source>Change what becomes of bad values.</source>
         <translation>Ändern Sie, was mit fehlerhaften Werten geschieht.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="268"/>
+        <location filename="../../formats/tables/excel.py" line="269"/>
         <source>No row of {file} is left.</source>
         <translation>Von {file} bleibt keine Zeile übrig.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="273"/>
+        <location filename="../../formats/tables/excel.py" line="274"/>
         <source>Rows without any value are left out: {count}.</source>
         <translation>Zeilen ohne jeden Wert sind weggelassen: {count}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="283"/>
+        <location filename="../../formats/tables/excel.py" line="284"/>
         <source>There are formulas without their values, which are read as missing, in {columns}. Open the file in Excel or LibreOffice, which computes them, and save it.</source>
         <translation>In {columns} stehen Formeln ohne ihre Werte, die als fehlend gelesen werden. Öffnen Sie die Datei in Excel oder LibreOffice, das sie berechnet, und speichern Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="292"/>
-        <source>Column {column} holds formulas without their values in {count} rows; they are read as missing. Open the file in Excel or LibreOffice, which computes them, and save it.</source>
-        <translation>Spalte {column} enthält in {count} Zeilen Formeln ohne ihre Werte; sie werden als fehlend gelesen. Öffnen Sie die Datei in Excel oder LibreOffice, das sie berechnet, und speichern Sie sie.</translation>
+        <location filename="../../formats/tables/excel.py" line="293"/>
+        <source>Column {column} holds formulas without their values in {count} {count:row|rows}, read as missing. Open the file in Excel or LibreOffice, which computes them, and save it.</source>
+        <translation>Spalte {column} enthält in {count} {count:Zeile|Zeilen} Formeln ohne ihre Werte, die als fehlend gelesen werden. Öffnen Sie die Datei in Excel oder LibreOffice, das sie berechnet, und speichern Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/excel.py" line="333"/>
+        <location filename="../../formats/tables/excel.py" line="334"/>
         <source>Excel</source>
         <translation>Excel</translation>
     </message>
@@ -20570,11 +20398,11 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/workbook.py" line="335"/>
-        <source>{file} would unpack to {bytes:,} bytes, far more than a workbook of its size holds.</source>
+        <source>{file} would unpack to {bytes:,} {bytes:byte|bytes}, far more than a workbook of its size holds.</source>
         <translation>{file} würde auf {bytes:,} Byte entpackt, weit mehr, als eine Arbeitsmappe ihrer Größe enthält.</translation>
     </message>
     <message>
-        <location filename="../../formats/workbook.py" line="336"/>
+        <location filename="../../formats/workbook.py" line="337"/>
         <source>If you know where it comes from, let any size be read.</source>
         <translation>Wenn Sie wissen, woher sie stammt, lassen Sie jede Größe lesen.</translation>
     </message>
@@ -20700,21 +20528,21 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/adoption/examination.py" line="334"/>
-        <source>Both are said to have the same level, and they differ in {differing:,} values.</source>
-        <translation>Beide sollen dieselbe Stufe haben, und sie unterscheiden sich in {differing:,} Werten.</translation>
+        <source>Both are said to have the same level, and they differ in {differing:,} {differing:value|values}.</source>
+        <translation>Beide sollen dieselbe Stufe haben, und sie unterscheiden sich in {differing:,} {differing:Wert|Werten}.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/examination.py" line="340"/>
+        <location filename="../../project/adoption/examination.py" line="341"/>
         <source>{file} shows the same values as the release to {holder}, which was adopted already.</source>
         <translation>{file} zeigt dieselben Werte wie die schon übernommene Freigabe an {holder}.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/examination.py" line="341"/>
+        <location filename="../../project/adoption/examination.py" line="342"/>
         <source>Name all who hold it there.</source>
         <translation>Nennen Sie dort alle, die sie haben.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/examination.py" line="345"/>
+        <location filename="../../project/adoption/examination.py" line="346"/>
         <source>Both show the same of the records that both have.</source>
         <translation>Beide zeigen bei den gemeinsamen Datensätzen dasselbe.</translation>
     </message>
@@ -20730,13 +20558,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/adoption/holders.py" line="77"/>
-        <source>The earlier release of {key} to {holder} has {part:,} of {whole:,} records; for the others, who is trusted most of those left takes {holder}&apos;s place.</source>
-        <translation>Die frühere Freigabe von {key} an {holder} hat {part:,} von {whole:,} Datensätzen; für die übrigen tritt an die Stelle von {holder}, wem von den anderen am meisten vertraut wird.</translation>
-    </message>
-    <message>
-        <location filename="../../project/adoption/rows.py" line="207"/>
-        <source>{file} has {found:,} rows, and the table has {expected:,}, so the rows can&apos;t be matched by their order.</source>
-        <translation>{file} hat {found:,} Zeilen und die Tabelle {expected:,}, daher lassen sich die Zeilen nicht nach der Reihenfolge zuordnen.</translation>
+        <source>The earlier release of {key} to {holder} has {part:,} of {whole:,} {whole:record|records}; for the others, who is trusted most of those left takes {holder}&apos;s place.</source>
+        <translation>Die frühere Freigabe von {key} an {holder} hat {part:,} von {whole:,} {whole:Datensatz|Datensätzen}; für die übrigen tritt an die Stelle von {holder}, wem von den anderen am meisten vertraut wird.</translation>
     </message>
     <message>
         <location filename="../../project/adoption/rows.py" line="209"/>
@@ -20754,89 +20577,94 @@ Rückgabewerte:
         <translation>Übernehmen Sie die Datei erneut, nach einer Schlüsselspalte zugeordnet.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="231"/>
-        <source>{file} has no row for any of the table&apos;s {rows:,} records: their key {column} is not in it.</source>
-        <translation>{file} hat für keinen der {rows:,} Datensätze der Tabelle eine Zeile: Deren Schlüssel {column} kommt darin nicht vor.</translation>
-    </message>
-    <message>
         <location filename="../../project/adoption/rows.py" line="233"/>
         <source>Choose the right key columns, or a release of this table.</source>
         <translation>Wählen Sie die richtigen Schlüsselspalten oder eine Freigabe dieser Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="251"/>
-        <source>{count:,} rows of {file} can&apos;t be read, so its rows can&apos;t be matched by their order.</source>
-        <translation>{count:,} Zeilen von {file} sind nicht lesbar, daher lassen sich ihre Zeilen nicht nach der Reihenfolge zuordnen.</translation>
-    </message>
-    <message>
-        <location filename="../../project/adoption/rows.py" line="252"/>
+        <location filename="../../project/adoption/rows.py" line="253"/>
         <source>Match by a key column, or mend the file.</source>
         <translation>Ordnen Sie nach einer Schlüsselspalte zu oder berichtigen Sie die Datei.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="258"/>
-        <source>{count:,} rows of {file} can&apos;t be read, and {absent:,} records have no row in it: these rows may be theirs.</source>
-        <translation>{count:,} Zeilen von {file} sind nicht lesbar, und {absent:,} Datensätze haben darin keine Zeile: Es könnten diese sein.</translation>
-    </message>
-    <message>
-        <location filename="../../project/adoption/rows.py" line="260"/>
+        <location filename="../../project/adoption/rows.py" line="262"/>
         <source>Mend the file, or change how it is read, so that no row is left out.</source>
         <translation>Berichtigen Sie die Datei oder ändern Sie, wie sie gelesen wird, sodass keine Zeile weggelassen wird.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="271"/>
+        <location filename="../../project/adoption/rows.py" line="273"/>
         <source>there for the second time</source>
         <translation>zum zweiten Mal da</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="274"/>
-        <source>The key {column} of {where} is {problem} in {count:,} rows, first in row {row:,}.</source>
-        <translation>Der Schlüssel {column} von {where} ist in {count:,} Zeilen {problem}, zuerst in Zeile {row:,}.</translation>
+        <location filename="../../project/adoption/rows.py" line="207"/>
+        <source>{file} has {found:,} {found:row|rows}, and the table has {expected:,}, so the rows can&apos;t be matched by their order.</source>
+        <translation>{file} hat {found:,} {found:Zeile|Zeilen} und die Tabelle {expected:,}, daher lassen sich die Zeilen nicht nach der Reihenfolge zuordnen.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="275"/>
+        <location filename="../../project/adoption/rows.py" line="231"/>
+        <source>{file} has no row for any of the table&apos;s {rows:,} {rows:record|records}: their key {column} is not in it.</source>
+        <translation>{file} hat für keinen der {rows:,} {rows:Datensatz|Datensätze} der Tabelle eine Zeile: Deren Schlüssel {column} kommt darin nicht vor.</translation>
+    </message>
+    <message>
+        <location filename="../../project/adoption/rows.py" line="251"/>
+        <source>{count:,} {count:row|rows} of {file} can&apos;t be read, so its rows can&apos;t be matched by their order.</source>
+        <translation>{count:,} {count:Zeile|Zeilen} von {file} {count:ist|sind} nicht lesbar, daher lassen sich ihre Zeilen nicht nach der Reihenfolge zuordnen.</translation>
+    </message>
+    <message>
+        <location filename="../../project/adoption/rows.py" line="259"/>
+        <source>{count:,} {count:row|rows} of {file} can&apos;t be read, and {absent:,} {absent:record has|records have} no row in it, which may be {count:that one|among these}.</source>
+        <translation>{count:,} {count:Zeile|Zeilen} von {file} {count:ist|sind} nicht lesbar, und {absent:,} {absent:Datensatz hat|Datensätze haben} darin keine Zeile; {count:sie könnte es|die fehlenden könnten darunter} sein.</translation>
+    </message>
+    <message>
+        <location filename="../../project/adoption/rows.py" line="276"/>
+        <source>The key {column} of {where} is {problem} in {count:,} {count:row|rows}, first in row {row:,}.</source>
+        <translation>Der Schlüssel {column} von {where} ist in {count:,} {count:Zeile|Zeilen} {problem}, zuerst in Zeile {row:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/adoption/rows.py" line="278"/>
         <source>Choose a column whose values are all there and unique, or match by row order.</source>
         <translation>Wählen Sie eine Spalte, deren Werte alle vorhanden und eindeutig sind, oder ordnen Sie nach der Reihenfolge der Zeilen zu.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="295"/>
+        <location filename="../../project/adoption/rows.py" line="298"/>
         <source>{file} has no column {column}.</source>
         <translation>{file} hat keine Spalte {column}.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="296"/>
+        <location filename="../../project/adoption/rows.py" line="299"/>
         <source>Its columns are: {known}.</source>
         <translation>Ihre Spalten sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="298"/>
+        <location filename="../../project/adoption/rows.py" line="301"/>
         <source>(none chosen)</source>
         <translation>(keine gewählt)</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="307"/>
+        <location filename="../../project/adoption/rows.py" line="310"/>
         <source>Choose the column that holds the released numbers.</source>
         <translation>Wählen Sie die Spalte, die die freigegebenen Zahlen enthält.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="307"/>
+        <location filename="../../project/adoption/rows.py" line="310"/>
         <source>no numbers</source>
         <translation>keine Zahlen</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="323"/>
+        <location filename="../../project/adoption/rows.py" line="326"/>
         <source>values that the domain does not have</source>
         <translation>Werte, die der Wertebereich nicht hat</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="324"/>
+        <location filename="../../project/adoption/rows.py" line="327"/>
         <source>Say which value of the domain each of them means, add them to the domain, or choose another column.</source>
         <translation>Geben Sie an, welchen Wert des Wertebereichs jeder davon bedeutet, nehmen Sie sie in den Wertebereich auf oder wählen Sie eine andere Spalte.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="350"/>
-        <source>The file&apos;s column {column} has {problem} in {count:,} rows, first in row {row:,}.</source>
-        <translation>Die Spalte {column} der Datei hat in {count:,} Zeilen {problem}, zuerst in Zeile {row:,}.</translation>
+        <location filename="../../project/adoption/rows.py" line="353"/>
+        <source>The file&apos;s column {column} has {problem} in {count:,} {count:row|rows}, first in row {row:,}.</source>
+        <translation>Die Spalte {column} der Datei hat in {count:,} {count:Zeile|Zeilen} {problem}, zuerst in Zeile {row:,}.</translation>
     </message>
     <message>
         <location filename="../../project/document/adopted_files.py" line="146"/>
@@ -20954,27 +20782,27 @@ Rückgabewerte:
         <translation>Wählen Sie ein Verfahren dafür oder kennzeichnen Sie es als direkt identifizierend, um es wegzulassen.</translation>
     </message>
     <message>
-        <location filename="../../project/document/generalization.py" line="118"/>
+        <location filename="../../project/document/generalization.py" line="119"/>
         <source>There is no criterion {kind}.</source>
         <translation>Es gibt kein Kriterium {kind}.</translation>
     </message>
     <message>
-        <location filename="../../project/document/generalization.py" line="125"/>
+        <location filename="../../project/document/generalization.py" line="126"/>
         <source>The criterion {kind} has the parameters {known}.</source>
         <translation>Das Kriterium {kind} hat die Parameter {known}.</translation>
     </message>
     <message>
-        <location filename="../../project/document/generalization.py" line="126"/>
+        <location filename="../../project/document/generalization.py" line="127"/>
         <source>State each of them, and no other.</source>
         <translation>Geben Sie jeden davon an und keinen anderen.</translation>
     </message>
     <message>
-        <location filename="../../project/document/generalization.py" line="134"/>
+        <location filename="../../project/document/generalization.py" line="135"/>
         <source>The parameter {name} of {kind} is not a {expected}.</source>
         <translation>Für den Parameter {name} von {kind} wird dieser Typ erwartet: {expected}.</translation>
     </message>
     <message>
-        <location filename="../../project/document/generalization.py" line="135"/>
+        <location filename="../../project/document/generalization.py" line="136"/>
         <location filename="../../project/rules/generalization.py" line="331"/>
         <location filename="../../project/rules/reading.py" line="182"/>
         <location filename="../../project/rules/rules.py" line="435"/>
@@ -21151,7 +20979,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/publication/generalization_pipeline.py" line="295"/>
-        <location filename="../../project/publication/population.py" line="328"/>
+        <location filename="../../project/publication/population.py" line="329"/>
         <source>Bring the old file back, or choose the new one.</source>
         <translation>Bringen Sie die alte Datei zurück oder wählen Sie die neue.</translation>
     </message>
@@ -21181,138 +21009,168 @@ Rückgabewerte:
         <translation>Wählen Sie eine davon oder eine andere Spalte.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="68"/>
-        <source>Column {column}: its hierarchy does not know {cells:,} cells of the population, first in row {row:,}; these people are counted in no class.</source>
-        <translation>Spalte {column}: Ihre Hierarchie kennt {cells:,} Zellen der Grundgesamtheit nicht, zuerst in Zeile {row:,}; diese Personen werden in keiner Klasse gezählt.</translation>
-    </message>
-    <message>
-        <location filename="../../project/publication/population.py" line="132"/>
+        <location filename="../../project/publication/population.py" line="133"/>
         <source>The population has no column {column}.</source>
         <translation>Die Grundgesamtheit hat keine Spalte {column}.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="133"/>
+        <location filename="../../project/publication/population.py" line="134"/>
         <source>Choose a list of people with a column for each of the columns that are generalized. {near}</source>
         <translation>Wählen Sie ein Verzeichnis von Personen mit einer Spalte für jede der vergröberten Spalten. {near}</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="166"/>
+        <location filename="../../project/publication/population.py" line="167"/>
         <source>The population was chosen without the column {column}.</source>
         <translation>Die Grundgesamtheit wurde ohne die Spalte {column} gewählt.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="167"/>
+        <location filename="../../project/publication/population.py" line="168"/>
         <source>Choose the population again.</source>
         <translation>Wählen Sie die Grundgesamtheit erneut.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="284"/>
+        <location filename="../../project/publication/population.py" line="285"/>
         <source>Records with the same {unit} are one unit, which is found by any of them: the chance is its share of a class&apos;s records.</source>
         <translation>Datensätze mit gleichem {unit} sind eine Einheit, die durch jeden davon gefunden wird: Die Wahrscheinlichkeit ist ihr Anteil an den Datensätzen einer Klasse.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="294"/>
-        <source>The journalist and the marketer look among the {people:,} people of the population, counted class by class.</source>
-        <translation>Der Journalist und der Vermarkter suchen unter den {people:,} Personen der Grundgesamtheit, Klasse für Klasse gezählt.</translation>
+        <location filename="../../project/publication/population.py" line="68"/>
+        <source>Column {column}: its hierarchy does not know {cells:,} {cells:cell|cells} of the population, first in row {row:,}; {cells:this person is|these people are} counted in no class.</source>
+        <translation>Spalte {column}: Ihre Hierarchie kennt {cells:,} {cells:Zelle|Zellen} der Grundgesamtheit nicht, zuerst in Zeile {row:,}; {cells:diese Person wird|diese Personen werden} in keiner Klasse gezählt.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="300"/>
+        <location filename="../../project/publication/population.py" line="295"/>
+        <source>The journalist and the marketer look among the {people:,} {people:person|people} of the population, counted class by class.</source>
+        <translation>Der Journalist und der Vermarkter suchen unter den {people:,} {people:Person|Personen} der Grundgesamtheit, Klasse für Klasse gezählt.</translation>
+    </message>
+    <message>
+        <location filename="../../project/publication/population.py" line="301"/>
         <source>The table is a sample of {share:g} % of the population; class sizes there are estimated (Benedetti and Franconi 1998): large classes are scaled up, small ones by less, since what is rare in the table may be rare in the population.</source>
         <translation>Die Tabelle ist eine Stichprobe von {share:g}&#xa0;% der Grundgesamtheit; die Klassengrößen dort sind geschätzt (Benedetti und Franconi 1998): Große Klassen werden hochgerechnet, kleine weniger, da in der Grundgesamtheit selten sein kann, was in der Tabelle selten ist.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="307"/>
+        <location filename="../../project/publication/population.py" line="308"/>
         <source>The sampling weights say how many people of the population a class stands for: the sum of its records&apos; weights, from which the chance to find somebody is estimated (Benedetti and Franconi 1998).</source>
         <translation>Die Hochrechnungsfaktoren sagen, für wie viele Personen der Grundgesamtheit eine Klasse steht: die Summe der Gewichte ihrer Datensätze, woraus die Wahrscheinlichkeit, jemanden zu finden, geschätzt wird (Benedetti und Franconi 1998).</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="312"/>
+        <location filename="../../project/publication/population.py" line="313"/>
         <source>Nothing is known of the population, so the table counts as all of it: the journalist&apos;s risk is the prosecutor&apos;s.</source>
         <translation>Über die Grundgesamtheit ist nichts bekannt, daher gilt die Tabelle als ganze Grundgesamtheit: Das Risiko durch den Journalisten ist das durch den Ankläger.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="321"/>
+        <location filename="../../project/publication/population.py" line="322"/>
         <source>The population is not at {path}.</source>
         <translation>Die Grundgesamtheit liegt nicht unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="322"/>
+        <location filename="../../project/publication/population.py" line="323"/>
         <source>Choose the file again where it is now, or bring it back.</source>
         <translation>Wählen Sie die Datei dort, wo sie jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="327"/>
+        <location filename="../../project/publication/population.py" line="328"/>
         <source>The file with the population is another one than the one that was chosen.</source>
         <translation>Die Datei mit der Grundgesamtheit ist eine andere als die gewählte.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="59"/>
+        <location filename="../../project/publication/publish.py" line="60"/>
         <source>the public</source>
         <translation>die Öffentlichkeit</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="63"/>
+        <location filename="../../project/publication/publish.py" line="64"/>
         <source>Whoever knows more about a person than these columns say (somebody in the same group, a value that is ruled out) can narrow the person&apos;s value further.</source>
         <translation>Wer über eine Person mehr weiß, als diese Spalten sagen (jemand in derselben Gruppe, ein ausgeschlossener Wert), kann den Wert der Person weiter eingrenzen.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="65"/>
+        <location filename="../../project/publication/publish.py" line="66"/>
         <source>The sensitive values that occur in a group are shown, and how often; if one of them is much more frequent, it is much more probable.</source>
         <translation>Die in einer Gruppe vorkommenden sensiblen Werte werden gezeigt, auch wie oft; ist einer davon viel häufiger, so ist er viel wahrscheinlicher.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="67"/>
+        <location filename="../../project/publication/publish.py" line="68"/>
         <source>That somebody is in the table stays visible.</source>
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="170"/>
+        <location filename="../../project/publication/publish.py" line="171"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="174"/>
+        <location filename="../../project/publication/publish.py" line="175"/>
         <source>The generalized table does not keep what was asked when it is read again, so it is not published.</source>
         <translation>Beim Wiedereinlesen hält die vergröberte Tabelle nicht, was verlangt wurde, daher wird sie nicht veröffentlicht.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="176"/>
+        <location filename="../../project/publication/publish.py" line="177"/>
         <source>Look for labels that two classes share, and give them different names.</source>
         <translation>Suchen Sie nach Bezeichnungen, die zwei Klassen teilen, und geben Sie ihnen verschiedene Namen.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="308"/>
+        <location filename="../../project/publication/publish.py" line="226"/>
+        <source>{sensitive} was perturbed for {recipient} on {day}, and a generalized table shows its true values: whoever has both can tell which perturbed values are true, and whose they are</source>
+        <translation>{sensitive} wurde am {day} für {recipient} verfremdet, und eine vergröberte Tabelle zeigt die wahren Werte: Wer beides hat, kann sagen, welche verfremdeten Werte wahr sind und wem sie gehören</translation>
+    </message>
+    <message>
+        <location filename="../../project/publication/publish.py" line="238"/>
+        <source>{column} was released ungeneralized to {recipient} on {day}, so whoever has both finds people in it by their exact values</source>
+        <translation>{column} wurde am {day} unvergröbert an {recipient} freigegeben; wer beides hat, findet darin Personen an ihren genauen Werten</translation>
+    </message>
+    <message>
+        <location filename="../../project/publication/publish.py" line="248"/>
+        <source>another generalized table with {sensitive} was published on {day}, with levels that are neither all higher nor all lower: the two together can narrow somebody&apos;s value</source>
+        <translation>am {day} wurde eine weitere vergröberte Tabelle mit {sensitive} veröffentlicht, deren Stufen weder alle höher noch alle niedriger sind: Beide zusammen können jemandes Wert eingrenzen</translation>
+    </message>
+    <message>
+        <location filename="../../project/publication/publish.py" line="321"/>
         <source>Describing the table</source>
         <translation>Die Tabelle wird beschrieben</translation>
     </message>
     <message>
-        <location filename="../../project/recovery.py" line="115"/>
+        <location filename="../../project/publication/publish.py" line="367"/>
+        <source>{rows:,} {rows:record|records} that stood out {rows:was|were} left out.</source>
+        <translation>{rows:,} herausragende {rows:Datensatz wurde|Datensätze wurden} weggelassen.</translation>
+    </message>
+    <message>
+        <location filename="../../project/publication/publish.py" line="370"/>
+        <source>{rows:,} {rows:record|records} that stood out {rows:has|have} &quot;*&quot; in all these columns.</source>
+        <translation>{rows:,} {rows:herausragender Datensatz hat|herausragende Datensätze haben} in all diesen Spalten „*“.</translation>
+    </message>
+    <message>
+        <location filename="../../project/recovery.py" line="105"/>
+        <source>Its folder can&apos;t be used now ({error}); it is settled at the next start.</source>
+        <translation>Sein Ordner ist gerade nicht verwendbar ({error}); beim nächsten Start wird das erledigt.</translation>
+    </message>
+    <message>
+        <location filename="../../project/recovery.py" line="118"/>
         <source>interrupted, and a link stands in the place of its staged files</source>
         <translation>unterbrochen, und an der Stelle der vorbereiteten Dateien steht eine Verknüpfung</translation>
     </message>
     <message>
-        <location filename="../../project/recovery.py" line="124"/>
+        <location filename="../../project/recovery.py" line="127"/>
         <source>interrupted before it was recorded</source>
         <translation>unterbrochen, bevor sie verzeichnet war</translation>
     </message>
     <message>
-        <location filename="../../project/recovery.py" line="127"/>
-        <location filename="../../project/recovery.py" line="134"/>
+        <location filename="../../project/recovery.py" line="130"/>
+        <location filename="../../project/recovery.py" line="137"/>
         <source>finished after an interruption</source>
         <translation>nach einer Unterbrechung abgeschlossen</translation>
     </message>
     <message>
-        <location filename="../../project/recovery.py" line="133"/>
+        <location filename="../../project/recovery.py" line="136"/>
         <source>interrupted, and its name was taken since</source>
         <translation>unterbrochen, und ihr Name wurde seither vergeben</translation>
     </message>
     <message>
-        <location filename="../../project/recovery.py" line="138"/>
+        <location filename="../../project/recovery.py" line="141"/>
         <source>interrupted, and its staged files were not whole</source>
         <translation>unterbrochen, und ihre vorbereiteten Dateien waren nicht vollständig</translation>
     </message>
     <message>
-        <location filename="../../project/recovery.py" line="139"/>
+        <location filename="../../project/recovery.py" line="142"/>
         <source>interrupted, and its files are gone</source>
         <translation>unterbrochen, und ihre Dateien sind verschwunden</translation>
     </message>
@@ -21528,8 +21386,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/long_table.py" line="401"/>
-        <source>Column {column} has more than {most:,} different values, too many to perturb them one by one.</source>
-        <translation>Die Spalte {column} hat mehr als {most:,} verschiedene Werte, zu viele, um sie einzeln zu verfremden.</translation>
+        <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
+        <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
     <message>
         <location filename="../../project/release/long_table.py" line="403"/>
@@ -21613,7 +21471,12 @@ Rückgabewerte:
         <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../project/release/regenerate.py" line="172"/>
+        <location filename="../../project/release/regenerate.py" line="165"/>
+        <source>The project has no column {name} any more.</source>
+        <translation>Das Projekt hat keine Spalte {name} mehr.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/regenerate.py" line="173"/>
         <source>Its domain, its bins, its mechanism&apos;s settings, the columns that make its groups the unit of protection or the record key are not what they were when it was released.</source>
         <translation>Wertebereich, Klassen, Einstellungen des Verfahrens, die Spalten seiner Gruppen, die Schutzeinheit oder der Datensatzschlüssel sind nicht mehr so wie bei der Freigabe.</translation>
     </message>
@@ -21658,47 +21521,92 @@ Rückgabewerte:
         <translation>Stellen Sie es so wieder her, wie es damals war, oder beginnen Sie für eine andere Tabelle ein neues Projekt.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="170"/>
+        <location filename="../../project/release/release_compatibility.py" line="121"/>
+        <source>{name} was perturbed for {recipient} on {day} and would now be released as it is</source>
+        <translation>{name} wurde am {day} für {recipient} verfremdet und würde jetzt unverändert freigegeben</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release_compatibility.py" line="128"/>
+        <source>{name} was published with its true values in a generalized table on {day}, so whoever has both can tell which perturbed values are true</source>
+        <translation>{name} wurde am {day} mit den wahren Werten in einer vergröberten Tabelle veröffentlicht; wer beides hat, kann sagen, welche verfremdeten Werte wahr sind</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release_compatibility.py" line="131"/>
+        <source>{name} was released as it is to {recipient} on {day}, so perturbing it now hides nothing from them</source>
+        <translation>{name} wurde am {day} unverändert an {recipient} freigegeben; es jetzt zu verfremden, verbirgt dort nichts</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release_compatibility.py" line="138"/>
+        <source>{name} was shown to {recipient} on {day} as a pseudonym and would now be released as it is</source>
+        <translation>{name} wurde {recipient} am {day} als Pseudonym gezeigt und würde jetzt unverändert freigegeben</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release_compatibility.py" line="150"/>
+        <source>{name} was generalized in the table published on {day} and would now be released with its exact values</source>
+        <translation>{name} war in der am {day} veröffentlichten Tabelle vergröbert und würde jetzt mit den genauen Werten freigegeben</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release_compatibility.py" line="182"/>
         <source>Give the column the role it had then, drop it by marking it as identifying, or release in spite of it by stating a reason, which the ledger keeps.</source>
         <translation>Geben Sie der Spalte die Rolle von damals, lassen Sie sie weg, indem Sie sie als direkt identifizierend kennzeichnen, oder geben Sie trotzdem frei und begründen Sie es; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="199"/>
+        <location filename="../../project/release/release_compatibility.py" line="203"/>
+        <source>its mechanism changed from {before} to {after}</source>
+        <translation>das Verfahren wechselte von {before} zu {after}</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release_compatibility.py" line="209"/>
+        <source>it moved from the policy entry {before} to {after}</source>
+        <translation>das Merkmal wechselte vom Eintrag {before} des Regelwerks zu {after}</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release_compatibility.py" line="215"/>
+        <source>records are told apart by {after} instead of {before}</source>
+        <translation>Datensätze werden durch {after} statt durch {before} unterschieden</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release_compatibility.py" line="220"/>
         <source>its domain changed</source>
         <translation>Der Wertebereich hat sich geändert</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="201"/>
+        <location filename="../../project/release/release_compatibility.py" line="223"/>
         <source>other releases that were made elsewhere were adopted for it, or adopted no more</source>
         <translation>Andere anderswo erstellte Freigaben wurden dafür übernommen oder werden nicht mehr übernommen</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="202"/>
+        <location filename="../../project/release/release_compatibility.py" line="225"/>
         <source>its bins, the settings of its mechanism or the groups of its records changed</source>
         <translation>Die Klassen, die Einstellungen des Verfahrens oder die Gruppen der Datensätze haben sich geändert</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="206"/>
+        <location filename="../../project/release/release_compatibility.py" line="230"/>
         <source>their position</source>
         <translation>ihrer Position</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="273"/>
+        <location filename="../../project/release/release_compatibility.py" line="231"/>
+        <source>the record key {record_key}</source>
+        <translation>den Datensatzschlüssel {record_key}</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release_compatibility.py" line="298"/>
         <source>A record that shows a different value in a later edition, released at the same level, proves that a true value in its group has changed; a group without a change shows the same values.</source>
         <translation>Ein Datensatz, der in einer späteren Ausgabe auf derselben Stufe einen anderen Wert zeigt, beweist, dass sich in seiner Gruppe ein wahrer Wert geändert hat; eine Gruppe ohne Änderung zeigt dieselben Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="279"/>
+        <location filename="../../project/release/release_compatibility.py" line="304"/>
         <source>A record that shows a different value in a later edition, released at the same level, has certainly changed; a record that has not changed shows the same value.</source>
         <translation>Ein Datensatz, der in einer späteren Ausgabe auf derselben Stufe einen anderen Wert zeigt, hat sich sicher geändert; ein nicht geänderter Datensatz zeigt denselben Wert.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="285"/>
+        <location filename="../../project/release/release_compatibility.py" line="310"/>
         <source>{key} is released from {count} editions of the table.</source>
         <translation>{key} wird aus {count} Ausgaben der Tabelle freigegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="290"/>
+        <location filename="../../project/release/release_compatibility.py" line="315"/>
         <source>For a record that has changed, the loss counts once for each value it has had.</source>
         <translation>Bei einem geänderten Datensatz zählt der Verlust einmal für jeden Wert, den er hatte.</translation>
     </message>
@@ -21714,16 +21622,16 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/release_plan.py" line="188"/>
-        <source>The table has {found} rows, and the project&apos;s source table has {expected}.</source>
-        <translation>Die Tabelle hat {found} Zeilen und die Quelltabelle des Projekts {expected}.</translation>
+        <source>The table has {found} {found:row|rows}, and the project&apos;s source table has {expected}.</source>
+        <translation>Die Tabelle hat {found} {found:Zeile|Zeilen} und die Quelltabelle des Projekts {expected}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_plan.py" line="189"/>
+        <location filename="../../project/release/release_plan.py" line="190"/>
         <source>Open the table that the project was made for, or accept this one as a new edition.</source>
         <translation>Öffnen Sie die Tabelle, für die das Projekt angelegt wurde, oder nehmen Sie diese als neue Ausgabe an.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_plan.py" line="203"/>
+        <location filename="../../project/release/release_plan.py" line="204"/>
         <source>Add recipients under Policy.</source>
         <translation>Fügen Sie unter Regelwerk Empfänger hinzu.</translation>
     </message>
@@ -21736,10 +21644,6 @@ Rückgabewerte:
         <location filename="../../analysis/audit_answers.py" line="136"/>
         <source>Nobody holds anything yet: give recipients levels of trust.</source>
         <translation>Noch hat niemand etwas: Geben Sie Empfängern Vertrauensstufen.</translation>
-    </message>
-    <message>
-        <source>Of {names} they guess right {most:.0%} at most.</source>
-        <translation type="vanished">Von {names} raten sie höchstens {most:.0%} richtig.</translation>
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="173"/>
@@ -21770,10 +21674,6 @@ Rückgabewerte:
         <location filename="../../analysis/audit_answers.py" line="198"/>
         <source>The best guess at a record&apos;s value is right for {right:.0%}; always naming the most frequent value, without any file, for {without:.0%}.</source>
         <translation>Die beste Vermutung für den Wert eines Datensatzes trifft zu {right:.0%} zu; immer den häufigsten Wert zu nennen, ohne jede Datei, zu {without:.0%}.</translation>
-    </message>
-    <message>
-        <source>As guaranteed, anyone&apos;s odds on a value change at most {odds:.3g}-fold.</source>
-        <translation type="vanished">Wie zugesichert, ändern sich irgendjemandes Chancen auf einen Wert höchstens um den Faktor {odds:.3g}.</translation>
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="205"/>
@@ -21814,8 +21714,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="285"/>
-        <source>{count:,} releases were made, to {names}. Bring a file, or a part of one, to see whose copy it is.</source>
-        <translation>{count:,} Freigaben wurden erstellt, an {names}. Bringen Sie eine Datei oder einen Teil davon, um zu sehen, wessen Kopie es ist.</translation>
+        <source>{count:,} {count:release was|releases were} made, to {names}. Bring a file, or a part of one, to see whose copy it is.</source>
+        <translation>{count:,} {count:Freigabe wurde|Freigaben wurden} erstellt, an {names}. Bringen Sie eine Datei oder einen Teil davon, um zu sehen, wessen Kopie es ist.</translation>
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="298"/>
@@ -21848,31 +21748,6 @@ Rückgabewerte:
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Einheiten voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location filename="../../project/release/uniqueness.py" line="324"/>
-        <source>No unit (records with the same {unit}) is unique on {shown}; the smallest group with the same values has records of {smallest:,} of {units:,} units.</source>
-        <translation>Keine Einheit (Datensätze mit gleichem {unit}) ist in {shown} einzigartig; die kleinste Gruppe mit gleichen Werten hat Datensätze von {smallest:,} der {units:,} Einheiten.</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/uniqueness.py" line="330"/>
-        <source>{alone:,} of {units:,} units (records with the same {unit}) are unique on {shown}, by {rows:,} of {records:,} records: anyone who knows these values of such a unit can find its rows.</source>
-        <translation>{alone:,} von {units:,} Einheiten (Datensätze mit gleichem {unit}) sind in {shown} einzigartig, durch {rows:,} von {records:,} Datensätzen: Wer diese Werte einer solchen Einheit kennt, kann ihre Zeilen finden.</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/uniqueness.py" line="345"/>
-        <source>No record is unique on {shown}; the smallest group with the same values has {smallest:,} of {records:,} records.</source>
-        <translation>Kein Datensatz ist in {shown} einzigartig; die kleinste Gruppe mit gleichen Werten hat {smallest:,} von {records:,} Datensätzen.</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/uniqueness.py" line="352"/>
-        <source>1 of {records:,} records is unique on {shown}: anyone who knows these values of a person can find the person&apos;s row.</source>
-        <translation>1 von {records:,} Datensätzen ist in {shown} einzigartig: Wer diese Werte einer Person kennt, kann ihre Zeile finden.</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/uniqueness.py" line="357"/>
-        <source>{alone:,} of {records:,} records are unique on {shown}: anyone who knows these values of such a person can find the person&apos;s row.</source>
-        <translation>{alone:,} von {records:,} Datensätzen sind in {shown} einzigartig: Wer diese Werte einer solchen Person kennt, kann ihre Zeile finden.</translation>
-    </message>
-    <message>
         <location filename="../../project/release/uniqueness.py" line="370"/>
         <source>{column} is published unchanged: nothing promised here protects a person from someone who knows that value of theirs.</source>
         <translation>{column} wird unverändert veröffentlicht: Nichts hier Zugesagtes schützt eine Person vor jemandem, der diesen Wert von ihr kennt.</translation>
@@ -21883,29 +21758,54 @@ Rückgabewerte:
         <translation>{columns} werden unverändert veröffentlicht: Nichts hier Zugesagtes schützt eine Person vor jemandem, der diese Werte von ihr kennt.</translation>
     </message>
     <message>
+        <location filename="../../project/release/uniqueness.py" line="324"/>
+        <source>No unit (records with the same {unit}) is unique on {shown}; the smallest group with the same values has records of {smallest:,} of {units:,} {units:unit|units}.</source>
+        <translation>Keine Einheit (Datensätze mit gleichem {unit}) ist in {shown} einzigartig; die kleinste Gruppe mit gleichen Werten hat Datensätze von {smallest:,} der {units:,} {units:Einheit|Einheiten}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/uniqueness.py" line="330"/>
+        <source>{alone:,} of {units:,} {units:unit|units} (records with the same {unit}) {alone:is|are} unique on {shown}, by {rows:,} of {records:,} {records:record|records}: anyone who knows these values of such a unit can find its rows.</source>
+        <translation>{alone:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {alone:ist|sind} in {shown} einzigartig, durch {rows:,} von {records:,} {records:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, kann ihre Zeilen finden.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/uniqueness.py" line="345"/>
+        <source>No record is unique on {shown}; the smallest group with the same values has {smallest:,} of {records:,} {records:record|records}.</source>
+        <translation>Kein Datensatz ist in {shown} einzigartig; die kleinste Gruppe mit gleichen Werten hat {smallest:,} von {records:,} {records:Datensatz|Datensätzen}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/uniqueness.py" line="352"/>
+        <source>1 of {records:,} {records:record|records} is unique on {shown}: anyone who knows these values of a person can find the person&apos;s row.</source>
+        <translation>1 von {records:,} {records:Datensatz|Datensätzen} ist in {shown} einzigartig: Wer diese Werte einer Person kennt, kann ihre Zeile finden.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/uniqueness.py" line="357"/>
+        <source>{alone:,} of {records:,} {records:record|records} {alone:is|are} unique on {shown}: anyone who knows these values of such a person can find the person&apos;s row.</source>
+        <translation>{alone:,} von {records:,} {records:Datensatz|Datensätzen} {alone:ist|sind} in {shown} einzigartig: Wer diese Werte einer solchen Person kennt, kann ihre Zeile finden.</translation>
+    </message>
+    <message>
         <location filename="../../project/release/uniqueness.py" line="388"/>
-        <source>No record is unique on {columns} and the generalized columns together; the smallest group with the same values has {smallest:,} of {records:,} records.</source>
-        <translation>Kein Datensatz ist in {columns} und den vergröberten Spalten zusammen einzigartig; die kleinste Gruppe mit gleichen Werten hat {smallest:,} von {records:,} Datensätzen.</translation>
+        <source>No record is unique on {columns} and the generalized columns together; the smallest group with the same values has {smallest:,} of {records:,} {records:record|records}.</source>
+        <translation>Kein Datensatz ist in {columns} und den vergröberten Spalten zusammen einzigartig; die kleinste Gruppe mit gleichen Werten hat {smallest:,} von {records:,} {records:Datensatz|Datensätzen}.</translation>
     </message>
     <message>
         <location filename="../../project/release/uniqueness.py" line="395"/>
-        <source>On {columns} and the generalized columns together, 1 of {records:,} records is unique: anyone who knows these values of a person finds the row, and {sensitive} in it.</source>
-        <translation>In {columns} und den vergröberten Spalten zusammen ist 1 von {records:,} Datensätzen einzigartig: Wer diese Werte einer Person kennt, findet die Zeile und darin {sensitive}.</translation>
+        <source>On {columns} and the generalized columns together, 1 of {records:,} {records:record|records} is unique: anyone who knows these values of a person finds the row, and {sensitive} in it.</source>
+        <translation>In {columns} und den vergröberten Spalten zusammen ist 1 von {records:,} {records:Datensatz|Datensätzen} einzigartig: Wer diese Werte einer Person kennt, findet die Zeile und darin {sensitive}.</translation>
     </message>
     <message>
         <location filename="../../project/release/uniqueness.py" line="402"/>
-        <source>On {columns} and the generalized columns together, {alone:,} of {records:,} records are unique: anyone who knows these values of such a person finds the row, and {sensitive} in it.</source>
-        <translation>In {columns} und den vergröberten Spalten zusammen sind {alone:,} von {records:,} Datensätzen einzigartig: Wer diese Werte einer solchen Person kennt, findet die Zeile und darin {sensitive}.</translation>
+        <source>On {columns} and the generalized columns together, {alone:,} of {records:,} {records:record|records} {alone:is|are} unique: anyone who knows these values of such a person finds the row, and {sensitive} in it.</source>
+        <translation>In {columns} und den vergröberten Spalten zusammen {alone:ist|sind} {alone:,} von {records:,} {records:Datensatz|Datensätzen} einzigartig: Wer diese Werte einer solchen Person kennt, findet die Zeile und darin {sensitive}.</translation>
     </message>
     <message>
         <location filename="../../project/release/uniqueness.py" line="416"/>
-        <source>No unit (records with the same {unit}) is unique on {columns} and the generalized columns together; the smallest group with the same values has records of {smallest:,} of {units:,} units.</source>
-        <translation>Keine Einheit (Datensätze mit gleichem {unit}) ist in {columns} und den vergröberten Spalten zusammen einzigartig; die kleinste Gruppe mit gleichen Werten hat Datensätze von {smallest:,} der {units:,} Einheiten.</translation>
+        <source>No unit (records with the same {unit}) is unique on {columns} and the generalized columns together; the smallest group with the same values has records of {smallest:,} of {units:,} {units:unit|units}.</source>
+        <translation>Keine Einheit (Datensätze mit gleichem {unit}) ist in {columns} und den vergröberten Spalten zusammen einzigartig; die kleinste Gruppe mit gleichen Werten hat Datensätze von {smallest:,} der {units:,} {units:Einheit|Einheiten}.</translation>
     </message>
     <message>
         <location filename="../../project/release/uniqueness.py" line="423"/>
-        <source>On {columns} and the generalized columns together, {alone:,} of {units:,} units (records with the same {unit}) are unique: anyone who knows these values of such a unit finds its rows, and {sensitive} in them.</source>
-        <translation>In {columns} und den vergröberten Spalten zusammen sind {alone:,} von {units:,} Einheiten (Datensätze mit gleichem {unit}) einzigartig: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen und darin {sensitive}.</translation>
+        <source>On {columns} and the generalized columns together, {alone:,} of {units:,} {units:unit|units} (records with the same {unit}) {alone:is|are} unique: anyone who knows these values of such a unit finds its rows, and {sensitive} in them.</source>
+        <translation>In {columns} und den vergröberten Spalten zusammen {alone:ist|sind} {alone:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) einzigartig: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen und darin {sensitive}.</translation>
     </message>
     <message>
         <location filename="../../project/release/uniqueness.py" line="438"/>
@@ -21938,107 +21838,107 @@ Rückgabewerte:
         <translation>{columns} und {more} weitere</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="66"/>
-        <source>{column} is stated to be the same in all rows with the same {unit}, but it differs in {count:,} of {units:,} groups of rows, first in rows {one:,} and {other:,}.</source>
-        <translation>Für {column} ist angegeben, dass es in allen Zeilen mit gleichem {unit} gleich ist, aber es unterscheidet sich in {count:,} von {units:,} Gruppen von Zeilen, zuerst in den Zeilen {one:,} und {other:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/units.py" line="68"/>
+        <location filename="../../project/release/units.py" line="69"/>
         <source>Mend these rows, or let {column} be drawn row by row.</source>
         <translation>Berichtigen Sie diese Zeilen oder lassen Sie {column} Zeile für Zeile ziehen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="154"/>
+        <location filename="../../project/release/units.py" line="155"/>
         <source>At most this many leave together.</source>
         <translation>Höchstens so viele werden zusammen freigegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="154"/>
+        <location filename="../../project/release/units.py" line="155"/>
         <source>Rows of a unit</source>
         <translation>Zeilen einer Einheit</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="157"/>
+        <location filename="../../project/release/units.py" line="158"/>
         <source>All rows with the same {unit} show the same released value, so this holds for all of them together.</source>
         <translation>Alle Zeilen mit gleichem {unit} zeigen denselben freigegebenen Wert, daher gilt dies für alle zusammen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="165"/>
-        <source>This is said of one row. At most {rows} rows with the same {unit} leave, and together they tell no more about it than one row at the level stated.</source>
-        <translation>Das gilt für eine Zeile. Höchstens {rows} Zeilen mit gleichem {unit} werden freigegeben, und zusammen verraten sie darüber nicht mehr als eine Zeile auf der angegebenen Stufe.</translation>
+        <location filename="../../project/release/units.py" line="66"/>
+        <source>{column} is stated to be the same in all rows with the same {unit}, but it differs in {count:,} of {units:,} {units:group|groups} of rows, first in rows {one:,} and {other:,}.</source>
+        <translation>Für {column} ist angegeben, dass es in allen Zeilen mit gleichem {unit} gleich ist, aber es unterscheidet sich in {count:,} von {units:,} {units:Gruppe|Gruppen} von Zeilen, zuerst in den Zeilen {one:,} und {other:,}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="174"/>
-        <source>This is said of one row. At most {rows} rows with the same {unit} leave, and together they multiply the odds on anything about it by at most {gamma:.4g}.</source>
-        <translation>Das gilt für eine Zeile. Höchstens {rows} Zeilen mit gleichem {unit} werden freigegeben, und zusammen erhöhen sie die Chancen auf irgendetwas darüber höchstens um den Faktor {gamma:.4g}.</translation>
+        <location filename="../../project/release/units.py" line="166"/>
+        <source>This is said of one row. At most {rows} {rows:row|rows} with the same {unit} {rows:leaves|leave}, and together they tell no more about it than one row at the level stated.</source>
+        <translation>Das gilt für eine Zeile. Höchstens {rows} {rows:Zeile|Zeilen} mit gleichem {unit} {rows:wird|werden} freigegeben, und zusammen verraten sie darüber nicht mehr als eine Zeile auf der angegebenen Stufe.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="181"/>
+        <location filename="../../project/release/units.py" line="176"/>
+        <source>This is said of one row. At most {rows} {rows:row|rows} with the same {unit} {rows:leaves|leave}, and together they multiply the odds on anything about it by at most {gamma:.4g}.</source>
+        <translation>Das gilt für eine Zeile. Höchstens {rows} {rows:Zeile|Zeilen} mit gleichem {unit} {rows:wird|werden} freigegeben, und zusammen erhöhen sie die Chancen auf irgendetwas darüber höchstens um den Faktor {gamma:.4g}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/units.py" line="184"/>
         <source>ε of a unit</source>
         <translation>ε einer Einheit</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="182"/>
+        <location filename="../../project/release/units.py" line="185"/>
         <source>Privacy loss of all rows of a unit</source>
         <translation>Privatheitsverlust aller Zeilen einer Einheit</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="184"/>
+        <location filename="../../project/release/units.py" line="187"/>
         <source>The sum over the rows that leave.</source>
         <translation>Die Summe über die freigegebenen Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="188"/>
+        <location filename="../../project/release/units.py" line="191"/>
         <source>Which rows of a unit leave is decided for each edition of the table: over several editions more than {rows} of them may leave.</source>
         <translation>Welche Zeilen einer Einheit freigegeben werden, wird für jede Ausgabe der Tabelle entschieden: Über mehrere Ausgaben können es mehr als {rows} sein.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="235"/>
+        <location filename="../../project/release/units.py" line="238"/>
         <source>{column} is sensitive, so it can&apos;t say which rows belong together.</source>
         <translation>{column} ist sensibel und kann daher nicht sagen, welche Zeilen zusammengehören.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="236"/>
+        <location filename="../../project/release/units.py" line="239"/>
         <source>Choose a column that names a person, a household or a company.</source>
         <translation>Wählen Sie eine Spalte, die eine Person, einen Haushalt oder einen Betrieb bezeichnet.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="241"/>
-        <source>At most {rows} rows of a unit are to be released.</source>
-        <translation>Höchstens {rows} Zeilen einer Einheit sollen freigegeben werden.</translation>
+        <location filename="../../project/release/units.py" line="244"/>
+        <source>At most {rows} {rows:row|rows} of a unit {rows:is|are} to be released.</source>
+        <translation>Höchstens {rows} {rows:Zeile|Zeilen} einer Einheit {rows:soll|sollen} freigegeben werden.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="242"/>
+        <location filename="../../project/release/units.py" line="302"/>
+        <source>No {unit} has more than {largest:,} {largest:row|rows}, and K is {rows:,}: attributes that are drawn row by row get more noise than they need. Set K to {largest:,} or less.</source>
+        <translation>Kein {unit} hat mehr als {largest:,} {largest:Zeile|Zeilen}, und K ist {rows:,}: Zeile für Zeile gezogene Merkmale erhalten mehr Rauschen, als sie brauchen. Setzen Sie K auf höchstens {largest:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/units.py" line="245"/>
         <source>Give a whole number from 1 on.</source>
         <translation>Geben Sie eine ganze Zahl ab 1 an.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="249"/>
+        <location filename="../../project/release/units.py" line="252"/>
         <source>No two rows share {column}, so no rows belong together.</source>
         <translation>Keine zwei Zeilen teilen {column}, daher gehören keine Zeilen zusammen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="250"/>
+        <location filename="../../project/release/units.py" line="253"/>
         <source>Choose a column that several rows of one person or household share, or use it as the record key.</source>
         <translation>Wählen Sie eine Spalte, die mehrere Zeilen einer Person oder eines Haushalts teilen, oder verwenden Sie sie als Datensatzschlüssel.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="299"/>
-        <source>No {unit} has more than {largest:,} rows, and K is {rows:,}: attributes that are drawn row by row get more noise than they need. Set K to {largest:,} or less.</source>
-        <translation>Kein {unit} hat mehr als {largest:,} Zeilen, und K ist {rows:,}: Zeile für Zeile gezogene Merkmale erhalten mehr Rauschen, als sie brauchen. Setzen Sie K auf höchstens {largest:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/units.py" line="316"/>
+        <location filename="../../project/release/units.py" line="319"/>
         <source>Rows with the same {unit} are protected together; at most {rows:,} of them leave.</source>
         <translation>Zeilen mit gleichem {unit} werden gemeinsam geschützt; höchstens {rows:,} davon werden freigegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="320"/>
+        <location filename="../../project/release/units.py" line="323"/>
         <source>Drawn once for all of them: {names}.</source>
         <translation>Einmal für alle gezogen: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="322"/>
+        <location filename="../../project/release/units.py" line="325"/>
         <source>Drawn row by row, at a level that is stated for all of them: {names}.</source>
         <translation>Zeile für Zeile gezogen, auf einer Stufe, die für alle zusammen gilt: {names}.</translation>
     </message>
@@ -22074,8 +21974,18 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/views.py" line="365"/>
-        <source>At {recipient}&apos;s levels {suppressed:,} of {rows:,} records have to be suppressed for k = {k}, and at most {allowed:,} may be.</source>
-        <translation>Auf den Stufen von {recipient} müssen für k = {k} {suppressed:,} von {rows:,} Datensätzen unterdrückt werden, und höchstens {allowed:,} dürfen es sein.</translation>
+        <source>At {recipient}&apos;s levels {suppressed:,} of {rows:,} {rows:record|records} {suppressed:has|have} to be suppressed for k = {k}, and at most {allowed:,} may be.</source>
+        <translation>Auf den Stufen von {recipient} {suppressed:muss|müssen} für k = {k} {suppressed:,} von {rows:,} {rows:Datensatz|Datensätzen} unterdrückt werden, und höchstens {allowed:,} {allowed:darf|dürfen} es sein.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/views.py" line="388"/>
+        <source>{recipient}&apos;s k is {k}, and the table has {rows} {rows:record|records}.</source>
+        <translation>Das k von {recipient} ist {k}, und die Tabelle hat {rows} {rows:Datensatz|Datensätze}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/views.py" line="395"/>
+        <source>{recipient}&apos;s k is {k}, and the {rows:,} {rows:record that leaves belongs|records that leave belong} to {units:,} {units:unit|units}: k counts records with the same {unit} once.</source>
+        <translation>Das k von {recipient} ist {k}, und die {rows:,} freigegebenen {rows:Datensatz gehört|Datensätze gehören} zu {units:,} {units:Einheit|Einheiten}: k zählt Datensätze mit gleichem {unit} einmal.</translation>
     </message>
     <message>
         <location filename="../../project/release/views.py" line="367"/>
@@ -22083,32 +21993,22 @@ Rückgabewerte:
         <translation>Lassen Sie die Stufen erneut suchen, erhöhen Sie einige davon oder lassen Sie mehr Datensätze unterdrücken.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="388"/>
-        <source>{recipient}&apos;s k is {k}, and the table has {rows} records.</source>
-        <translation>Das k von {recipient} ist {k}, und die Tabelle hat {rows} Datensätze.</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/views.py" line="395"/>
-        <source>{recipient}&apos;s k is {k}, and the {rows:,} records that leave belong to {units:,} units: k counts records with the same {unit} once.</source>
-        <translation>Das k von {recipient} ist {k}, und die {rows:,} freigegebenen Datensätze gehören zu {units:,} Einheiten: k zählt Datensätze mit gleichem {unit} einmal.</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/views.py" line="417"/>
+        <location filename="../../project/release/views.py" line="418"/>
         <source>{names} are shown at the levels chosen; no k is asked.</source>
         <translation>{names} werden auf den gewählten Stufen gezeigt; es wird kein k verlangt.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="420"/>
+        <location filename="../../project/release/views.py" line="421"/>
         <source>Every record shares what is shown of {names} with at least {others}.</source>
         <translation>Jeder Datensatz teilt das, was von {names} gezeigt wird, mit mindestens {others}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="427"/>
+        <location filename="../../project/release/views.py" line="430"/>
         <source>Every record shares what is shown of {names} with records of at least {others}. Records with the same {unit} are one unit; what is shown of several of them together may fit fewer.</source>
         <translation>Jeder Datensatz teilt das, was von {names} gezeigt wird, mit Datensätzen von mindestens {others}. Datensätze mit gleichem {unit} sind eine Einheit; zu dem, was von mehreren davon zusammen gezeigt wird, passen womöglich weniger.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="439"/>
+        <location filename="../../project/release/views.py" line="442"/>
         <source>At most {share:.1%} of the records show * for all of them.</source>
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
@@ -22129,8 +22029,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/weights.py" line="88"/>
-        <source>Rounded to {step:g}, the weights of column {column} become 0 in {count} rows, first in row {row}.</source>
-        <translation>Auf {step:g} gerundet werden die Gewichte der Spalte {column} in {count} Zeilen 0, zuerst in Zeile {row}.</translation>
+        <source>Rounded to {step:g}, the weights of column {column} become 0 in {count} {count:row|rows}, first in row {row}.</source>
+        <translation>Auf {step:g} gerundet werden die Gewichte der Spalte {column} in {count} {count:Zeile|Zeilen} 0, zuerst in Zeile {row}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/weights.py" line="108"/>
+        <source>The weight in column {column} is {fault} in {count} {count:row|rows}, first in row {row}.</source>
+        <translation>Das Gewicht in Spalte {column} ist in {count} {count:Zeile|Zeilen} {fault}, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location filename="../../project/release/weights.py" line="90"/>
@@ -22152,11 +22057,6 @@ Rückgabewerte:
         <location filename="../../project/release/weights.py" line="101"/>
         <source>infinite</source>
         <translation>unendlich</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/weights.py" line="108"/>
-        <source>The weight in column {column} is {fault} in {count} rows, first in row {row}.</source>
-        <translation>Das Gewicht in Spalte {column} ist in {count} Zeilen {fault}, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location filename="../../project/rules/generalization.py" line="61"/>
@@ -22859,33 +22759,33 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="78"/>
-        <location filename="../../project/verification/chain.py" line="142"/>
-        <location filename="../../project/verification/long_verification.py" line="210"/>
+        <location filename="../../project/verification/chain.py" line="146"/>
+        <location filename="../../project/verification/long_verification.py" line="212"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="80"/>
-        <location filename="../../project/verification/long_verification.py" line="218"/>
+        <location filename="../../project/verification/long_verification.py" line="220"/>
         <source>It has no column {names}.</source>
         <translation>Es hat keine Spalte {names}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="87"/>
         <location filename="../../project/verification/chain.py" line="94"/>
-        <location filename="../../project/verification/long_verification.py" line="209"/>
+        <location filename="../../project/verification/long_verification.py" line="211"/>
         <source>{key}: ladder</source>
         <translation>{key}: Leiter</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="89"/>
-        <location filename="../../project/verification/long_verification.py" line="213"/>
+        <location filename="../../project/verification/long_verification.py" line="215"/>
         <source>It can&apos;t be made again. {obstacle}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {obstacle}</translation>
     </message>
     <message>
         <location filename="../../project/verification/chain.py" line="96"/>
-        <location filename="../../project/verification/long_verification.py" line="215"/>
+        <location filename="../../project/verification/long_verification.py" line="217"/>
         <source>By the policy of its release, it is made again on the same ladder.</source>
         <translation>Nach dem Regelwerk seiner Freigabe wird es auf derselben Leiter erneut erzeugt.</translation>
     </message>
@@ -22910,59 +22810,59 @@ Rückgabewerte:
         <translation>{key}: Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="134"/>
-        <source>Rows of {count:,} units show several values.</source>
-        <translation>Zeilen von {count:,} Einheiten zeigen mehrere Werte.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/chain.py" line="136"/>
-        <source>All rows of each of {units:,} units show the same value.</source>
-        <translation>Alle Zeilen jeder der {units:,} Einheiten zeigen denselben Wert.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/chain.py" line="144"/>
+        <location filename="../../project/verification/chain.py" line="148"/>
         <source>They are those that the key gives, but in other places.</source>
         <translation>Es sind die, die der Schlüssel ergibt, aber an anderen Stellen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="151"/>
-        <location filename="../../project/verification/long_verification.py" line="223"/>
+        <location filename="../../project/verification/chain.py" line="155"/>
+        <location filename="../../project/verification/long_verification.py" line="225"/>
         <source>They are not those that the key gives: {difference}.</source>
         <translation>Es sind nicht die, die der Schlüssel ergibt: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="156"/>
-        <location filename="../../project/verification/long_verification.py" line="227"/>
+        <location filename="../../project/verification/chain.py" line="160"/>
+        <location filename="../../project/verification/long_verification.py" line="229"/>
         <source>All {rows:,} are those that the key gives.</source>
         <translation>Alle {rows:,} sind die, die der Schlüssel ergibt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="175"/>
-        <source>{attribute} has values outside its domain: {outside:,} rows, first row {first:,}.</source>
-        <translation>{attribute} hat Werte außerhalb seines Wertebereichs: {outside:,} Zeilen, zuerst Zeile {first:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/chain.py" line="232"/>
+        <location filename="../../project/verification/chain.py" line="236"/>
         <source>{key} beside {recipient}</source>
         <translation>{key} neben {recipient}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="234"/>
+        <location filename="../../project/verification/chain.py" line="238"/>
         <source>That release sits on another ladder: together the two tell more than either.</source>
         <translation>Jene Freigabe liegt auf einer anderen Leiter: Zusammen verraten beide mehr als jede einzeln.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="201"/>
+        <location filename="../../project/verification/chain.py" line="205"/>
         <source>{key} beside others</source>
         <translation>{key} neben anderen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="203"/>
+        <location filename="../../project/verification/chain.py" line="136"/>
+        <source>Rows of {count:,} {count:unit|units} show several values.</source>
+        <translation>Zeilen von {count:,} {count:Einheit|Einheiten} zeigen mehrere Werte.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/chain.py" line="139"/>
+        <source>All rows of each of {units:,} {units:unit|units} show the same value.</source>
+        <translation>Alle Zeilen jeder der {units:,} {units:Einheit|Einheiten} zeigen denselben Wert.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/chain.py" line="179"/>
+        <source>{attribute} has values outside its domain: {outside:,} {outside:row|rows}, first row {first:,}.</source>
+        <translation>{attribute} hat Werte außerhalb seines Wertebereichs: {outside:,} {outside:Zeile|Zeilen}, zuerst Zeile {first:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/chain.py" line="207"/>
         <source>Nobody holds it at another level so far.</source>
         <translation>Bisher hat es niemand auf einer anderen Stufe.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="253"/>
+        <location filename="../../project/verification/chain.py" line="257"/>
         <source>{key} beside {who}: {title}</source>
         <translation>{key} neben {who}: {title}</translation>
     </message>
@@ -23015,62 +22915,112 @@ Rückgabewerte:
         <translation>Entpacken Sie es und überprüfen Sie den Ordner, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="69"/>
+        <location filename="../../project/verification/leak.py" line="70"/>
         <source>by averaging their values</source>
         <translation>durch Mitteln ihrer Werte</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="70"/>
+        <location filename="../../project/verification/leak.py" line="71"/>
         <source>by taking the lower value each time</source>
         <translation>indem jeweils der niedrigere Wert genommen wurde</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="71"/>
+        <location filename="../../project/verification/leak.py" line="72"/>
         <source>by taking the higher value each time</source>
         <translation>indem jeweils der höhere Wert genommen wurde</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="72"/>
+        <location filename="../../project/verification/leak.py" line="73"/>
         <source>by taking the value that most of them have</source>
         <translation>indem der Wert genommen wurde, den die meisten von ihnen haben</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="73"/>
+        <location filename="../../project/verification/leak.py" line="74"/>
         <source>by taking each value from one of them</source>
         <translation>indem jeder Wert aus einer von ihnen genommen wurde</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="159"/>
-        <source>The file has no perturbed column, so nothing else in it was compared.</source>
-        <translation>Die Datei hat keine verfremdete Spalte, daher wurde nichts anderes darin verglichen.</translation>
+        <location filename="../../project/verification/leak.py" line="160"/>
+        <source>The file has no perturbed column, so nothing else was compared.</source>
+        <translation>Die Datei hat keine verfremdete Spalte, daher wurde sonst nichts verglichen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="242"/>
+        <location filename="../../project/verification/leak.py" line="163"/>
+        <source>The values of the file&apos;s {rows:,} {rows:row don&apos;t|rows don&apos;t} tell which release they come from: what speaks for any of them could be chance.</source>
+        <translation>Die Werte der {rows:,} {rows:Zeile|Zeilen} verraten nicht, aus welcher Freigabe sie stammen: Was für eine spricht, könnte Zufall sein.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="170"/>
+        <source>The {rows:,} {rows:row comes|rows come} from the release to {name}. The probability that it is another one of this project is {doubt:.1g}.</source>
+        <translation>Die {rows:,} {rows:Zeile stammt|Zeilen stammen} aus der Freigabe an {name}. Die Wahrscheinlichkeit, dass es eine andere dieses Projekts ist, beträgt {doubt:.1g}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="173"/>
+        <source>The {rows:,} {rows:row comes|rows come} from the release to {name}. The probability that it is another one of this project is less than {doubt:.6f}.</source>
+        <translation>Die {rows:,} {rows:Zeile stammt|Zeilen stammen} aus der Freigabe an {name}. Die Wahrscheinlichkeit, dass es eine andere dieses Projekts ist, liegt unter {doubt:.6f}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="181"/>
+        <source>The {rows:,} {rows:row was|rows were} mixed from the releases to {names} {how}.</source>
+        <translation>Die {rows:,} {rows:Zeile wurde|Zeilen wurden} aus den Freigaben an {names} gemischt, {how}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="187"/>
+        <source>{name} ({share:.0%})</source>
+        <translation>{name} ({share:.0%})</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="191"/>
+        <source>The {rows:,} rows are a mixture of {count:,} releases: {parts}.</source>
+        <translation>Die {rows:,} Zeilen sind eine Mischung aus {count:,} Freigaben: {parts}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="203"/>
+        <source>The {rows:,} {rows:row is|rows are} the source table&apos;s own, as no recipient was given them.</source>
+        <translation>Die {rows:,} {rows:Zeile stammt|Zeilen stammen} aus der Quelltabelle selbst, wie kein Empfänger sie erhielt.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="208"/>
+        <source>The {rows:,} {rows:row comes|rows come} from no release of this project. {share:.0%} are rows of the source table itself: a perturbation of it that this project did not make looks like that.</source>
+        <translation>Die {rows:,} {rows:Zeile stammt|Zeilen stammen} aus keiner Freigabe dieses Projekts. {share:.0%} sind Zeilen der Quelltabelle selbst: So sieht eine Verfremdung von ihr aus, die nicht dieses Projekt erstellt hat.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/leak.py" line="257"/>
         <source>There is no release of this table that the file could come from.</source>
         <translation>Es gibt keine Freigabe dieser Tabelle, aus der die Datei stammen könnte.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="243"/>
+        <location filename="../../project/verification/leak.py" line="258"/>
         <source>Make a release first, or open the project that the file may have been made with.</source>
         <translation>Erstellen Sie zuerst eine Freigabe oder öffnen Sie das Projekt, mit dem die Datei erstellt worden sein könnte.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="251"/>
+        <location filename="../../project/verification/leak.py" line="266"/>
         <source>The file has none of the perturbed columns ({columns}), so every release of this project looks the same in it.</source>
         <translation>Die Datei hat keine der verfremdeten Spalten ({columns}), daher sieht darin jede Freigabe dieses Projekts gleich aus.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="253"/>
+        <location filename="../../project/verification/leak.py" line="268"/>
         <source>Give the columns the names that they were released under.</source>
         <translation>Geben Sie den Spalten die Namen, unter denen sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="394"/>
+        <location filename="../../project/verification/leak.py" line="409"/>
         <source>Comparing with the table itself</source>
         <translation>Mit der Tabelle selbst wird verglichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/pseudonym_traces.py" line="106"/>
+        <location filename="../../project/verification/pseudonym_traces.py" line="55"/>
+        <source>Pseudonyms of {column} that {names} alone is given stand in {rows:,} of the {all_rows:,} {all_rows:row|rows} ({share:.0%}).</source>
+        <translation>Pseudonyme von {column}, die allein {names} erhält, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}).</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/pseudonym_traces.py" line="58"/>
+        <source>The pseudonyms of {column} that {names} share stand in {rows:,} of the {all_rows:,} {all_rows:row|rows} ({share:.0%}): which of them had the file, pseudonyms don&apos;t tell.</source>
+        <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/pseudonym_traces.py" line="109"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
@@ -23100,15 +23050,15 @@ Rückgabewerte:
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}, und zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="70"/>
-        <location filename="../../project/verification/rows.py" line="156"/>
-        <source>{count:,} of {differing:,} rows {verb}, first in row {first:,}</source>
-        <translation>{count:,} von {differing:,} Zeilen {verb}, zuerst in Zeile {first:,}</translation>
-    </message>
-    <message>
         <location filename="../../project/verification/rows.py" line="165"/>
         <source>{words}, which is row {record:,} of the source table</source>
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/long_verification.py" line="70"/>
+        <location filename="../../project/verification/rows.py" line="156"/>
+        <source>{count:,} of {differing:,} {differing:row|rows} {verb}, first in row {first:,}</source>
+        <translation>{count:,} von {differing:,} {differing:Zeile|Zeilen} {verb}, zuerst in Zeile {first:,}</translation>
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="95"/>
@@ -23119,7 +23069,7 @@ Rückgabewerte:
         <location filename="../../project/verification/long_verification.py" line="98"/>
         <location filename="../../project/verification/long_verification.py" line="112"/>
         <location filename="../../project/verification/rows.py" line="198"/>
-        <location filename="../../report/sections.py" line="518"/>
+        <location filename="../../report/sections.py" line="522"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
@@ -23140,21 +23090,27 @@ Rückgabewerte:
         <translation>die Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="203"/>
-        <source>the source table that may leave</source>
-        <translation>die Quelltabelle, soweit sie freigegeben werden darf</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/long_verification.py" line="187"/>
-        <location filename="../../project/verification/rows.py" line="210"/>
-        <source>It has {found:,} records, {more:,} more than {where}.</source>
-        <translation>Es hat {found:,} Datensätze, {more:,} mehr als die Vorlage ({where}).</translation>
+        <location filename="../../project/verification/long_verification.py" line="185"/>
+        <location filename="../../project/verification/rows.py" line="244"/>
+        <source>It has all {found:,} {found:record|records} of {where}.</source>
+        <translation>Es hat alle {found:,} {found:Datensatz|Datensätze} (Vorlage: {where}).</translation>
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="189"/>
+        <location filename="../../project/verification/rows.py" line="210"/>
+        <source>It has {found:,} {found:record|records}, {more:,} more than {where}.</source>
+        <translation>Es hat {found:,} {found:Datensatz|Datensätze}, {more:,} mehr als die Vorlage ({where}).</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/long_verification.py" line="191"/>
         <location filename="../../project/verification/rows.py" line="218"/>
-        <source>It has {found:,} records of {source:,}: {lost:,} are missing</source>
-        <translation>Es hat {found:,} von {source:,} Datensätzen: {lost:,} fehlen</translation>
+        <source>It has {found:,} {found:record|records} of {source:,}: {lost:,} {lost:is|are} missing</source>
+        <translation>Es hat {found:,} von {source:,} {source:Datensatz|Datensätzen}: {lost:,} {lost:fehlt|fehlen}</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/rows.py" line="203"/>
+        <source>the source table that may leave</source>
+        <translation>die Quelltabelle, soweit sie freigegeben werden darf</translation>
     </message>
     <message>
         <location filename="../../project/verification/rows.py" line="225"/>
@@ -23172,114 +23128,108 @@ Rückgabewerte:
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="235"/>
-        <source>It has all {found:,} records, but in another order than was released.</source>
-        <translation>Es hat alle {found:,} Datensätze, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/long_verification.py" line="184"/>
-        <location filename="../../project/verification/rows.py" line="239"/>
-        <source>It has all {found:,} records of {where}.</source>
-        <translation>Es hat alle {found:,} Datensätze (Vorlage: {where}).</translation>
-    </message>
-    <message>
         <location filename="../../project/verification/rows.py" line="119"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="247"/>
+        <location filename="../../project/verification/rows.py" line="235"/>
+        <source>It has all {found:,} {found:record|records}, but in another order than was released.</source>
+        <translation>Es hat alle {found:,} {found:Datensatz|Datensätze}, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/rows.py" line="253"/>
         <source>Columns</source>
         <translation>Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="267"/>
+        <location filename="../../project/verification/rows.py" line="273"/>
         <source>missing: {names}</source>
         <translation>fehlen: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="269"/>
+        <location filename="../../project/verification/rows.py" line="275"/>
         <source>not in the release: {names}</source>
         <translation>nicht in der Freigabe: {names}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="274"/>
+        <location filename="../../project/verification/rows.py" line="280"/>
         <source>Its columns are not those released ({names}).</source>
         <translation>Die Spalten sind nicht die freigegebenen ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="277"/>
+        <location filename="../../project/verification/rows.py" line="283"/>
         <source>Its columns are in another order than was released.</source>
         <translation>Die Spalten stehen in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="279"/>
-        <source>It has the {found} columns that were released.</source>
-        <translation>Es hat die {found} freigegebenen Spalten.</translation>
+        <location filename="../../project/verification/rows.py" line="287"/>
+        <source>It has the {found} {found:column|columns} that were released.</source>
+        <translation>Es hat die {found} freigegebenen {found:Spalte|Spalten}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="286"/>
+        <location filename="../../project/verification/rows.py" line="307"/>
+        <source>None of the {identifying} identifying {identifying:column|columns} is in it.</source>
+        <translation>Keine der {identifying} direkt identifizierenden {identifying:Spalte|Spalten} ist darin.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/rows.py" line="294"/>
         <source>Identifying columns</source>
         <translation>Direkt identifizierende Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="291"/>
+        <location filename="../../project/verification/rows.py" line="299"/>
         <source>It has columns that identify a person: {names}.</source>
         <translation>Es hat Spalten, die eine Person bezeichnen: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="294"/>
+        <location filename="../../project/verification/rows.py" line="302"/>
         <source>No column of the project is identifying.</source>
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="299"/>
-        <source>None of the {identifying} identifying columns is in it.</source>
-        <translation>Keine der {identifying} direkt identifizierenden Spalten ist darin.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/long_verification.py" line="199"/>
         <location filename="../../project/verification/long_verification.py" line="201"/>
         <location filename="../../project/verification/long_verification.py" line="203"/>
-        <location filename="../../project/verification/rows.py" line="311"/>
+        <location filename="../../project/verification/long_verification.py" line="205"/>
+        <location filename="../../project/verification/rows.py" line="320"/>
         <source>Unperturbed columns</source>
         <translation>Unverfremdete Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="318"/>
+        <location filename="../../project/verification/rows.py" line="327"/>
         <source>They have the source table&apos;s values, in other places.</source>
         <translation>Sie haben die Werte der Quelltabelle, an anderen Stellen.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="327"/>
+        <location filename="../../project/verification/rows.py" line="336"/>
         <source>{name}: it can&apos;t be compared with the source table</source>
         <translation>{name}: lässt sich nicht mit der Quelltabelle vergleichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="198"/>
-        <location filename="../../project/verification/rows.py" line="334"/>
+        <location filename="../../project/verification/long_verification.py" line="200"/>
+        <location filename="../../project/verification/rows.py" line="343"/>
         <source>They are not as in the source table ({names}).</source>
         <translation>Sie sind nicht wie in der Quelltabelle ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="336"/>
+        <location filename="../../project/verification/rows.py" line="345"/>
         <source>They are not as released ({names}).</source>
         <translation>Sie sind nicht wie freigegeben ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="201"/>
-        <location filename="../../project/verification/rows.py" line="339"/>
+        <location filename="../../project/verification/long_verification.py" line="203"/>
+        <location filename="../../project/verification/rows.py" line="348"/>
         <source>It has none.</source>
         <translation>Es hat keine.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="344"/>
+        <location filename="../../project/verification/rows.py" line="353"/>
         <source>All {names} are as the recipient&apos;s view shows them.</source>
         <translation>Alle {names} sind so, wie die Sicht des Empfängers sie zeigt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="202"/>
-        <location filename="../../project/verification/rows.py" line="346"/>
+        <location filename="../../project/verification/long_verification.py" line="204"/>
+        <location filename="../../project/verification/rows.py" line="355"/>
         <source>All {names} are as in the source table.</source>
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
     </message>
@@ -23350,13 +23300,38 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/verification/verify.py" line="232"/>
-        <source>It has {rows:,} records.</source>
-        <translation>Sie hat {rows:,} Datensätze.</translation>
+        <source>It has {rows:,} {rows:record|records}.</source>
+        <translation>Sie hat {rows:,} {rows:Datensatz|Datensätze}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/verify.py" line="238"/>
-        <source>It has {rows:,} records, but the release was made from {made_from:,}. Verify with the table of then.</source>
-        <translation>Sie hat {rows:,} Datensätze, aber die Freigabe wurde aus {made_from:,} erstellt. Überprüfen Sie mit der damaligen Tabelle.</translation>
+        <source>It has {rows:,} {rows:record|records}, but the release was made from {made_from:,}. Verify with the table of then.</source>
+        <translation>Sie hat {rows:,} {rows:Datensatz|Datensätze}, aber die Freigabe wurde aus {made_from:,} erstellt. Überprüfen Sie mit der damaligen Tabelle.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/verify.py" line="253"/>
+        <source>The release was made from it: {rows:,} {rows:record|records}.</source>
+        <translation>Die Freigabe wurde daraus erstellt: {rows:,} {rows:Datensatz|Datensätze}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/verify.py" line="337"/>
+        <source>Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}.</source>
+        <translation>Die {rows:,} {rows:Zeile|Zeilen} in {classes:,} {classes:Klasse|Klassen} halten {kept} ein.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/verify.py" line="340"/>
+        <source>Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}, k counted in records only.</source>
+        <translation>Die {rows:,} {rows:Zeile|Zeilen} in {classes:,} {classes:Klasse|Klassen} halten {kept} ein, wobei k nur Datensätze zählt.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/verify.py" line="361"/>
+        <source>All {rows:,} {rows:row is the one that was|rows are those that were} published.</source>
+        <translation>Alle {rows:,} {rows:Zeile ist die veröffentlichte|Zeilen sind die veröffentlichten}.</translation>
+    </message>
+    <message>
+        <location filename="../../project/verification/verify.py" line="375"/>
+        <source>It has {found:,} {found:row|rows}; {made:,} {made:was|were} published.</source>
+        <translation>Es hat {found:,} {found:Zeile|Zeilen}; veröffentlicht {made:wurde|wurden} {made:,}.</translation>
     </message>
     <message>
         <location filename="../../project/verification/verify.py" line="248"/>
@@ -23364,81 +23339,56 @@ Rückgabewerte:
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="251"/>
-        <source>The release was made from it: {rows:,} records.</source>
-        <translation>Die Freigabe wurde daraus erstellt: {rows:,} Datensätze.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/verify.py" line="282"/>
-        <location filename="../../project/verification/verify.py" line="295"/>
+        <location filename="../../project/verification/verify.py" line="284"/>
+        <location filename="../../project/verification/verify.py" line="297"/>
         <source>It can&apos;t be made again. {error}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {error}</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="282"/>
-        <location filename="../../project/verification/verify.py" line="288"/>
-        <location filename="../../project/verification/verify.py" line="296"/>
-        <location filename="../../project/verification/verify.py" line="344"/>
+        <location filename="../../project/verification/verify.py" line="284"/>
+        <location filename="../../project/verification/verify.py" line="290"/>
+        <location filename="../../project/verification/verify.py" line="298"/>
+        <location filename="../../project/verification/verify.py" line="349"/>
         <source>Table</source>
         <translation>Tabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="287"/>
+        <location filename="../../project/verification/verify.py" line="289"/>
         <source>It can&apos;t be made again: a hierarchy is not what it was when it was published.</source>
         <translation>Es lässt sich nicht erneut erzeugen: Eine Hierarchie ist nicht mehr so wie bei der Veröffentlichung.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="289"/>
+        <location filename="../../project/verification/verify.py" line="291"/>
         <source>Making the table again</source>
         <translation>Die Tabelle wird erneut erzeugt</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="332"/>
+        <location filename="../../project/verification/verify.py" line="334"/>
         <source>Its rows don&apos;t keep {names}.</source>
         <translation>Die Zeilen halten {names} nicht ein.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="335"/>
-        <source>Its {rows:,} rows in {classes:,} classes keep {kept}.</source>
-        <translation>Die {rows:,} Zeilen in {classes:,} Klassen halten {kept} ein.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/verify.py" line="337"/>
-        <source>Its {rows:,} rows in {classes:,} classes keep {kept}, k counted in records only.</source>
-        <translation>Die {rows:,} Zeilen in {classes:,} Klassen halten {kept} ein, wobei k nur Datensätze zählt.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/verify.py" line="346"/>
+        <location filename="../../project/verification/verify.py" line="351"/>
         <source>Its columns are not those that were published.</source>
         <translation>Die Spalten sind nicht die veröffentlichten.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="353"/>
-        <source>All {rows:,} rows are those that were published.</source>
-        <translation>Alle {rows:,} Zeilen sind die veröffentlichten.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/verify.py" line="356"/>
+        <location filename="../../project/verification/verify.py" line="366"/>
         <source>but not all of them</source>
         <translation>aber nicht alle davon</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="356"/>
+        <location filename="../../project/verification/verify.py" line="366"/>
         <source>in another order</source>
         <translation>in anderer Reihenfolge</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="358"/>
+        <location filename="../../project/verification/verify.py" line="368"/>
         <source>Its rows are those that were published, {what}.</source>
         <translation>Die Zeilen sind die veröffentlichten, {what}.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/verify.py" line="365"/>
-        <source>It has {found:,} rows; {made:,} were published.</source>
-        <translation>Es hat {found:,} Zeilen; veröffentlicht wurden {made:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/verify.py" line="372"/>
+        <location filename="../../project/verification/verify.py" line="384"/>
         <source>They are not those published: {difference}.</source>
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
@@ -23449,7 +23399,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../report/sections.py" line="39"/>
-        <location filename="../../report/sections.py" line="231"/>
+        <location filename="../../report/sections.py" line="234"/>
         <source>dropped</source>
         <translation>weggelassen</translation>
     </message>
@@ -23541,9 +23491,9 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/since_release.py" line="198"/>
-        <location filename="../../formats/bundles/readme.py" line="178"/>
+        <location filename="../../formats/bundles/readme.py" line="179"/>
         <location filename="../../report/sections.py" line="41"/>
-        <location filename="../../report/sections.py" line="227"/>
+        <location filename="../../report/sections.py" line="230"/>
         <source>perturbed</source>
         <translation>verfremdet</translation>
     </message>
@@ -23760,106 +23710,91 @@ Rückgabewerte:
         <translation>Angreifer</translation>
     </message>
     <message>
-        <location filename="../../report/history.py" line="164"/>
-        <source>{lost:,} cells of the population are not known to the hierarchies; these people are counted in no class.</source>
-        <translation>{lost:,} Zellen der Grundgesamtheit sind den Hierarchien nicht bekannt; diese Personen werden in keiner Klasse gezählt.</translation>
-    </message>
-    <message>
-        <location filename="../../report/sections.py" line="168"/>
-        <source>The table has {rows} records.</source>
-        <translation>Die Tabelle hat {rows} Datensätze.</translation>
-    </message>
-    <message>
-        <location filename="../../report/sections.py" line="170"/>
-        <source>The table has fewer than {threshold} records.</source>
-        <translation>Die Tabelle hat weniger als {threshold} Datensätze.</translation>
-    </message>
-    <message>
-        <location filename="../../report/sections.py" line="173"/>
+        <location filename="../../report/sections.py" line="176"/>
         <source>Records are told apart by their position in it.</source>
         <translation>Datensätze werden nach ihrer Position darin unterschieden.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="176"/>
+        <location filename="../../report/sections.py" line="179"/>
         <source>Records are told apart by the record key {record_key}.</source>
         <translation>Datensätze werden nach dem Datensatzschlüssel {record_key} unterschieden.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="185"/>
+        <location filename="../../report/sections.py" line="188"/>
         <source>Source: {path}. SHA-256 {digest}.</source>
         <translation>Quelle: {path}. SHA-256 {digest}.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="202"/>
+        <location filename="../../report/sections.py" line="205"/>
         <source>In a release</source>
         <translation>In einer Freigabe</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="203"/>
+        <location filename="../../report/sections.py" line="206"/>
         <source>In the releases made</source>
         <translation>In den bisherigen Freigaben</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="204"/>
+        <location filename="../../report/sections.py" line="207"/>
         <source>The table</source>
         <translation>Die Tabelle</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="210"/>
+        <location filename="../../report/sections.py" line="213"/>
         <source>shown as a pseudonym</source>
         <translation>als Pseudonym gezeigt</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="220"/>
+        <location filename="../../report/sections.py" line="223"/>
         <source>{how} in {count} of {made}</source>
         <translation>{how} in {count} von {made}</translation>
     </message>
     <message>
         <location filename="../../analysis/since_release.py" line="196"/>
-        <location filename="../../report/sections.py" line="231"/>
+        <location filename="../../report/sections.py" line="234"/>
         <source>as a pseudonym</source>
         <translation>als Pseudonym</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="234"/>
-        <location filename="../../report/sections.py" line="236"/>
+        <location filename="../../report/sections.py" line="237"/>
+        <location filename="../../report/sections.py" line="239"/>
         <source>as it is</source>
         <translation>unverändert</translation>
     </message>
     <message>
         <location filename="../../report/history.py" line="85"/>
-        <location filename="../../report/sections.py" line="234"/>
+        <location filename="../../report/sections.py" line="237"/>
         <source>generalized</source>
         <translation>vergröbert</translation>
     </message>
     <message>
         <location filename="../../analysis/since_release.py" line="200"/>
-        <location filename="../../report/sections.py" line="236"/>
+        <location filename="../../report/sections.py" line="239"/>
         <source>in bins</source>
         <translation>in Klassen</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="244"/>
+        <location filename="../../report/sections.py" line="247"/>
         <source>The custodian&apos;s reason: {reason}</source>
         <translation>Begründung der datenhaltenden Stelle: {reason}</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="245"/>
+        <location filename="../../report/sections.py" line="248"/>
         <source>Releases leave in its order.</source>
         <translation>Freigaben stehen in ihrer Reihenfolge.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="260"/>
+        <location filename="../../report/sections.py" line="263"/>
         <source>The ladder of {key}, recipient by recipient.</source>
         <translation>Die Leiter von {key}, Empfänger für Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="271"/>
+        <location filename="../../report/sections.py" line="274"/>
         <source>Sensitive attribute: {key}</source>
         <translation>Sensibles Merkmal: {key}</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="286"/>
+        <location filename="../../report/sections.py" line="289"/>
         <source>The policy has changed since these releases. They are told of by the policy that was in force, which the ledger keeps. {title}. {summary}</source>
         <translation>Das Regelwerk hat sich seit diesen Freigaben geändert. Berichtet wird nach dem damals geltenden Regelwerk, das das Freigabeverzeichnis aufbewahrt. {title}. {summary}</translation>
     </message>
@@ -23867,184 +23802,186 @@ Rückgabewerte:
         <location filename="../../report/history.py" line="73"/>
         <location filename="../../report/history.py" line="75"/>
         <location filename="../../report/history.py" line="238"/>
-        <location filename="../../report/sections.py" line="292"/>
-        <location filename="../../report/sections.py" line="387"/>
-        <location filename="../../report/sections.py" line="479"/>
+        <location filename="../../report/sections.py" line="295"/>
+        <location filename="../../report/sections.py" line="390"/>
+        <location filename="../../report/sections.py" line="483"/>
         <source>Recipient</source>
         <translation>Empfänger</translation>
     </message>
     <message>
         <location filename="../../report/history.py" line="73"/>
         <location filename="../../report/history.py" line="216"/>
-        <location filename="../../report/sections.py" line="292"/>
+        <location filename="../../report/sections.py" line="295"/>
         <source>Recorded</source>
         <translation>Verzeichnet</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="298"/>
+        <location filename="../../report/sections.py" line="301"/>
         <source>Released by an earlier policy: {key}</source>
         <translation>Nach einem früheren Regelwerk freigegeben: {key}</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="306"/>
+        <location filename="../../report/sections.py" line="309"/>
         <source>What is held can&apos;t be weighed together. {problem}</source>
         <translation>Was vorliegt, lässt sich nicht zusammen bewerten. {problem}</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="313"/>
+        <location filename="../../report/sections.py" line="316"/>
         <source>All {members} together restore {alone} of the records, as {names} does alone. Had every release noise of its own, they would restore {guessed_apart}. Without any release, {without} are guessed right.</source>
         <translation>Alle {members} zusammen stellen {alone} der Datensätze wieder her, ebenso viele wie {names} allein. Hätte jede Freigabe ihr eigenes Rauschen, so wären es {guessed_apart}. Ohne jede Freigabe werden {without} richtig geraten.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="327"/>
+        <location filename="../../report/sections.py" line="330"/>
         <source>What members restore, alone and together.</source>
         <translation>Was Mitglieder wiederherstellen, allein und gemeinsam.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="339"/>
+        <location filename="../../report/sections.py" line="342"/>
         <source>All {names} together leave {ladder} of the numbers&apos; variance open to the best linear estimate, as {names_2} does alone. Had every release noise of its own, they would leave {independent}.</source>
         <translation>Alle {names} zusammen lassen dem besten linearen Schätzwert {ladder} der Varianz der Zahlen offen, ebenso viel wie {names_2} allein. Hätte jede Freigabe ihr eigenes Rauschen, so wären es {independent}.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="350"/>
+        <location filename="../../report/sections.py" line="353"/>
         <source>What stays open as releases are put together.</source>
         <translation>Was offen bleibt, wenn Freigaben zusammengelegt werden.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="355"/>
+        <location filename="../../report/sections.py" line="358"/>
         <source>Numbers are rounded or bounded after the noise, and such releases are no ladder: what pooling them gains was measured. {form_leak_sentences}</source>
         <translation>Zahlen werden nach dem Rauschen gerundet oder begrenzt, und solche Freigaben sind keine Leiter: Gemessen wurde, was das Zusammenlegen bringt. {form_leak_sentences}</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="372"/>
+        <location filename="../../report/sections.py" line="375"/>
         <source>What the columns released unchanged tell, by estimates that were tried on this table; somebody may know a better one.</source>
         <translation>Was die unverändert freigegebenen Spalten verraten, nach Schätzungen, die an dieser Tabelle erprobt wurden; jemand kennt womöglich eine bessere.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="377"/>
+        <location filename="../../report/sections.py" line="380"/>
         <source>Half-widths that hold 90 in 100 people:</source>
         <translation>Halbe Breiten, die für 90 von 100 Personen gelten:</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="379"/>
+        <location filename="../../report/sections.py" line="382"/>
         <source>Shares of the people whose value is guessed right:</source>
         <translation>Anteile der Personen, deren Wert richtig geraten wird:</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="387"/>
+        <location filename="../../report/sections.py" line="390"/>
         <source>Attribute</source>
         <translation>Merkmal</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="387"/>
+        <location filename="../../report/sections.py" line="390"/>
         <source>Both</source>
         <translation>Beides</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="387"/>
+        <location filename="../../report/sections.py" line="390"/>
         <source>Nothing known</source>
         <translation>Nichts bekannt</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="387"/>
+        <location filename="../../report/sections.py" line="390"/>
         <source>Release</source>
         <translation>Freigabe</translation>
     </message>
     <message>
-        <source>Whoever knows {names} of a person tells groups of people alike apart, by what the recipient sees of these. Asked of each: an estimate of a value&apos;s share in it is too high by more than {epsilon} at least {delta} of the time, and too low as often. A group where that fails is given away.</source>
-        <translation type="vanished">Wer {names} einer Person kennt, unterscheidet Gruppen gleicher Personen anhand dessen, was der Empfänger davon sieht. Von jeder wird verlangt: Ein Schätzwert für den Anteil eines Werts darin ist mit einer Wahrscheinlichkeit von mindestens {delta} um mehr als {epsilon} zu hoch und ebenso oft zu niedrig. Eine Gruppe, in der das nicht gilt, ist preisgegeben.</translation>
-    </message>
-    <message>
-        <source>Groups given away</source>
-        <translation type="vanished">Preisgegebene Gruppen</translation>
-    </message>
-    <message>
-        <location filename="../../report/sections.py" line="429"/>
+        <location filename="../../report/sections.py" line="432"/>
         <source>Of groups</source>
         <translation>Von Gruppen</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="518"/>
+        <location filename="../../report/sections.py" line="522"/>
         <source>Share</source>
         <translation>Anteil</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="441"/>
-        <source>The other holders&apos; tables leave at least {others_leave} of {values} values to everybody.</source>
-        <translation>Die Tabellen der anderen Stellen lassen jedem mindestens {others_leave} von {values} Werten.</translation>
+        <location filename="../../report/sections.py" line="168"/>
+        <source>The table has {rows} {rows:record|records}.</source>
+        <translation>Die Tabelle hat {rows} {rows:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="202"/>
+        <location filename="../../report/sections.py" line="171"/>
+        <source>The table has fewer than {threshold} {threshold:record|records}.</source>
+        <translation>Die Tabelle hat weniger als {threshold} {threshold:Datensatz|Datensätze}.</translation>
+    </message>
+    <message>
+        <location filename="../../report/sections.py" line="205"/>
         <source>Column</source>
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="202"/>
+        <location filename="../../report/sections.py" line="205"/>
         <source>Role</source>
         <translation>Rolle</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="409"/>
+        <location filename="../../report/sections.py" line="412"/>
         <source>Whoever knows {names} of a person tells groups of people alike apart, by what the recipient sees of these. Asked of each: an estimate of a value&apos;s share in it is too high by more than {epsilon} at least {delta} of the time, and too low as often. Where that fails, the group can be estimated closely: that is about what people alike have in common, not about what one person&apos;s row tells, which the promise bounds.</source>
         <translation>Wer {names} einer Person kennt, unterscheidet Gruppen gleicher Personen anhand dessen, was der Empfänger davon sieht. Von jeder wird verlangt: Ein Schätzwert für den Anteil eines Werts darin ist mit einer Wahrscheinlichkeit von mindestens {delta} um mehr als {epsilon} zu hoch und ebenso oft zu niedrig. Wo das nicht gilt, lässt sich die Gruppe genau schätzen: Das betrifft, was gleiche Personen gemeinsam haben, nicht, was die Zeile einer einzelnen Person verrät, die durch die Zusage begrenzt ist.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="429"/>
+        <location filename="../../report/sections.py" line="432"/>
         <source>Groups estimated closely</source>
         <translation>Genau schätzbare Gruppen</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="446"/>
+        <location filename="../../report/sections.py" line="444"/>
+        <source>The other holders&apos; tables leave at least {others_leave} of {values} {values:value|values} to everybody.</source>
+        <translation>Die Tabellen der anderen Stellen lassen jedem mindestens {others_leave} von {values} {values:Wert|Werten}.</translation>
+    </message>
+    <message>
+        <location filename="../../report/sections.py" line="450"/>
         <source>Our own takes no part.</source>
         <translation>Unsere eigene nimmt nicht teil.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="448"/>
+        <location filename="../../report/sections.py" line="452"/>
         <source>Together with our own, at least {weakest}.</source>
         <translation>Zusammen mit unserer eigenen mindestens {weakest}.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="453"/>
+        <location filename="../../report/sections.py" line="457"/>
         <source>Classes</source>
         <translation>Klassen</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="453"/>
+        <location filename="../../report/sections.py" line="457"/>
         <source>Left without it</source>
         <translation>Ohne sie übrig</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="453"/>
+        <location filename="../../report/sections.py" line="457"/>
         <source>Own l</source>
         <translation>Eigenes l</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="453"/>
+        <location filename="../../report/sections.py" line="457"/>
         <source>Table of</source>
         <translation>Tabelle von</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="463"/>
+        <location filename="../../report/sections.py" line="467"/>
         <source>Beside other holders&apos; tables</source>
         <translation>Neben den Tabellen anderer Stellen</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="487"/>
+        <location filename="../../report/sections.py" line="491"/>
         <source>In the column&apos;s unit</source>
         <translation>In der Einheit der Spalte</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="516"/>
+        <location filename="../../report/sections.py" line="520"/>
         <source>other values</source>
         <translation>andere Werte</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="517"/>
+        <location filename="../../report/sections.py" line="521"/>
         <source>Values of {name} in the table:</source>
         <translation>Werte von {name} in der Tabelle:</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="518"/>
+        <location filename="../../report/sections.py" line="522"/>
         <source>Value</source>
         <translation>Wert</translation>
     </message>
@@ -24105,9 +24042,14 @@ Rückgabewerte:
         <translation>{name}: Stufe {level}</translation>
     </message>
     <message>
+        <location filename="../../report/history.py" line="164"/>
+        <source>{lost:,} {lost:cell|cells} of the population {lost:is|are} not known to the hierarchies; {lost:this person is|these people are} counted in no class.</source>
+        <translation>{lost:,} {lost:Zelle|Zellen} der Grundgesamtheit {lost:ist|sind} den Hierarchien nicht bekannt; {lost:diese Person wird|diese Personen werden} in keiner Klasse gezählt.</translation>
+    </message>
+    <message>
         <location filename="../../report/history.py" line="181"/>
-        <source>The ledger has {entries} entries, each sealed to the one before; none was changed or cut off.</source>
-        <translation>Das Freigabeverzeichnis hat {entries} Einträge, jeder an den vorigen gesiegelt; keiner wurde geändert oder abgeschnitten.</translation>
+        <source>The ledger has {entries} {entries:entry|entries}, each sealed to the one before; none was changed or cut off.</source>
+        <translation>Das Freigabeverzeichnis hat {entries} {entries:Eintrag|Einträge}, jeder an den vorigen gesiegelt; keiner wurde geändert oder abgeschnitten.</translation>
     </message>
     <message>
         <location filename="../../report/history.py" line="194"/>
@@ -24150,17 +24092,17 @@ Rückgabewerte:
         <translation>Prüfung</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="528"/>
+        <location filename="../../report/sections.py" line="532"/>
         <source>How to check this report</source>
         <translation>Wie sich dieser Bericht prüfen lässt</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="531"/>
+        <location filename="../../report/sections.py" line="535"/>
         <source>Every figure is computed from the matrices and files in hand. Whoever has a bundle compares its files&apos; SHA-256 with the digests above; whoever has the project and its table verifies a bundle with “sfumato verify”.</source>
         <translation>Jede Zahl ist aus den vorliegenden Matrizen und Dateien berechnet. Wer ein Datenpaket hat, vergleicht den SHA-256-Wert seiner Dateien mit den Hashwerten oben; wer das Projekt und seine Tabelle hat, überprüft ein Datenpaket mit „sfumato verify“.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="537"/>
+        <location filename="../../report/sections.py" line="541"/>
         <source>Sfumato {version}, Python {python_version}, {versions}.</source>
         <translation>Sfumato {version}, Python {python_version}, {versions}.</translation>
     </message>
@@ -24196,12 +24138,12 @@ Rückgabewerte:
         <translation>Trennen Sie die Zahlen durch Semikolon.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="114"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="117"/>
         <source>An end or a step is not a number.</source>
         <translation>Eine Grenze oder ein Schritt ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="114"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="117"/>
         <source>Give a number, or leave it empty.</source>
         <translation>Geben Sie eine Zahl an oder lassen Sie das Feld leer.</translation>
     </message>
@@ -24277,7 +24219,7 @@ Rückgabewerte:
         <translation>Verrauschte Anzahlen sind geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="161"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="162"/>
         <source>Reading the table&apos;s values</source>
         <translation>Die Werte der Tabelle werden gelesen</translation>
     </message>
@@ -24317,8 +24259,8 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="294"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="390"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="293"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="394"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
@@ -24513,16 +24455,16 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/workers.py" line="254"/>
-        <source>The record key {column} is not unique: {count:,} keys stand in several rows.</source>
-        <translation>Der Datensatzschlüssel {column} ist nicht eindeutig: {count:,} Schlüssel stehen in mehreren Zeilen.</translation>
+        <source>The record key {column} is not unique: {count:,} {count:key stands|keys stand} in several rows.</source>
+        <translation>Der Datensatzschlüssel {column} ist nicht eindeutig: {count:,} Schlüssel {count:steht|stehen} in mehreren Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../project/release/workers.py" line="255"/>
+        <location filename="../../project/release/workers.py" line="256"/>
         <source>Mend these rows, or choose a column whose values are unique.</source>
         <translation>Berichtigen Sie diese Zeilen oder wählen Sie eine Spalte mit eindeutigen Werten.</translation>
     </message>
     <message>
-        <location filename="../../project/release/workers.py" line="273"/>
+        <location filename="../../project/release/workers.py" line="274"/>
         <source>{finding} (Rows are counted from 1 in each part of the table.)</source>
         <translation>{finding} (Zeilen werden in jedem Teil der Tabelle ab 1 gezählt.)</translation>
     </message>
@@ -24588,123 +24530,123 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/steps.py" line="117"/>
-        <source>{rows:,} records of {columns} columns are open.</source>
-        <translation>{rows:,} Datensätze mit {columns} Spalten sind geöffnet.</translation>
+        <source>{rows:,} {rows:record|records} of {columns:,} {columns:column|columns} {rows:is|are} open.</source>
+        <translation>{rows:,} {rows:Datensatz|Datensätze} mit {columns:,} {columns:Spalte|Spalten} {rows:ist|sind} geöffnet.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="124"/>
+        <location filename="../../analysis/steps.py" line="125"/>
         <source>The project&apos;s table is not open.</source>
         <translation>Die Tabelle des Projekts ist nicht geöffnet.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="130"/>
+        <location filename="../../analysis/steps.py" line="131"/>
         <source>Open a table first.</source>
         <translation>Öffnen Sie zuerst eine Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="132"/>
+        <location filename="../../analysis/steps.py" line="133"/>
         <source>No column is sensitive yet.</source>
         <translation>Noch ist keine Spalte sensibel.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="137"/>
-        <location filename="../../analysis/steps.py" line="199"/>
+        <location filename="../../analysis/steps.py" line="138"/>
+        <location filename="../../analysis/steps.py" line="200"/>
         <source>Open the table, to see whether its values fit.</source>
         <translation>Öffnen Sie die Tabelle, um zu sehen, ob ihre Werte passen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="141"/>
-        <location filename="../../analysis/steps.py" line="202"/>
+        <location filename="../../analysis/steps.py" line="142"/>
+        <location filename="../../analysis/steps.py" line="203"/>
         <source>The values of {columns} are being read.</source>
         <translation>Die Werte von {columns} werden gelesen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="144"/>
+        <location filename="../../analysis/steps.py" line="145"/>
         <source>Every column has a role, and the values of {columns} fit.</source>
         <translation>Jede Spalte hat eine Rolle, und die Werte von {columns} passen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="151"/>
+        <location filename="../../analysis/steps.py" line="152"/>
         <source>Mark a column as sensitive first.</source>
         <translation>Kennzeichnen Sie zuerst eine Spalte als sensibel.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="153"/>
+        <location filename="../../analysis/steps.py" line="154"/>
         <source>Every sensitive attribute is protected, every recipient has a level, and nothing grave is open.</source>
         <translation>Jedes sensible Merkmal ist geschützt, jeder Empfänger hat eine Stufe, und nichts Schwerwiegendes ist offen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="163"/>
+        <location filename="../../analysis/steps.py" line="164"/>
         <source>Everything is stated; whether it is ready to release is being checked.</source>
         <translation>Alles ist festgelegt; ob es bereit zur Freigabe ist, wird geprüft.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="179"/>
+        <location filename="../../analysis/steps.py" line="180"/>
         <source>{key} is protected, but not sensitive any more.</source>
         <translation>{key} ist geschützt, aber nicht mehr sensibel.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="193"/>
+        <location filename="../../analysis/steps.py" line="194"/>
         <source>Nothing protects {columns} yet.</source>
         <translation>Noch schützt nichts {columns}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="195"/>
+        <location filename="../../analysis/steps.py" line="196"/>
         <source>There is no recipient yet.</source>
         <translation>Noch gibt es keinen Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="197"/>
+        <location filename="../../analysis/steps.py" line="198"/>
         <source>{recipient} has no level for {key} yet.</source>
         <translation>{recipient} hat noch keine Stufe für {key}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="235"/>
+        <location filename="../../analysis/steps.py" line="236"/>
         <source>Nothing can be released yet.</source>
         <translation>Noch kann nichts freigegeben werden.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="239"/>
+        <location filename="../../analysis/steps.py" line="240"/>
         <source>Every recipient has a release by the present settings.</source>
         <translation>Jeder Empfänger hat eine Freigabe nach den jetzigen Einstellungen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="246"/>
+        <location filename="../../analysis/steps.py" line="247"/>
         <source>The ledger is not as it was written.</source>
         <translation>Das Freigabeverzeichnis ist nicht so, wie es geschrieben wurde.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="250"/>
+        <location filename="../../analysis/steps.py" line="251"/>
         <source>The release to {name} is unfinished.</source>
         <translation>Die Freigabe an {name} ist unvollendet.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="258"/>
+        <location filename="../../analysis/steps.py" line="259"/>
         <source>Changed since the last release to {names}.</source>
         <translation>Seit der letzten Freigabe an {names} geändert.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="260"/>
+        <location filename="../../analysis/steps.py" line="261"/>
         <source>No release to {names} yet.</source>
         <translation>Noch keine Freigabe an {names}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="261"/>
+        <location filename="../../analysis/steps.py" line="262"/>
         <source>There is no recipient any more.</source>
         <translation>Es gibt keinen Empfänger mehr.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="268"/>
+        <location filename="../../analysis/steps.py" line="269"/>
         <source>The generalized table is not published yet.</source>
         <translation>Die vergröberte Tabelle ist noch nicht veröffentlicht.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="276"/>
+        <location filename="../../analysis/steps.py" line="277"/>
         <source>The generalized table is published by the present settings.</source>
         <translation>Die vergröberte Tabelle ist nach den jetzigen Einstellungen veröffentlicht.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="278"/>
+        <location filename="../../analysis/steps.py" line="279"/>
         <source>Changed since the table was published.</source>
         <translation>Geändert, seit die Tabelle veröffentlicht wurde.</translation>
     </message>
@@ -24735,18 +24677,18 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="121"/>
-        <source>{outside:,} values are not among the numbers that can be released, first in row {first:,}.</source>
-        <translation>{outside:,} Werte gehören nicht zu den Zahlen, die freigegeben werden können, zuerst in Zeile {first:,}.</translation>
+        <source>{outside:,} {outside:value is|values are} not among the numbers that can be released, first in row {first:,}.</source>
+        <translation>{outside:,} {outside:Wert gehört|Werte gehören} nicht zu den Zahlen, die freigegeben werden können, zuerst in Zeile {first:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/laplace/checks.py" line="135"/>
+        <source>{differing:,} {differing:record is|records are} missing here and not in {whose}, or the other way round.</source>
+        <translation>{differing:,} {differing:Datensatz fehlt|Datensätze fehlen} hier und nicht in {whose}, oder umgekehrt.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="127"/>
         <source>All values are numbers that can be released.</source>
         <translation>Alle Werte sind Zahlen, die freigegeben werden können.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/laplace/checks.py" line="135"/>
-        <source>{differing:,} records are missing here and not in {whose}, or the other way round.</source>
-        <translation>{differing:,} Datensätze fehlen hier und nicht in {whose}, oder umgekehrt.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="76"/>
@@ -24880,61 +24822,61 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/laplace/settings.py" line="158"/>
-        <source>Between the bounds lie {count:.6g} steps; it takes a whole number up to {most:,}.</source>
-        <translation>Zwischen den Grenzen liegen {count:.6g} Schritte; nötig ist eine ganze Zahl bis {most:,}.</translation>
+        <source>Between the bounds lie {count:.6g} {count:step|steps}; it takes a whole number up to {most:,}.</source>
+        <translation>Zwischen den Grenzen liegen {count:.6g} {count:Schritt|Schritte}; nötig ist eine ganze Zahl bis {most:,}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="159"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="160"/>
         <source>Choose a step that divides the range, coarse enough.</source>
         <translation>Wählen Sie einen Schritt, der den Bereich teilt und grob genug ist.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="166"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="167"/>
         <source>Round them to fewer.</source>
         <translation>Runden Sie auf weniger.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="166"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="167"/>
         <source>The bounds or the step have too many decimal places.</source>
         <translation>Die Grenzen oder der Schritt haben zu viele Nachkommastellen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="182"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="183"/>
         <source>The bounds of Laplace noise come from {given}, which is unknown.</source>
         <translation>Die Grenzen des Laplace-Rauschens sollen von {given} stammen; das ist unbekannt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="244"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="245"/>
         <source>The bounds of {column} can&apos;t be measured: it has too few records for ε0 = {epsilon:g}.</source>
         <translation>Die Grenzen von {column} lassen sich nicht messen: Es gibt zu wenige Datensätze für ε0 = {epsilon:g}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="246"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="247"/>
         <source>State the bounds that are known without this table, such as 0 and 120 for an age.</source>
         <translation>Geben Sie die Grenzen an, die ohne diese Tabelle bekannt sind, etwa 0 und 120 für ein Alter.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="198"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="199"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../engine/table/combinations.py" line="43"/>
+        <location filename="../../engine/table/combinations.py" line="44"/>
         <source>Column {column} is numeric without bins, so its values can&apos;t be combined.</source>
         <translation>Spalte {column} enthält Zahlen ohne Klassen; ihre Werte lassen sich nicht kombinieren.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/combinations.py" line="44"/>
+        <location filename="../../engine/table/combinations.py" line="45"/>
         <source>Group its numbers into bins, or protect it by a mechanism for numbers.</source>
         <translation>Fassen Sie ihre Zahlen zu Klassen zusammen, oder schützen Sie sie durch ein Verfahren für Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/combinations.py" line="51"/>
-        <source>{columns} have {size} combinations of values; {most} can be protected together at most.</source>
-        <translation>{columns} haben {size} Kombinationen von Werten; höchstens {most} lassen sich gemeinsam schützen.</translation>
+        <location filename="../../engine/table/combinations.py" line="52"/>
+        <source>{columns} have {size} {size:combination|combinations} of values; {most} can be protected together at most.</source>
+        <translation>{columns} haben {size} {size:Kombination|Kombinationen} von Werten; höchstens {most} lassen sich gemeinsam schützen.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/combinations.py" line="53"/>
+        <location filename="../../engine/table/combinations.py" line="54"/>
         <source>Leave a column out, or group values of the largest domain ({largest}).</source>
         <translation>Lassen Sie eine Spalte weg, oder fassen Sie Werte des größten Wertebereichs ({largest}) zusammen.</translation>
     </message>
@@ -24959,62 +24901,62 @@ Rückgabewerte:
         <translation>Jede Ausprägung bleibt mit einer Beibehaltungswahrscheinlichkeit erhalten; sonst wird sie ersetzt, zuerst durch eine ihres eigenen Kapitels und dann durch irgendeine, sodass Kapitel öfter stimmen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="97"/>
-        <source>The domain of column {column} has {size} values; hierarchical retention takes {most} at most.</source>
-        <translation>Der Wertebereich der Spalte {column} hat {size} Ausprägungen; die hierarchische Ersetzung nimmt höchstens {most}.</translation>
-    </message>
-    <message>
         <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="129"/>
         <source>Hierarchical retention has no setting called {name}.</source>
         <translation>Die hierarchische Ersetzung hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="137"/>
-        <source>The setting chapters does not name a chapter for each of the {size} values.</source>
-        <translation>Die Einstellung chapters nennt nicht für jede der {size} Ausprägungen ein Kapitel.</translation>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="97"/>
+        <source>The domain of column {column} has {size} {size:value|values}; hierarchical retention takes {most} at most.</source>
+        <translation>Der Wertebereich der Spalte {column} hat {size} {size:Ausprägung|Ausprägungen}; die hierarchische Ersetzung nimmt höchstens {most}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="138"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="137"/>
+        <source>The setting chapters does not name a chapter for each of the {size} {size:value|values}.</source>
+        <translation>Die Einstellung chapters nennt nicht für jede der {size} {size:Ausprägung|Ausprägungen} ein Kapitel.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="139"/>
         <source>Give a list of texts in the order of the domain, the same text for values of one chapter.</source>
         <translation>Geben Sie eine Liste von Texten in der Reihenfolge des Wertebereichs an, denselben Text für Ausprägungen eines Kapitels.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="227"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="228"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value or chapter by at most {gamma}, and those between values of one chapter by at most {inside}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert oder irgendein Kapitel höchstens um den Faktor {gamma} und die zwischen Werten eines Kapitels höchstens um den Faktor {inside}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="238"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="239"/>
         <source>Retention of the chapter</source>
         <translation>Beibehaltung des Kapitels</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="240"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="241"/>
         <source>A value&apos;s chapter is kept on purpose this often.</source>
         <translation>So oft bleibt das Kapitel einer Ausprägung absichtlich erhalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="243"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="244"/>
         <source>γ inside</source>
         <translation>γ innen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="244"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="245"/>
         <source>Odds factor inside a chapter</source>
         <translation>Chancenfaktor in einem Kapitel</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="246"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="247"/>
         <source>For somebody who knows the chapter, no released value multiplies the odds between two of its values by more.</source>
         <translation>Für jemanden, der das Kapitel kennt, erhöht kein freigegebener Wert die Chancen zwischen zwei seiner Ausprägungen stärker.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="327"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="328"/>
         <source>The setting inside_share is not a number from 0 to {most:g}.</source>
         <translation>Die Einstellung inside_share ist keine Zahl von 0 bis {most:g}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="328"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="329"/>
         <source>Give the share of replacements that stay in the chapter, such as 0.5.</source>
         <translation>Geben Sie den Anteil der Ersetzungen an, die im Kapitel bleiben, etwa 0,5.</translation>
     </message>
@@ -25068,8 +25010,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../ui/state/sources.py" line="127"/>
-        <source>The new edition has {rows} rows.</source>
-        <translation>Die neue Ausgabe hat {rows} Zeilen.</translation>
+        <source>The new edition has {rows} {rows:row|rows}.</source>
+        <translation>Die neue Ausgabe hat {rows} {rows:Zeile|Zeilen}.</translation>
     </message>
     <message>
         <location filename="../../ui/state/sources.py" line="130"/>
@@ -25127,7 +25069,7 @@ Rückgabewerte:
     <name>TableView</name>
     <message>
         <location filename="../../ui/widgets/tables.py" line="550"/>
-        <source>At most {most} cells can be copied.</source>
+        <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>
 </context>
@@ -25263,42 +25205,42 @@ Rückgabewerte:
 <context>
     <name>VerificationView</name>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="26"/>
+        <location filename="../../ui/panels/releases/verification.py" line="27"/>
         <source>Back to the ledger</source>
         <translation>Zurück zum Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="47"/>
+        <location filename="../../ui/panels/releases/verification.py" line="48"/>
         <source>Made for {recipient}.</source>
         <translation>Erstellt für {recipient}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="48"/>
+        <location filename="../../ui/panels/releases/verification.py" line="49"/>
         <source>It could not be recognised as one of this project&apos;s releases.</source>
         <translation>Es ließ sich keiner Freigabe dieses Projekts zuordnen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="49"/>
+        <location filename="../../ui/panels/releases/verification.py" line="50"/>
         <source>{name} is as it was released, and keeps what it promises</source>
         <translation>{name} ist so, wie es freigegeben wurde, und hält, was es zusagt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="50"/>
-        <source>{name} does not hold up: {failed} of {count} checks fail</source>
-        <translation>{name} hält der Prüfung nicht stand: {failed} von {count} Prüfungen schlagen fehl</translation>
+        <location filename="../../ui/panels/releases/verification.py" line="52"/>
+        <source>{name} does not hold up: {failed} of {count} {count:check|checks} {failed:fails|fail}</source>
+        <translation>{name} hält der Prüfung nicht stand: {failed} von {count} {count:Prüfung|Prüfungen} {failed:schlägt|schlagen} fehl</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="53"/>
+        <location filename="../../ui/panels/releases/verification.py" line="57"/>
         <source>{name} was not released as it stands</source>
         <translation>{name} wurde so nicht freigegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="55"/>
+        <location filename="../../ui/panels/releases/verification.py" line="59"/>
         <source>{name} is a file as it was released</source>
         <translation>{name} ist eine Datei, wie sie freigegeben wurde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="56"/>
+        <location filename="../../ui/panels/releases/verification.py" line="60"/>
         <source>Made for {recipient}. The rest of its bundle was not examined.</source>
         <translation>Erstellt für {recipient}. Der Rest des Datenpakets wurde nicht geprüft.</translation>
     </message>
@@ -25306,12 +25248,12 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="151"/>
+        <location filename="../../ui/panels/data/panel.py" line="152"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="181"/>
+        <location filename="../../ui/panels/data/panel.py" line="182"/>
         <source>Stopping…</source>
         <translation>Wird angehalten&#xa0;…</translation>
     </message>
@@ -25319,52 +25261,52 @@ Rückgabewerte:
 <context>
     <name>WelcomePage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="52"/>
+        <location filename="../../ui/panels/data/panel.py" line="53"/>
         <source>Open a table, or drop one here</source>
         <translation>Tabelle öffnen oder hier ablegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="54"/>
+        <location filename="../../ui/panels/data/panel.py" line="55"/>
         <source>One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays where it is: Sfumato only reads it.</source>
         <translation>Eine Zeile je Person, in CSV, Excel, Parquet, SPSS, Stata oder SAS. Die Datei bleibt, wo sie ist: Sfumato liest sie nur.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="59"/>
+        <location filename="../../ui/panels/data/panel.py" line="60"/>
         <source>Open a table…</source>
         <translation>Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="62"/>
+        <location filename="../../ui/panels/data/panel.py" line="63"/>
         <source>From a database…</source>
         <translation>Aus einer Datenbank&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="65"/>
+        <location filename="../../ui/panels/data/panel.py" line="66"/>
         <source>Try the sample</source>
         <translation>Beispiel ausprobieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="67"/>
+        <location filename="../../ui/panels/data/panel.py" line="68"/>
         <source>The sample is a made-up clinic with 10 000 patients.</source>
         <translation>Das Beispiel ist eine erfundene Klinik mit 10.000 Patienten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="87"/>
+        <location filename="../../ui/panels/data/panel.py" line="88"/>
         <source>Your decisions become a project: one file that you save where you like, without any row of the table.</source>
         <translation>Ihre Entscheidungen werden zu einem Projekt: einer Datei, die Sie speichern, wo Sie möchten, ohne eine einzige Zeile der Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="94"/>
+        <location filename="../../ui/panels/data/panel.py" line="95"/>
         <source>The secret that releases are made with is in it, encrypted by your passphrase. Nobody can restore a passphrase that is lost.</source>
         <translation>Darin liegt, mit Ihrer Passphrase verschlüsselt, das Geheimnis, mit dem Freigaben erzeugt werden. Eine verlorene Passphrase kann niemand wiederherstellen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="101"/>
+        <location filename="../../ui/panels/data/panel.py" line="102"/>
         <source>Nothing leaves this computer: Sfumato connects to no network, unless you open a database.</source>
         <translation>Nichts verlässt diesen Computer: Sfumato verbindet sich mit keinem Netz, es sei denn, Sie öffnen eine Datenbank.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="127"/>
+        <location filename="../../ui/panels/data/panel.py" line="128"/>
         <source>Recent projects</source>
         <translation>Zuletzt geöffnete Projekte</translation>
     </message>
@@ -25390,12 +25332,12 @@ Rückgabewerte:
 <context>
     <name>_CheckView</name>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="84"/>
+        <location filename="../../ui/panels/releases/verification.py" line="88"/>
         <source>Fails</source>
         <translation>Fehlgeschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="84"/>
+        <location filename="../../ui/panels/releases/verification.py" line="88"/>
         <source>Holds</source>
         <translation>Erfüllt</translation>
     </message>

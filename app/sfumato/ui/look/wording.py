@@ -9,13 +9,11 @@ from datetime import datetime
 
 from PySide6.QtCore import QCoreApplication
 
-from sfumato.engine.core.wording import Sentence, filled
+from sfumato.engine.core.wording import Count, Sentence, filled
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism
-from sfumato.formats.language import ENGLISH, day, localized, moment, thousands
-from sfumato.formats.language import spoken as language
+from sfumato.formats.language import day, localized, moment, shown
 
 THIN_SPACE = "\u202f"
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BESIDE_SIGN = re.compile(r"(?<=\d) (?=%)|(?<=±) (?=\d)")
 
 
@@ -43,27 +41,20 @@ def spoken(text: str, **details: object) -> str:
 def typeset(text: str) -> str:
     """Return a sentence of the engine's in the person's language, as the window writes it.
 
-    Thousands are parted by a thin space, and no line ends between a number and its sign.
+    No line ends between a number and its sign.
     """
-    said = spoken(text)
-    parted = _THOUSANDS.sub(THIN_SPACE, said) if language() == ENGLISH else said
-    return _BESIDE_SIGN.sub(THIN_SPACE, parted)
+    return _BESIDE_SIGN.sub(THIN_SPACE, spoken(text))
 
 
-def number(value: float, digits: int = 3) -> str:
+def number(value: float, digits: int = 3) -> Count:
     """Return a number with so many significant digits and no noise; infinity as a sign."""
     if math.isinf(value):
-        return "∞"
+        return Count("∞")
     if value == 0:
-        return "0"
+        return Count("0")
     decimals = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
-    text = f"{value:.{decimals}f}"
-    return localized(text.rstrip("0").rstrip(".") if "." in text else text)
-
-
-def grouped(count: int) -> str:
-    """Return a count, thousands parted as the language parts them."""
-    return thousands(f"{count:,}")
+    text = f"{value:,.{decimals}f}"
+    return shown(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def term_of(mechanism: Mechanism, statement: Mapping[str, float]) -> LevelTerm | None:

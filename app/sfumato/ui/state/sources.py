@@ -11,7 +11,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.databases.address import Address, Place
 from sfumato.formats.errors import CannotConnect
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.source import accept_edition, locate_source, open_source
@@ -125,8 +125,8 @@ class SourceReader(QObject):
             session.message.emit(
                 Message(
                     MessageKind.GOOD,
-                    self.tr("The new edition has {rows} rows.").format(
-                        rows=localized(f"{table.rows:,}")
+                    self.tr("The new edition has {rows} {rows:row|rows}.").format(
+                        rows=grouped(table.rows)
                     ),
                     self.tr("The ledger records that it took the place of the old one."),
                     topic=TOPIC,

@@ -44,7 +44,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.columns import Value
-from sfumato.formats.language import localized, thousands
+from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.widgets.icons import icon_pixmap
 
@@ -188,7 +188,7 @@ class FrameModel(QAbstractTableModel):
             if role == Qt.ItemDataRole.TextAlignmentRole:
                 return _alignment(self._numeric[section])
         elif role == Qt.ItemDataRole.DisplayRole:
-            return thousands(f"{self.source_row(section) + self._first_row:,}")
+            return grouped(self.source_row(section) + self._first_row)
         elif role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(right=True)
         return None
@@ -548,8 +548,8 @@ class TableView(QTableView):
         cells = sum(part.width() * part.height() for part in parts)
         if not 0 < cells <= COPIED_CELLS:
             if cells:
-                words = self.tr("At most {most} cells can be copied.").format(
-                    most=thousands(f"{COPIED_CELLS:,}")
+                words = self.tr("At most {most} {most:cell|cells} can be copied.").format(
+                    most=grouped(COPIED_CELLS)
                 )
                 QToolTip.showText(self.mapToGlobal(self.rect().center()), words, self)
             return False

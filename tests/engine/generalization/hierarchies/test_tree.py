@@ -96,9 +96,9 @@ def test_levels_that_are_no_tree_are_refused_with_the_level_and_without_values()
     [
         ((), (), "no values"),
         (("a", "a"), (("a", "a"),), "twice"),
-        (("a", "b"), (("a", "b"), ("x",)), "1 labels for 2 values"),
-        (("a", "b"), (("a", "b"), ("x", "")), "no label for 1 values"),
-        (("a", "b"), (("a", "b"), ("x", None)), "no label for 1 values"),
+        (("a", "b"), (("a", "b"), ("x",)), "1 label for 2 values"),
+        (("a", "b"), (("a", "b"), ("x", "")), "no label for 1 value"),
+        (("a", "b"), (("a", "b"), ("x", None)), "no label for 1 value"),
     ],
 )
 def test_a_hierarchy_that_is_not_complete_is_refused(values, labels, said):

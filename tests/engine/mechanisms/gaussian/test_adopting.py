@@ -80,7 +80,7 @@ def test_adopted_copies_that_do_not_fit_are_refused_by_name():
     for values, what in (
         ({"age": copy.values["age"]}, "has no column income"),
         ({**copy.values, "age": np.zeros(3)}, "column age, or not as many rows"),
-        (holes, "missing numbers of age .* in 1 rows, first in row 7"),
+        (holes, "missing numbers of age .* in 1 row, first in row 7"),
     ):
         with pytest.raises(LadderError, match=what):
             shown(PEOPLE, chosen, 1.0, adopted=[Adopted(0.7, values)])

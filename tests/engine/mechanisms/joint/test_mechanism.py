@@ -319,7 +319,7 @@ def test_limits_out_of_range_and_profiles_that_do_not_fit_are_refused():
 def test_a_value_that_is_missing_or_outside_the_domain_names_row_and_column():
     frame = pd.DataFrame({"illness": ["HIV", None], "job": ["cook", "nurse"]})
     spec = ColumnSpec("illness", domain=Domain(("HIV", "cold")))
-    with pytest.raises(DomainError, match="illness is missing in 1 rows, first in row 2"):
+    with pytest.raises(DomainError, match="illness is missing in 1 row, first in row 2"):
         encode_attribute(Table(frame), spec)
 
 

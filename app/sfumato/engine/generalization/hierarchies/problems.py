@@ -452,7 +452,9 @@ _WAYS: Final[Mapping[Mend, Callable[[Rows, Sequence[Problem]], Rows]]] = Mapping
 WHAT: Final[Mapping[ProblemKind, str]] = MappingProxyType(
     {
         ProblemKind.HEADER: "Row {row} looks like headings, not like a value.",
-        ProblemKind.UNEVEN: "Row {row} has {values} cells, which is not as many as most rows have.",
+        ProblemKind.UNEVEN: (
+            "Row {row} has {values} {values:cell|cells}, which is not as many as most rows have."
+        ),
         ProblemKind.EMPTY_LABEL: "Row {row} has no label at level {level}.",
         ProblemKind.REPEATED: "Row {row} repeats row {first}.",
         ProblemKind.CONFLICT: "Row {row} gives the value of row {first} other labels.",
@@ -460,7 +462,7 @@ WHAT: Final[Mapping[ProblemKind, str]] = MappingProxyType(
         ProblemKind.ABSENT: "The column has a value that no row lists.",
         ProblemKind.NO_TREE: (
             "Row {row}: a class of level {level} has another label above than elsewhere, for"
-            " {values} values."
+            " {values} {values:value|values}."
         ),
         ProblemKind.NO_TOP: "Level {level}, the last one, has more than one class.",
         ProblemKind.EXTRA: "Row {row} lists a value that does not occur in the column.",
@@ -492,7 +494,11 @@ def refuse_problems(problems: Sequence[Problem]) -> None:
     if not blocking:
         return
     others = len(blocking) - 1
-    more = Sentence(" There are {others} more problems.", others=others) if others > 1 else ""
+    more = (
+        Sentence(" There {others:is|are} {others} more {others:problem|problems}.", others=others)
+        if others > 1
+        else ""
+    )
     more = Sentence(" There is one more problem.") if others == 1 else more
     raise HierarchyError(
         "The hierarchy's table can't be used as it is. {problem}{more}",

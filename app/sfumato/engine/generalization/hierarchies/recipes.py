@@ -100,8 +100,8 @@ class Intervals(Recipe):
             )
         if not 1 <= self.steps <= MOST_LEVELS or self.growth < 2:
             raise HierarchyError(
-                "The intervals have {steps} levels and merge {growth} at a time.",
-                "Choose 1 to {most} levels that merge at least two intervals.",
+                "The intervals have {steps} {steps:level|levels} and merge {growth} at a time.",
+                "Choose 1 to {most} {most:level|levels} that merge at least two intervals.",
                 steps=self.steps,
                 growth=self.growth,
                 most=MOST_LEVELS,
@@ -207,7 +207,7 @@ def numbers_of(column: str, values: Sequence[Value]) -> npt.NDArray[np.float64]:
     bad = int((~np.isfinite(numbers)).sum())
     if bad:
         raise HierarchyError(
-            "Column {column} has {count} values that are not finite numbers.",
+            "In {column}, {count} {count:value is no finite number|values are no finite numbers}.",
             "Group its values by order, by prefix or with a table instead.",
             column=column,
             count=bad,
@@ -324,7 +324,7 @@ def _parts(column: str, values: Sequence[Value]) -> list[tuple[int, int, int]]:
     bad = int(dates.isna().sum())
     if bad:
         raise HierarchyError(
-            "Column {column} has {count} values that are not dates.",
+            "In {column}, {count} {count:value is not a date|values are not dates}.",
             "Read it as dates when the file is opened, or write them as 2026-03-31.",
             column=column,
             count=bad,
@@ -514,7 +514,7 @@ class Masking(Recipe):
             )
         if not 0 <= self.digits <= 100:
             raise HierarchyError(
-                "The values are to be filled up to {digits} characters.",
+                "The values are to be filled up to {digits} {digits:character|characters}.",
                 "Choose a length from 0 to 100.",
                 digits=self.digits,
             )
@@ -576,8 +576,8 @@ class Taxonomy(Recipe):
         for number, row in enumerate(self.rows, start=1):
             if len(row) != len(self.rows[0]):
                 raise HierarchyError(
-                    "Row {row} of the hierarchy's table has {found} cells, and row 1 has"
-                    " {expected}.",
+                    "Row {row} of the hierarchy's table has {found} {found:cell|cells}, and row 1"
+                    " has {expected}.",
                     "Give every value a label at each level.",
                     row=number,
                     found=len(row),
@@ -614,7 +614,8 @@ class Taxonomy(Recipe):
         listed = [path for path in found if path is not None]
         if len(listed) < len(found):
             raise HierarchyError(
-                "The hierarchy of column {column} does not list {count} of its {values} values.",
+                "The hierarchy of column {column} does not list {count} of its {values}"
+                " {values:value|values}.",
                 "Add them to the hierarchy's table, each with its labels.",
                 column=column,
                 count=len(found) - len(listed),

@@ -173,9 +173,9 @@ class Hierarchy:
             torn = _torn(lower, upper)
             if torn.any():
                 raise HierarchyError(
-                    "The hierarchy of column {column} is not a tree: {classes} classes of level"
-                    " {level}, with {count} values, fall into different classes at level"
-                    " {upper}.",
+                    "The hierarchy of column {column} is not a tree: {classes}"
+                    " {classes:class|classes} of level {level}, with {count} {count:value|values},"
+                    " {classes:falls|fall} into different classes at level {upper}.",
                     "Give all values of a class the same label at every higher level.",
                     column=self.column,
                     classes=int(torn.sum()),
@@ -200,8 +200,8 @@ class Hierarchy:
         for level, labels in enumerate(self.labels):
             if len(labels) != len(self.values):
                 raise HierarchyError(
-                    "Level {level} of the hierarchy of column {column} has {labels} labels for"
-                    " {values} values.",
+                    "Level {level} of the hierarchy of column {column} has {labels}"
+                    " {labels:label|labels} for {values} {values:value|values}.",
                     "Give each value one label at each level.",
                     level=level,
                     column=self.column,
@@ -216,7 +216,7 @@ class Hierarchy:
             if empty:
                 raise HierarchyError(
                     "Level {level} of the hierarchy of column {column} has no label for {count}"
-                    " values.",
+                    " {count:value|values}.",
                     "Give each value a label at each level, or '*' to hide it.",
                     level=level,
                     column=self.column,
@@ -282,7 +282,8 @@ class Hierarchy:
         outside = codes < 0
         if outside.any():
             raise HierarchyError(
-                "The hierarchy of column {column} does not cover {count} rows, first row {row}.",
+                "The hierarchy of column {column} does not cover {count} {count:row|rows}, first"
+                " row {row}.",
                 "Add these values to the hierarchy, or mend the rows in the source table.",
                 column=self.column,
                 count=int(outside.sum()),

@@ -23,7 +23,7 @@ from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import is_number
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.distribution import CELLS, cells_of, release_from_cells
 from sfumato.engine.matrices.distribution_matrix import DistributionMatrix
 from sfumato.engine.matrices.matrix import DENSE_LIMIT
@@ -115,12 +115,12 @@ class PublishedDistribution(CategoricalMechanism):
         domain = super().domain_of(attributes)
         if domain.size > DENSE_LIMIT:
             raise PolicyError(
-                "The domain of column {column} has {size} values; a published distribution takes"
-                " {most} at most.",
+                "The domain of column {column} has {size:,} {size:value|values}; a published"
+                " distribution takes {most:,} at most.",
                 "Choose uniform retention, or group the values.",
                 column=attributes[0].name,
-                size=f"{domain.size:,}",
-                most=f"{DENSE_LIMIT:,}",
+                size=domain.size,
+                most=DENSE_LIMIT,
             )
         return domain
 
@@ -212,11 +212,11 @@ class PublishedDistribution(CategoricalMechanism):
         left = left_over(gamma, cost)
         if left <= 1.0 < gamma:
             raise LevelError(
-                "An odds factor of {gamma} leaves nothing for the released values: the published"
-                " distribution alone costs ε0 = {epsilon}.",
+                "An odds factor of {gamma:.4g} leaves nothing for the released values: the"
+                " published distribution alone costs ε0 = {epsilon:g}.",
                 "Give a larger one, or lower ε0 of the frequencies.",
-                gamma=f"{gamma:.4g}",
-                epsilon=f"{cost:g}",
+                gamma=gamma,
+                epsilon=cost,
             )
         return retention_for_rarest(max(left, 1.0), least)
 
@@ -313,7 +313,10 @@ class PublishedDistribution(CategoricalMechanism):
                 "frequencies_epsilon": chosen.cost,
             },
             guide="distribution" if level > 0.0 else "distribution-noise",
-            values={"retention": f"{level:.6g}", "domain_size": f"{domain.size:,}"},
+            values={
+                "retention": formatted(level, ".6g"),
+                "domain_size": formatted(domain.size, ","),
+            },
         )
 
     def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:

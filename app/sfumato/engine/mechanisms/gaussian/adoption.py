@@ -165,8 +165,8 @@ class GaussianAdopting(Adopting):
             )
         else:
             finding = Sentence(
-                "From {numbers:,} records, the noise level σ² is {level:.4g}; with 95 % "
-                "confidence it lies between {low:.4g} and {high:.4g}.",
+                "From {numbers:,} {numbers:record|records}, the noise level σ² is {level:.4g};"
+                " with 95 % confidence it lies between {low:.4g} and {high:.4g}.",
                 numbers=found.numbers,
                 level=found.level,
                 low=found.low,

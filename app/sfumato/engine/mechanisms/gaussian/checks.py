@@ -378,7 +378,7 @@ def _check_rows(expected: int, lengths: Sequence[int], whose: str) -> Check:
         "Number of records",
         expected == found,
         Sentence(
-            "{found:,} records; {whose} has {expected:,}.",
+            "{found:,} {found:record|records}; {whose} has {expected:,}.",
             found=found,
             whose=whose,
             expected=expected,
@@ -396,7 +396,8 @@ def _numbers_of(
         wrong = (np.isnan(found) & ~column.isna().to_numpy()) | np.isinf(found)
         if wrong.any():
             finding = Sentence(
-                "{outside:,} values of {name} are not numbers, first in row {first:,}.",
+                "{outside:,} {outside:value|values} of {name}"
+                " {outside:is not a number|are not numbers}, first in row {first:,}.",
                 outside=int(wrong.sum()),
                 name=name,
                 first=int(wrong.argmax()) + 1,
@@ -413,8 +414,8 @@ def _check_missing(names: Sequence[str], expected: Flags, found: Flags, whose: s
         differing = np.flatnonzero(wanted != seen)
         if len(differing):
             finding = Sentence(
-                "{differing:,} records of {name} are missing here and not in {whose}, or "
-                "the other way round, first in row {first:,}.",
+                "{differing:,} {differing:record|records} of {name} {differing:is|are} missing"
+                " here and not in {whose}, or the other way round, first in row {first:,}.",
                 differing=len(differing),
                 name=name,
                 whose=whose,
@@ -443,8 +444,8 @@ def _check_forms(
             wrong |= off & (numbers != form.lowest) & (numbers != form.highest)
         if wrong.any():
             finding = Sentence(
-                "{outside:,} numbers of {name} are not rounded or clipped as stated, first in "
-                "row {first:,}.",
+                "{outside:,} {outside:number|numbers} of {name} {outside:is|are} not rounded or"
+                " clipped as stated, first in row {first:,}.",
                 outside=int(wrong.sum()),
                 name=name,
                 first=int(wrong.argmax()) + 1,
@@ -457,8 +458,8 @@ def _check_same(above: Floats, below: Floats) -> Check:
     differing = np.flatnonzero(((above != below) & ~np.isnan(above)).any(axis=0))
     if len(differing):
         finding = Sentence(
-            "{differing:,} records differ from the other release of this level, first "
-            "in row {first:,}.",
+            "{differing:,} {differing:record differs|records differ} from the other release of"
+            " this level, first in row {first:,}.",
             differing=len(differing),
             first=int(differing[0]) + 1,
         )

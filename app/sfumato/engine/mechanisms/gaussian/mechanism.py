@@ -19,7 +19,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.brownian import HIGHEST, LOWEST, check_noise_level, on_grid
 from sfumato.engine.mechanisms.adoption import (
     adopted_identity,
@@ -354,8 +354,8 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             },
             guide="gaussian",
             values={
-                "sigma_squared": f"{level:.6g}",
-                "kept_share": f"{1.0 / (1.0 + level):.4g}",
+                "sigma_squared": formatted(level, ".6g"),
+                "kept_share": formatted(1.0 / (1.0 + level), ".4g"),
                 "noise_words": _noise_words(read.noise),
                 "form_words": _form_words(attributes, read),
             },

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError
-from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.number_widths import listed_widths
 from sfumato.engine.ladders.brownian import HIGHEST, first_level
 from sfumato.engine.mechanisms.base import Fact, Promise
@@ -308,7 +308,9 @@ def measured_sentence(names: Sequence[str], settings: GaussianSettings) -> Sente
 
 
 def _at_most(factor: float) -> str:
-    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.3g}" if factor < 100 else f"{factor:,.0f}"
+    if factor < 100:
+        return formatted(math.ceil(factor * 100 - 1e-9) / 100, ",.3g")
+    return formatted(factor, ",.0f")
 
 
 def told_apart_over_editions(settings: GaussianSettings, levels: Sequence[float]) -> str:
@@ -336,7 +338,7 @@ def told_apart_over_editions(settings: GaussianSettings, levels: Sequence[float]
 
 
 def _share_rounded_up(share: float) -> str:
-    return f"{min(100.0, math.ceil(share * 1000 - 1e-9) / 10):.1f} %"
+    return formatted(min(1.0, math.ceil(share * 1000 - 1e-9) / 1000), ".1%")
 
 
 def _facts(

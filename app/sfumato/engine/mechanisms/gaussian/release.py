@@ -284,7 +284,8 @@ def noisy_of(adopted: Adopted, columns: Sequence[EncodedColumn]) -> Noisy:
         if differing.any():
             raise LadderError(
                 "The adopted release at σ² = {level:g} is missing numbers of {column} where the"
-                " table has them, or the other way round, in {count} rows, first in row {row}.",
+                " table has them, or the other way round, in {count} {count:row|rows}, first in"
+                " row {row}.",
                 "Adopt a release of this table as it is now.",
                 level=adopted.level,
                 column=name,

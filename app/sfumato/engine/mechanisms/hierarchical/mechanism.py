@@ -21,7 +21,7 @@ from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import DomainError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import is_number
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.chapters import release_in_chapters
 from sfumato.engine.matrices.chapter_matrix import ChapterMatrix
 from sfumato.engine.matrices.privacy import check_gamma, check_retention
@@ -95,12 +95,12 @@ class HierarchicalRetention(CategoricalMechanism):
         domain = super().domain_of(attributes)
         if domain.size > MOST_VALUES:
             raise PolicyError(
-                "The domain of column {column} has {size} values; hierarchical retention takes"
-                " {most} at most.",
+                "The domain of column {column} has {size} {size:value|values}; hierarchical"
+                " retention takes {most} at most.",
                 "Choose uniform retention, or group the values.",
                 column=attributes[0].name,
-                size=f"{domain.size:,}",
-                most=f"{MOST_VALUES:,}",
+                size=formatted(domain.size, ","),
+                most=formatted(MOST_VALUES, ","),
             )
         return domain
 
@@ -135,7 +135,8 @@ class HierarchicalRetention(CategoricalMechanism):
         given = stated if isinstance(stated, list | tuple) else []
         if len(given) != size or not all(isinstance(each, str) for each in given):
             raise PolicyError(
-                "The setting chapters does not name a chapter for each of the {size} values.",
+                "The setting chapters does not name a chapter for each of the {size}"
+                " {size:value|values}.",
                 "Give a list of texts in the order of the domain, the same text for values of one"
                 " chapter.",
                 size=size,
@@ -269,9 +270,9 @@ class HierarchicalRetention(CategoricalMechanism):
             },
             guide="hierarchical" if level > 0.0 else "uniform-noise",
             values={
-                "chapter": f"{matrix.chapter:.6g}",
-                "inside": f"{matrix.inside:.6g}",
-                "domain_size": f"{domain.size:,}",
+                "chapter": formatted(matrix.chapter, ".6g"),
+                "inside": formatted(matrix.inside, ".6g"),
+                "domain_size": formatted(domain.size, ","),
             },
         )
 

@@ -21,7 +21,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.members import odds_of_member
@@ -260,8 +260,9 @@ class JointRetention(CategoricalMechanism):
         sound = kept.shape == (size,) and bool(((kept >= 0) & (kept <= 1)).all())
         if not sound or not kept.max() > 0:
             raise PolicyError(
-                "The profile of {columns} is not a list of {size} probabilities, one of them above"
-                " 0: one is needed for each combination.",
+                "The profile of {columns} is not a list of {size}"
+                " {size:probability|probabilities}, one of them above 0: one is needed for each"
+                " combination.",
                 "Solve the limits again.",
                 columns=_listed(attributes),
                 size=size,
@@ -311,8 +312,8 @@ class JointRetention(CategoricalMechanism):
                 "An odds factor of {gamma} leaves nothing for the released values: the noisy"
                 " frequencies alone cost ε0 = {epsilon}.",
                 "Give a larger one, or lower ε0 of the frequencies.",
-                gamma=f"{gamma:.4g}",
-                epsilon=f"{cost:g}",
+                gamma=formatted(gamma, ".4g"),
+                epsilon=formatted(cost, "g"),
             )
         return largest_level(kept, max(left, 1.0))
 
@@ -475,7 +476,7 @@ class JointRetention(CategoricalMechanism):
         return PublishedFacts(
             parameters=parameters,
             guide=_guide(matrix),
-            values={"how": how, "domain_size": f"{matrix.size:,}"},
+            values={"how": how, "domain_size": formatted(matrix.size, ",")},
         )
 
     def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
@@ -535,6 +536,6 @@ def _level_of_factor(factor: float, top: float) -> float:
             "The trust factor {factor} is out of range.",
             "Give a number from 0 to {highest}, at which what is kept most is always kept.",
             factor=factor,
-            highest=f"{1 / top:.4g}",
+            highest=formatted(1 / top, ".4g"),
         )
     return min(factor * top, 1.0)

@@ -119,8 +119,8 @@ def _steps_of(column: pd.Series, grid: Grid, law: LaplaceLaw) -> tuple[Steps | N
     wrong = ~missing & (~near | ~np.isclose(grid.numbers(found), numbers, rtol=1e-12, atol=0.0))
     if wrong.any():
         finding = Sentence(
-            "{outside:,} values are not among the numbers that can be released, first in row"
-            " {first:,}.",
+            "{outside:,} {outside:value is|values are} not among the numbers that can be released,"
+            " first in row {first:,}.",
             outside=int(wrong.sum()),
             first=int(wrong.argmax()) + 1,
         )
@@ -133,7 +133,8 @@ def _check_gaps(expected: npt.NDArray[np.bool_], found: npt.NDArray[np.bool_], w
     finding = Sentence("They are missing where they are in {whose}.", whose=whose)
     if differing:
         finding = Sentence(
-            "{differing:,} records are missing here and not in {whose}, or the other way round.",
+            "{differing:,} {differing:record is|records are} missing here and not in {whose}, or"
+            " the other way round.",
             differing=differing,
             whose=whose,
         )

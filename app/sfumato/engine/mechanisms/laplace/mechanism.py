@@ -209,8 +209,8 @@ class LaplaceNoiseOnNumbers(Mechanism):
                 "A privacy loss of {loss} leaves too little for the released values: the published"
                 " bounds alone cost ε0 = {epsilon}.",
                 "Give a larger one, or state the bounds.",
-                loss=f"{loss:.4g}",
-                epsilon=f"{grid.epsilon:g}",
+                loss=formatted(loss, ".4g"),
+                epsilon=formatted(grid.epsilon, "g"),
             )
         return check_loss(float(f"{left:.12g}"))
 
@@ -398,8 +398,8 @@ class LaplaceNoiseOnNumbers(Mechanism):
             },
             guide="laplace",
             values={
-                "epsilon": f"{level:.6g}",
-                "noise_spread": f"{math.sqrt(law.variance) * float(grid.step):.4g}",
+                "epsilon": formatted(level, ".6g"),
+                "noise_spread": formatted(math.sqrt(law.variance) * float(grid.step), ".4g"),
                 "lowest": _number(float(grid.lowest)),
                 "highest": _number(float(grid.highest)),
                 "step": _number(float(grid.step)),

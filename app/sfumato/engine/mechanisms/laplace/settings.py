@@ -156,7 +156,8 @@ def grid_of(settings: Settings) -> Grid:
     steps = (highest - lowest) / step
     if steps != int(steps) or not 1 <= steps <= MOST_STEPS:
         raise PolicyError(
-            "Between the bounds lie {count:.6g} steps; it takes a whole number up to {most:,}.",
+            "Between the bounds lie {count:.6g} {count:step|steps}; it takes a whole number up to"
+            " {most:,}.",
             "Choose a step that divides the range, coarse enough.",
             count=float(steps),
             most=MOST_STEPS,

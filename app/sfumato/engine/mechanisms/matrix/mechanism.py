@@ -16,7 +16,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.base_mechanism import MatrixTop, release_below
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.privacy import check_retention
@@ -226,7 +226,7 @@ class AnyMatrix(CategoricalMechanism):
                 **domain_parameters(domain, matrix.gamma),
             },
             guide="matrix-singular" if matrix.is_singular else "matrix",
-            values={"domain_size": f"{domain.size:,}"},
+            values={"domain_size": formatted(domain.size, ",")},
         )
 
     def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import is_number
+from sfumato.engine.core.wording import Sentence
+
+_NO_NUMBER: Final = "The chance that {value} is released as {seen} is not a number."
+_NEGATIVE: Final = "The chance that {value} is released as {seen} is negative."
+_ABOVE_ONE: Final = "The chance that {value} is released as {seen} is above 1."
 
 Square = npt.NDArray[np.float64]
 
@@ -69,12 +75,16 @@ class TransitionMatrix:
         if len(lengths) != size or any(length != size for length in lengths):
             wrong = next((i for i, n in enumerate(lengths) if n != size), None)
             found = (
-                f"row {wrong + 1} has {lengths[wrong]} entries"
+                Sentence(
+                    "row {row:,} has {entries:,} {entries:entry|entries}",
+                    row=wrong + 1,
+                    entries=lengths[wrong],
+                )
                 if wrong is not None
-                else f"there are {len(lengths)} rows"
+                else Sentence("{rows:,} {rows:row is|rows are} there", rows=len(lengths))
             )
             raise PolicyError(
-                "The matrix does not fit the {size} values of the domain: {found}.",
+                "The matrix does not fit the {size} {size:value|values} of the domain: {found}.",
                 "Give one row and one column for each value.",
                 size=size,
                 found=found,
@@ -93,20 +103,30 @@ class TransitionMatrix:
     def problems(self) -> tuple[Problem, ...]:
         """Return everything that is wrong, cells first."""
         found = []
-        for released, original in np.argwhere(~np.isfinite(self.entries)):
-            found.append(self._cell(released, original, "is not a number", "Type a chance."))
         with np.errstate(invalid="ignore"):
             negative, above = self.entries < 0, self.entries > 1 + TOLERANCE
-        for released, original in np.argwhere(negative):
-            found.append(self._cell(released, original, "is negative", "A chance is 0 or more."))
-        for released, original in np.argwhere(above):
-            found.append(self._cell(released, original, "is above 1", "A chance is at most 1."))
+        for wrong, what, remedy in (
+            (~np.isfinite(self.entries), _NO_NUMBER, "Type a chance."),
+            (negative, _NEGATIVE, "A chance is 0 or more."),
+            (above, _ABOVE_ONE, "A chance is at most 1."),
+        ):
+            for released, original in np.argwhere(wrong):
+                told = Sentence(what, value=self.names[original], seen=self.names[released])
+                found.append(Problem(told, remedy, int(released), int(original)))
         for original, total in enumerate(self.column_sums):
             if np.isfinite(total) and abs(total - 1) > TOLERANCE:
                 found.append(
                     Problem(
-                        f"The chances of {self.names[original]} sum to {total:.6g}, which is"
-                        f" {abs(total - 1):.3g} too {'much' if total > 1 else 'little'}.",
+                        Sentence(
+                            "The chances of {value} sum to {total:.6g}, which is {off:.3g} too"
+                            " much."
+                            if total > 1
+                            else "The chances of {value} sum to {total:.6g}, which is {off:.3g} too"
+                            " little.",
+                            value=self.names[original],
+                            total=total,
+                            off=abs(total - 1),
+                        ),
                         "Normalise the matrix, or mend one of its chances.",
                         original=original,
                     )
@@ -150,12 +170,6 @@ class TransitionMatrix:
         rows, columns = self.entries.sum(axis=1), self.column_sums
         rows_fit = bool((np.abs(rows - 1) <= 1e-6).all())
         return rows_fit and not bool((np.abs(columns - 1) <= 1e-6).all())
-
-    def _cell(self, released: int, original: int, wrong: str, remedy: str) -> Problem:
-        what = (
-            f"The chance that {self.names[original]} is released as {self.names[released]} {wrong}."
-        )
-        return Problem(what, remedy, int(released), int(original))
 
 
 def read_matrix(text: str, names: Sequence[str]) -> TransitionMatrix:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
 from sfumato.engine.matrices.privacy import check_retention, left_over, whole_odds
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
@@ -180,7 +180,8 @@ class PerValueLimits(CategoricalMechanism):
             kept = np.zeros(0)
         if kept.shape != (domain.size,):
             raise PolicyError(
-                "The profile of {column} has {given} probabilities for {size} values.",
+                "The profile of {column} has {given} {given:probability|probabilities} for {size}"
+                " {size:value|values}.",
                 "Solve the limits again.",
                 column=attributes[0].name,
                 given=kept.size,
@@ -236,11 +237,11 @@ class PerValueLimits(CategoricalMechanism):
         left = left_over(gamma, cost)
         if left <= 1.0 < gamma:
             raise LevelError(
-                "An odds factor of {gamma} leaves nothing for the released values: the noisy"
-                " frequencies alone cost ε0 = {epsilon}.",
+                "An odds factor of {gamma:.4g} leaves nothing for the released values: the noisy"
+                " frequencies alone cost ε0 = {epsilon:g}.",
                 "Give a larger one, or lower ε0 of the frequencies.",
-                gamma=f"{gamma:.4g}",
-                epsilon=f"{cost:g}",
+                gamma=gamma,
+                epsilon=cost,
             )
         return max(left, 1.0)
 
@@ -250,10 +251,10 @@ class PerValueLimits(CategoricalMechanism):
         if not 0 <= factor * top <= 1 + _TOLERATED:
             raise LevelError(
                 "The trust factor {factor} is out of range.",
-                "Give a number from 0 to {highest}, at which the value that keeps most is always"
-                " kept.",
+                "Give a number from 0 to {highest:.4g}, at which the value that keeps most is"
+                " always kept.",
                 factor=factor,
-                highest=f"{1 / top:.4g}",
+                highest=1 / top,
             )
         return min(factor * top, 1.0)
 
@@ -373,9 +374,9 @@ class PerValueLimits(CategoricalMechanism):
             },
             guide="finegrain" if int((matrix.retention == 0.0).sum()) < 2 else "finegrain-singular",
             values={
-                "lowest_retention": f"{matrix.retention.min():.6g}",
-                "highest_retention": f"{matrix.retention.max():.6g}",
-                "domain_size": f"{domain.size:,}",
+                "lowest_retention": formatted(matrix.retention.min(), ".6g"),
+                "highest_retention": formatted(matrix.retention.max(), ".6g"),
+                "domain_size": formatted(domain.size, ","),
             },
         )
 

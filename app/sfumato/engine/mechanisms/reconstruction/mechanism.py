@@ -18,7 +18,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.group_risk import QueryPoint, Setting
 from sfumato.engine.disclosure.group_tails import Whole
 from sfumato.engine.disclosure.resampled_law import Resampling, row_variance
@@ -359,8 +359,8 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
             },
             guide=_guide(level, limits.sampling),
             values={
-                "retention": f"{level:.6g}",
-                "domain_size": f"{domain.size:,}",
+                "retention": formatted(level, ".6g"),
+                "domain_size": formatted(domain.size, ","),
                 "public": ", ".join(groups.names) if groups else Sentence("the public columns"),
             },
         )

@@ -275,7 +275,7 @@ def check_groups(
     whole_table = groups is not None and len(codes) == int(groups.sizes.sum())
     if groups is None or samples is None or not whole_table or len(released) != len(codes):
         finding = Sentence(
-            "{released:,} records; the table has {codes:,}.",
+            "{released:,} {released:record|records}; the table has {codes:,}.",
             released=len(released),
             codes=len(codes),
         )
@@ -358,10 +358,9 @@ def _check_totals(
         abs(found - expected), float(((np.sqrt(variance) + 1.0) ** 2).sum()), float(largest.max())
     )
     finding = Sentence(
-        "In {sizes:,} resampled groups, released values weigh {found:,.0f} by "
-        "their true shares; {expected:,.0f} is expected (chance at most "
-        "{chance:.2g}). A sound release fails this less than once in "
-        "{times:,.0f} times.",
+        "In {sizes:,} resampled {sizes:group|groups}, released values weigh {found:,.0f} by their"
+        " true shares; {expected:,.0f} is expected (chance at most {chance:.2g}). A sound release"
+        " fails this less than once in {times:,.0f} times.",
         sizes=len(sizes),
         found=found,
         expected=expected,
@@ -393,8 +392,8 @@ def _check_copies(shown: sparse.csr_array, sizes: Whole, drawn: Whole) -> Check:
     wrong = (fewest > drawn) | (highest < drawn)
     wrong[row[least > most]] = True
     finding = Sentence(
-        "{wrong:,} of {sizes:,} resampled groups show counts that copies of so few "
-        "draws can't give.",
+        "{wrong:,} of {sizes:,} resampled {sizes:group|groups} {wrong:shows|show} counts that"
+        " copies of so few draws can't give.",
         wrong=int(wrong.sum()),
         sizes=len(sizes),
     )

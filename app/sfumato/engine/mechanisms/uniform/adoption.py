@@ -28,7 +28,7 @@ from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import count_codes
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.coalition_risk import Restoration, restored_alone, restored_together
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM, examine_kept, examine_spread
@@ -169,8 +169,9 @@ def check_uniform(true: Codes, shown: Codes, size: int, level: float) -> tuple[C
     kept = examine_kept(true, shown, retention)
     spread = examine_spread(true, shown, retention)
     finding = Sentence(
-        "{kept:,} of {records:,} records ({kept_2:.2%}) show their true value; at "
-        "{level:.6g}, {expected_share:.2%} are expected (chance {shown}). {alarm}",
+        "{kept:,} of {records:,} {records:record|records} ({kept_2:.2%})"
+        " {kept:shows its|show their} true value; at {level:.6g}, {expected_share:.2%} are"
+        " expected (chance {shown}). {alarm}",
         kept=kept.kept,
         records=kept.records,
         kept_2=kept.kept / max(kept.records, 1),
@@ -258,7 +259,7 @@ def damage_of(
 def _shown(chance: float) -> str:
     """Return a chance to two digits; what floats can hardly tell from 0 as a bound."""
     return (
-        f"{chance:.2g}"
+        formatted(chance, ".2g")
         if chance >= _SMALLEST
         else Sentence("below {smallest:g}", smallest=_SMALLEST)
     )
@@ -318,10 +319,10 @@ def _check_returns(returned: Flags, size: int) -> Check:
         title,
         chance >= FALSE_ALARM,
         Sentence(
-            "Where both files show different values and the more trusted one a "
-            "replaced value, the less trusted one shows the true value in {count:,} of "
-            "{records:,} records ({count_2:.2%}); on a ladder, {expected:.2%} are "
-            "expected (chance {shown}).",
+            "Where both files show different values and the more trusted one a replaced value, the"
+            " less trusted one shows the true value in {count:,} of {records:,}"
+            " {records:record|records} ({count_2:.2%}); on a ladder, {expected:.2%} are expected"
+            " (chance {shown}).",
             count=count,
             records=records,
             count_2=count / records,
@@ -378,7 +379,8 @@ class UniformAdopting(Adopting):
         true, shown, size = _codes(columns, release)
         found = estimate_level(true, shown, size)
         share = Sentence(
-            "{kept:,} of {records:,} records show their true value",
+            "{kept:,} of {records:,} {records:record|records} {kept:shows its|show their} true"
+            " value",
             kept=found.kept,
             records=found.records,
         )

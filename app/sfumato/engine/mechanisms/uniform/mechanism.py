@@ -16,7 +16,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes, Domain
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.adopted_ladder import KnownRung, release_between
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.privacy import (
@@ -230,10 +230,10 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
             },
             guide="uniform" if level > 0.0 else "uniform-noise",
             values={
-                "retention": f"{level:.6g}",
-                "domain_size": f"{domain.size:,}",
-                "own_share": f"{100.0 * (level + (1.0 - level) / domain.size):.4f} %",
-                "other_share": f"{100.0 * (1.0 - level) / domain.size:.4f} %",
+                "retention": formatted(level, ".6g"),
+                "domain_size": formatted(domain.size, ","),
+                "own_share": formatted(level + (1.0 - level) / domain.size, ".4%"),
+                "other_share": formatted((1.0 - level) / domain.size, ".4%"),
             },
         )
 

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
 from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.errors import DomainError
+from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.widgets.fields import prompt
 from sfumato.ui.widgets.layout import button, column, label, row, say
 from sfumato.ui.widgets.messages import error_texts
@@ -79,14 +79,17 @@ class CodingEditor(QWidget):
         bottom, top = (None, None) if coding is None else (coding.bottom, coding.top)
         said = []
         if cut_off is not None and (bottom is not None or top is not None):
-            words = self.tr("{count} numbers lie beyond the ends: recipients see the end instead.")
+            words = self.tr(
+                "{count} {count:number lies|numbers lie} beyond the ends: recipients see the end"
+                " instead."
+            )
             said.append(words.format(count=grouped(cut_off)))
         if high and top is None:
             words = self.tr("Records with the largest number, which few share: {count}.")
-            said.append(words.format(count=high))
+            said.append(words.format(count=grouped(high)))
         if low and bottom is None:
             words = self.tr("Records with the smallest number, which few share: {count}.")
-            said.append(words.format(count=low))
+            said.append(words.format(count=grouped(low)))
         return " ".join(said)
 
     def show_problem(self, text: str) -> None:

@@ -12,8 +12,9 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.table.profile import ColumnProfile
 from sfumato.engine.table.proposals import Proposal
 from sfumato.engine.table.relations import Relation
+from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped, spoken, typeset
+from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.attributes.bins import BinningEditor
 from sfumato.ui.panels.attributes.coding import CodingEditor
 from sfumato.ui.panels.attributes.columns import (
@@ -132,7 +133,9 @@ class Detail(Card):
 
     def show_several(self, specs: Sequence[ColumnSpec]) -> None:
         """Show what several columns have in common: their role."""
-        self.title.setText(self.tr("{count} columns").format(count=len(specs)))
+        self.title.setText(
+            self.tr("{count} {count:column|columns}").format(count=grouped(len(specs)))
+        )
         names = ", ".join(spec.name for spec in specs[:6])
         self.about.setText(names if len(specs) <= 6 else f"{names}, …")
         roles = {spec.role for spec in specs}
@@ -237,9 +240,13 @@ class Detail(Card):
         wanted = spec.role is not Role.IDENTIFYING and spec.kind is not Kind.TEXT
         self._domain.setVisible(domain is not None and wanted)
         if domain is not None:
-            text = self.tr("{count} values") if spec.binning is None else self.tr("{count} bins")
+            text = (
+                self.tr("{count} {count:value|values}")
+                if spec.binning is None
+                else self.tr("{count} {count:bin|bins}")
+            )
             if domain.allows_missing and spec.binning is not None:
-                text = self.tr("{count} values: bins, and missing")
+                text = self.tr("{count} {count:value|values}: bins, and missing")
             self.domain.caption.setText(text.format(count=grouped(domain.size)))
         fixed = spec.binning is not None
         self.domain.show_domain(domain, counts, fixed=fixed)
@@ -255,11 +262,15 @@ def _about(profile: ColumnProfile | None) -> str:
     tr = QCoreApplication.translate
     parts = [
         spoken(profile.type_name),
-        tr("Profiles", "{count} different values").format(count=grouped(profile.distinct)),
+        tr("Profiles", ("{count} different {count:value|values}")).format(
+            count=grouped(profile.distinct)
+        ),
     ]
     if profile.missing:
         parts.append(
-            tr("Profiles", "missing in {count} records").format(count=grouped(profile.missing))
+            tr("Profiles", ("missing in {count} {count:record|records}")).format(
+                count=grouped(profile.missing)
+            )
         )
     return " · ".join(parts)
 

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.columns import Domain
+from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.attributes.columns import tr
 from sfumato.ui.widgets.fields import prompt
 from sfumato.ui.widgets.layout import boxed, button, column, label, row, tool

@@ -36,6 +36,7 @@ from sfumato.engine.table.profile import (
 )
 from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import Attribute, proposed_domain
+from sfumato.formats.language import grouped
 from sfumato.project.document import column_edits
 from sfumato.project.document.model import Document
 from sfumato.project.release.units import with_once_drawn
@@ -410,7 +411,11 @@ class AttributesPanel(Panel):
     def _set_roles(self, names: list[str], role: object) -> None:
         if not isinstance(role, Role) or not names:
             return
-        what = names[0] if len(names) == 1 else tr("{count} columns").format(count=len(names))
+        what = (
+            names[0]
+            if len(names) == 1
+            else tr("{count} {count:column|columns}").format(count=grouped(len(names)))
+        )
         text = tr("Mark {column} as {role}").format(column=what, role=role_name(role).lower())
         before = self.session.document
         changed = column_edits.with_roles(

@@ -14,7 +14,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import filled, joined
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
 from sfumato.plots.pooled_numbers import BayesData
 from sfumato.project.adoption.holders import beside_sentence, part_sentence
@@ -159,7 +159,9 @@ def knowledge_words(samples: int, size: int) -> str:
     """Return what somebody knows of the distribution, in words."""
     if samples == 0:
         return tr("the means and the covariance exactly")
-    return tr("what {count} released records tell", count=samples * size**2)
+    return tr(
+        "what {count} released {count:record tells|records tell}", count=grouped(samples * size**2)
+    )
 
 
 def numbers_sentence(coalition: NumbersCoalition) -> str:

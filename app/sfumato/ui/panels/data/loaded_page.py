@@ -26,9 +26,9 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.table.profile import ColumnProfile
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
-from sfumato.ui.look.wording import grouped, spoken
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import ElidedLabel, EmptyState, button, column, label, row
 from sfumato.ui.widgets.responsive import Pages
@@ -62,7 +62,7 @@ def describe(profile: ColumnProfile) -> str:
         count = grouped(profile.distinct)
         parts += [
             spoken(profile.type_name),
-            tr("Profiles", "{count} values").format(count=count),
+            tr("Profiles", "{count} {count:value|values}").format(count=count),
         ]
     if profile.missing:
         share = 100 * profile.missing / max(profile.count, 1)
@@ -297,7 +297,7 @@ class LoadedPage(QWidget):
         if table is None:
             return
         self.file.setText(source.place.name if source is not None else "")
-        words = self.tr("{rows} records, {columns} columns").format(
+        words = self.tr("{rows} {rows:record|records}, {columns} {columns:column|columns}").format(
             rows=grouped(table.rows), columns=grouped(len(table.columns))
         )
         self.title.setText(self._session.document.title)

@@ -10,12 +10,13 @@ from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.errors import FileError
+from sfumato.formats.language import grouped
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import Place, sheets_of
 from sfumato.jobs.job import Ending, Job
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped, spoken
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.data import PANEL
 from sfumato.ui.panels.data.loaded_page import LoadedPage
@@ -377,7 +378,7 @@ class DataPanel(Panel):
         if loaded.skipped:
             self.tell(
                 MessageKind.CAUTION,
-                self.tr("{count} rows of the file were left out.").format(
+                self.tr("{count} {count:row|rows} of the file {count:was|were} left out.").format(
                     count=grouped(loaded.skipped)
                 ),
                 self.tr("You chose so in how the file is read."),

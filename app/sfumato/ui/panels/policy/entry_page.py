@@ -19,11 +19,11 @@ from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.table.combinations import association, combined
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import ENGLISH, languages, localized
+from sfumato.formats.language import ENGLISH, grouped, languages, shown
 from sfumato.plots.ladders import Rung
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped, spoken, typeset
+from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.policy.adoption.card import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms import all_editors
@@ -241,7 +241,7 @@ def _bond(candidate: Candidate) -> str:
 
 
 def _signed(value: float) -> str:
-    return localized(f"{value:.2f}").replace("-", "\u2212")
+    return shown(f"{value:.2f}")
 
 
 NAME_WIDE: Final = 480
@@ -299,11 +299,11 @@ def _extent(attributes: Sequence[Attribute]) -> str:
     """Return how many values an entry's attributes can take, or how many numbers they are."""
     first = combined(attributes)
     if first.domain is not None and len(attributes) > 1:
-        return tr("{count} combinations", count=grouped(first.domain.size))
+        return tr("{count} {count:combination|combinations}", count=grouped(first.domain.size))
     if first.domain is not None:
-        return tr("{count} values", count=grouped(first.domain.size))
+        return tr("{count} {count:value|values}", count=grouped(first.domain.size))
     if len(attributes) > 1:
-        return tr("{count} attributes together", count=len(attributes))
+        return tr("{count} {count:attribute|attributes} together", count=grouped(len(attributes)))
     return tr("numbers")
 
 

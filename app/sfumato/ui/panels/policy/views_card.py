@@ -31,13 +31,12 @@ from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy.views_picture import ViewsPicture, numbered
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -167,13 +166,14 @@ class ViewsModel(CellsModel):
         told = grouped(figure)
         if line.seen.by_unit and row == SUPPRESSED:
             tip = tr(
-                "{suppressed:,} of {records:,} records",
+                "{suppressed:,} of {records:,} {records:record|records}",
                 suppressed=view.suppressed_rows,
                 records=line.seen.records,
             )
         elif line.seen.by_unit:
             tip = tr(
-                "{figure} of {units:,} units; {unique:,} records are of units alone in their class",
+                "{figure} of {units:,} {units:unit|units}; {unique:,}"
+                " {unique:record is|records are} of units alone in their class",
                 figure=told,
                 units=line.seen.units,
                 unique=view.unique_rows,

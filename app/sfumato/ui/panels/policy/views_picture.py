@@ -17,11 +17,11 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.lattice import Node, NodeSet
 from sfumato.engine.table.table import Table
+from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.views import in_chain, quasi_identifiers
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Legend, Symbol, Token
 from sfumato.ui.panels.policy.generalized.lattice_view import MOST_DRAWN, LatticeView, zoom_buttons
 from sfumato.ui.panels.policy.generalized.node_list import Marks, node_text

@@ -13,9 +13,9 @@ from sfumato.engine.matrices.estimate import Target, expected_standard_errors, r
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
-from sfumato.ui.look.wording import grouped, number
+from sfumato.ui.look.wording import number
 
 HUNCH = 0.1
 """The belief before that examples start from."""
@@ -61,8 +61,8 @@ def usefulness(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> s
     if worst >= 0.5:
         return tr("Shares can hardly be estimated from it.")
     return tr(
-        "From {rows} records, each value's share can be estimated to within ±{points} percentage"
-        " points (95\u202f%).",
+        "From {rows} {rows:record|records}, each value's share can be estimated to within"
+        " ±{points} percentage {points:point|points} (95\u202f%).",
         rows=grouped(rows),
         points=number(worst * 100, 2),
     )

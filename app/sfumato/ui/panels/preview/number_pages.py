@@ -18,7 +18,7 @@ from sfumato.analysis.previewed_numbers import (
     Witness,
     linear_estimate,
 )
-from sfumato.formats.language import thousands
+from sfumato.formats.language import grouped, shown
 from sfumato.plots.axes import amount
 from sfumato.plots.record_numbers import (
     Belief,
@@ -28,7 +28,6 @@ from sfumato.plots.record_numbers import (
 )
 from sfumato.plots.released_numbers import build_number_distribution, build_number_scatter
 from sfumato.ui.look.theme import Space, scaled, themes
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.preview.pages import ROW, TRUE, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
@@ -134,7 +133,7 @@ def fixed(value: float, spread: float) -> str:
     if spread <= 0 or not 1e-9 < spread < 1e12:
         return amount(value, 6)
     decimals = max(DIGITS - 1 - math.floor(math.log10(spread)), 0)
-    return thousands(f"{value:,.{decimals}f}")
+    return shown(f"{value:,.{decimals}f}")
 
 
 def typical_error(sample: NumberSample, seen: Floats, place: int) -> float:
@@ -187,8 +186,9 @@ class NumberSamplePage(QWidget):
             spread = float(sample.spreads[place])
             self.headline.setText(
                 tr(
-                    "In these {rows} rows, {recipient} sees {attribute} off by {units}, typically",
-                    rows=len(sample.rows),
+                    "In these {rows} {rows:row|rows}, {recipient} sees {attribute} off by {units},"
+                    " typically",
+                    rows=grouped(len(sample.rows)),
                     recipient=self._recipient,
                     attribute=sample.attributes[place],
                     units=fixed(off, spread) if math.isfinite(off) else "–",

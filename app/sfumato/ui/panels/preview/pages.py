@@ -106,12 +106,12 @@ class SamplePage(QWidget):
         if view is not None:
             self.headline.setText(
                 tr(
-                    "{recipient} sees the true {attribute} in {kept} of these {rows} rows, and"
-                    " can't tell in which",
+                    "{recipient} sees the true {attribute} in {kept} of these {rows}"
+                    " {rows:row|rows}, and can't tell in which",
                     recipient=recipient,
                     attribute=sample.attribute,
                     kept=int(np.count_nonzero(view.kept)),
-                    rows=len(sample.rows),
+                    rows=whole(len(sample.rows)),
                 )
             )
         words = tr("An arrow marks a value that was replaced; recipients see no arrow.")

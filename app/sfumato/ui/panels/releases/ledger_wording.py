@@ -11,10 +11,11 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.formats.language import grouped
 from sfumato.project.document.adopted_files import AdoptedFile
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.ledger.records import LedgerEvent, ReleaseRecord, ReleaseState, Subject
-from sfumato.ui.look.wording import grouped, local_time, statement_text
+from sfumato.ui.look.wording import local_time, statement_text
 
 Look = tuple[str, str, str]
 """A drawing, its colour, and its word."""
@@ -166,7 +167,7 @@ def _adoption(event: LedgerEvent, look: Look) -> Line:
     place = _tr("on the ladder") if file.rung else _tr("beside the ladder")
     if file.part is not None:
         covered, records = (grouped(count) for count in file.part)
-        place += ", " + _tr("{covered} of {records} records").format(
+        place += ", " + _tr("{covered} of {records} {records:record|records}").format(
             covered=covered, records=records
         )
     what = f"{details.get('attribute', '')}: {level}, {place}"
@@ -191,7 +192,7 @@ def contradictions(event: LedgerEvent) -> str:
 def _edition(event: LedgerEvent, look: Look) -> Line:
     details, when = event.entry.details, local_time(event.entry.recorded_at)
     before, after = details.get("from", {}), details.get("to", {})
-    what = _tr("{after} records, before {before}").format(
+    what = _tr("{after} {after:record|records}, before {before}").format(
         after=grouped(int(after.get("rows", 0))), before=grouped(int(before.get("rows", 0)))
     )
     place = after.get("path")

@@ -14,6 +14,7 @@ from sfumato.analysis.since_release import since_releases
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.found import bundle_at
+from sfumato.formats.language import grouped
 from sfumato.jobs.job import Job
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
@@ -70,12 +71,12 @@ def tell_made(panel: Panel, made: Made, show_folder: Callable[[Path], None]) -> 
         return
     tr = QCoreApplication.translate
     first = made.outcomes[0].path
-    words = tr("Releases", "{count} releases are in {folder}.")
+    words = tr("Releases", "{count} {count:release is|releases are} in {folder}.")
     if len(made.outcomes) == 1:
         words = tr("Releases", "The release is in {folder}.")
     panel.tell(
         MessageKind.GOOD,
-        words.format(count=len(made.outcomes), folder=first.parent),
+        words.format(count=grouped(len(made.outcomes)), folder=first.parent),
         tr("Releases", "Hand each recipient only the bundle with their name."),
         Action(tr("Releases", "Show folder"), partial(show_folder, first)),
         topic="release",
@@ -296,8 +297,7 @@ class ReleasesPanel(Panel):
 
     def _show_intact(self, entries: int) -> None:
         self.session.steps.take_tampering(None)
-        entry = self.tr("Intact, 1 entry")
-        words = entry if entries == 1 else self.tr("Intact, {n} entries").format(n=entries)
+        words = self.tr("Intact, {n} {n:entry|entries}").format(n=grouped(entries))
         detail = self.tr("Each entry is sealed to the one before; none was changed or cut off.")
         self.ledger.show_intact("verify", "good", words, detail)
 

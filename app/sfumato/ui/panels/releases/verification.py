@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.engine.mechanisms.base import Check
+from sfumato.formats.language import grouped
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
@@ -37,7 +38,7 @@ class VerificationView(QWidget):
         token = "good" if report.holds else "danger"
         self._icon.show_icon(token, token)
         verdict, about = self._words(report)
-        failed, count = len(report.failed), len(report.checks)
+        failed, count = grouped(len(report.failed)), grouped(len(report.checks))
         self.verdict.setText(verdict.format(name=name, failed=failed, count=count))
         self.about.setText(about.format(recipient=report.recipient))
         self._fill([*report.failed, *(check for check in report.checks if check.holds)])
@@ -48,7 +49,10 @@ class VerificationView(QWidget):
             made_for = self.tr("Made for {recipient}.")
             unknown = self.tr("It could not be recognised as one of this project's releases.")
             holds = self.tr("{name} is as it was released, and keeps what it promises")
-            fails = self.tr("{name} does not hold up: {failed} of {count} checks fail")
+            fails = self.tr(
+                "{name} does not hold up: {failed} of {count} {count:check|checks}"
+                " {failed:fails|fail}"
+            )
             return holds if report.holds else fails, made_for if report.recipient else unknown
         if report.release is None:
             return self.tr("{name} was not released as it stands"), ""

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
+from sfumato.formats.language import grouped
 from sfumato.project.publication.hierarchy_files import (
     ENDINGS,
     HierarchyFile,
@@ -176,7 +177,7 @@ class HierarchyFilesDialog(Dialog):
             return tr("is left out"), "muted"
         if self._repeated(file):
             return tr("Another file is for this column too: choose one."), "danger"
-        words = tr("{levels} levels").format(levels=file.levels)
+        words = tr("{levels} {levels:level|levels}").format(levels=grouped(file.levels))
         if file.column in self._session.document.hierarchies:
             words += ", " + tr("in the place of the present hierarchy")
         return words, ""
@@ -193,7 +194,9 @@ class HierarchyFilesDialog(Dialog):
         usable = self.usable()
         self.submit.setEnabled(bool(usable) and not any(map(self._repeated, usable)))
         self.submit.setText(
-            tr("Take {count} hierarchies").format(count=len(usable)) if usable else tr("Take them")
+            tr("Take {count} {count:hierarchy|hierarchies}").format(count=grouped(len(usable)))
+            if usable
+            else tr("Take them")
         )
 
     def accept(self) -> None:

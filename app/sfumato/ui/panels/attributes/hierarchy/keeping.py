@@ -12,6 +12,7 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.hierarchies import HierarchyProposal, Recipe, propose_hierarchy
 from sfumato.engine.table.table import Table
+from sfumato.formats.language import grouped
 from sfumato.project.publication.hierarchy_files import HierarchyFile, with_hierarchies
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
@@ -167,7 +168,7 @@ class HierarchySection(QWidget):
 
     def _take(self, files: list[HierarchyFile]) -> None:
         self._session.edit(
-            tr("Read {count} hierarchies").format(count=len(files)),
+            tr("Read {count} {count:hierarchy|hierarchies}").format(count=grouped(len(files))),
             with_hierarchies(self._session.document, files),
         )
 

@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.generalization.hierarchies import Rows
+from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.attributes.hierarchy.draft import Outcome, examples
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import EmptyState, column, label

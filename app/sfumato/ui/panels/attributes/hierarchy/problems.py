@@ -8,8 +8,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
 
 from sfumato.engine.generalization.hierarchies import Mend, Problem, ProblemKind, sentence
+from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped, spoken
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.attributes.hierarchy.forms import tr
 from sfumato.ui.widgets.fields import WrappedCheckBox
 from sfumato.ui.widgets.layout import Badge, button, clear_layout, column
@@ -98,11 +99,13 @@ class ProblemsView(QWidget):
         self.model.show_problems(tuple(sorted(problems, key=lambda p: not p.blocks)))
         if not problems:
             return
-        words = self.tr("{count} problems to mend").format(count=grouped(blocking))
+        words = self.tr("{count} {count:problem|problems} to mend").format(count=grouped(blocking))
         if blocking == 1:
             words = self.tr("One problem to mend")
         if not blocking:
-            words = self.tr("{count} remarks; the table can be used").format(count=grouped(notes))
+            words = self.tr("{count} {count:remark|remarks}; the table can be used").format(
+                count=grouped(notes)
+            )
         self.badge.show_state(*(("caution", "caution") if blocking else ("info", "muted")), words)
         self.view.setFixedHeight(Space.FIELD * min(max(len(problems), 2), _SHOWN) + 4)
         self.view.selectRow(min(place, len(problems) - 1))

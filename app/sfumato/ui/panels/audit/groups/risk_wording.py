@@ -13,9 +13,9 @@ from sfumato.analysis.small_groups import (
 from sfumato.engine.core.wording import filled
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import RiskLimits
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
-from sfumato.ui.look.wording import grouped, number, typeset
+from sfumato.ui.look.wording import number, typeset
 
 
 def tr(text: str, **details: object) -> str:
@@ -85,9 +85,9 @@ def gap_sentence(answer: RiskAnswer) -> str:
     worst = int((risk.tails.within * passed).argmax())
     return tr(
         "The published test asks about an upper bound of the chance of an error, which promises"
-        " nothing about the chance itself. It passes {passed} of {groups} groups, among them one"
-        " of {size} records whose estimate is within {epsilon} of the truth with a confidence of"
-        " {within}.",
+        " nothing about the chance itself. It passes {passed} of {groups} {groups:group|groups},"
+        " among them one of {size} {size:record|records} whose estimate is within {epsilon} of the"
+        " truth with a confidence of {within}.",
         passed=grouped(int(passed.sum())),
         groups=grouped(risk.total.all_groups),
         size=grouped(int(answer.known.grouped.sizes[worst])),
@@ -105,10 +105,11 @@ def _repeated_sentence(answer: RiskAnswer) -> str:
     if not fewer.any():
         return tr("No group is resampled in this release.")
     return tr(
-        "In {groups} groups with {records} records this release repeats records that were drawn:"
-        " estimates vary about as much as from {draws} independent records. How often they are off"
-        " is computed exactly, from the draws, their copies and what became of each row. By the"
-        " ladder, the most trusted release decides what several recipients learn together.",
+        "In {groups} {groups:group|groups} with {records} {records:record|records} this release"
+        " repeats records that were drawn: estimates vary about as much as from {draws}"
+        " independent {draws:record|records}. How often they are off is computed exactly, from the"
+        " draws, their copies and what became of each row. By the ladder, the most trusted release"
+        " decides what several recipients learn together.",
         groups=grouped(int(fewer.sum())),
         records=grouped(int(sizes[fewer].sum())),
         draws=grouped(int(counts[fewer].sum())),

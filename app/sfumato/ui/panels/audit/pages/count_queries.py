@@ -29,6 +29,7 @@ from sfumato.engine.disclosure.group_risk import (
 )
 from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.mechanisms.base import GroupProtection
+from sfumato.formats.language import grouped
 from sfumato.plots.group_curves import ErrorCurveData, ErrorPoint, build_query_error_curves
 from sfumato.plots.queries import (
     ErrorRow,
@@ -38,7 +39,6 @@ from sfumato.plots.queries import (
     build_query_errors,
     build_query_estimates,
 )
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.audit.groups.page import GroupsPage
 from sfumato.ui.panels.audit.groups.query_form import QueryForm
 from sfumato.ui.state.session import Session
@@ -150,9 +150,10 @@ class CountQueriesPage(GroupsPage):
             self.estimates.clear()
             return
         self.say(
-            self.tr("{truth} of the {matching} records that match have this value.").format(
-                truth=grouped(result.truth), matching=grouped(result.matching)
-            ),
+            self.tr(
+                "{truth} of the {matching} {matching:record|records} that match"
+                " {truth:has|have} this value."
+            ).format(truth=grouped(result.truth), matching=grouped(result.matching)),
             self.tr(
                 "Recipients see which records match, for those columns are released as they are;"
                 " they estimate how many of them have the value."

@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QHBoxLayout
 from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON
+from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.plots.groups import build_ratio_tails
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped, number
+from sfumato.ui.look.wording import number
 from sfumato.ui.panels.audit.groups.noisy_answer import NoisyAnswer, NoisyQuestion, answer_noisy
 from sfumato.ui.panels.audit.groups.page import GroupsPage
 from sfumato.ui.widgets.fields import NumberField
@@ -101,7 +102,7 @@ class NoisyAnswersPage(GroupsPage):
         if not len(answer.groups):
             self.clear_answer()
             self.say(
-                self.tr("No group has more than {size} records.").format(
+                self.tr("No group has more than {size} {size:record|records}.").format(
                     size=grouped(asked.smallest)
                 ),
                 self.tr("Ask about smaller groups, or let the attacker know fewer columns."),
@@ -124,8 +125,8 @@ class NoisyAnswersPage(GroupsPage):
 
     def _finding(self, answer: NoisyAnswer) -> str:
         return self.tr(
-            "{violating} of the {count} most skewed groups are given away by two noisy counts at"
-            " λ = {loss}."
+            "{violating} of the {count} most skewed {count:group|groups} {violating:is|are} given"
+            " away by two noisy counts at λ = {loss}."
         ).format(
             violating=grouped(answer.violating),
             count=grouped(len(answer.groups)),

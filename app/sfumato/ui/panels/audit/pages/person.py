@@ -31,6 +31,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import plain
 from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.table.table import Table
+from sfumato.formats.language import grouped
 from sfumato.plots.beliefs import PersonData, build_person_beliefs
 from sfumato.project.adoption.holders import rung_holders
 from sfumato.project.document.model import Document
@@ -38,7 +39,7 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.policies import PoliciesInForce
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped, number, typeset
+from sfumato.ui.look.wording import number, typeset
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments

@@ -8,8 +8,9 @@ from typing import ClassVar
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from sfumato.analysis.pooled_rows import PooledRows, found_unit
+from sfumato.formats.language import grouped
 from sfumato.plots.pooled_rows import build_pooled_rows
-from sfumato.ui.look.wording import grouped, number, typeset
+from sfumato.ui.look.wording import number, typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.records import releases_of
@@ -112,8 +113,8 @@ class PooledRowsPage(AuditPage):
     def _explanation(self, one: PooledRows) -> str:
         said = [
             self.tr(
-                "{units} groups, on average a row shares its {column} with {others} others. A"
-                " coalition pools what its most trusted member holds."
+                "{units} {units:group|groups}, on average a row shares its {column} with {others}"
+                " {others:other|others}. A coalition pools what its most trusted member holds."
             ).format(
                 units=grouped(one.units), column=one.column, others=number(round(one.rows - 1, 1))
             )
@@ -126,9 +127,10 @@ class PooledRowsPage(AuditPage):
             said.append(self.tr("The shares are computed from the matrix, by Bayes' rule."))
         if one.varying:
             said.append(
-                self.tr("{count} groups whose rows differ in {attribute} are left out.").format(
-                    count=grouped(one.varying), attribute=one.attribute
-                )
+                self.tr(
+                    "{count} {count:group|groups} whose rows differ in {attribute}"
+                    " {count:is|are} left out."
+                ).format(count=grouped(one.varying), attribute=one.attribute)
             )
         return " ".join(said)
 

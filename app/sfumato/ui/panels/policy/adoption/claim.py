@@ -12,10 +12,11 @@ from sfumato.analysis.earlier_release import Opened
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelField
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import grouped
 from sfumato.project.document.adopted_files import BY_KEY, BY_ROWS, AdoptedFile, Match
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.look.wording import grouped, spoken
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, prompt
 from sfumato.ui.widgets.layout import ElidedLabel, button, form, label, row
@@ -30,7 +31,11 @@ def level_field(mechanism_name: str) -> LevelField:
 def records_text(file: AdoptedFile) -> str:
     """Return how many records an adopted release has, where it does not have all of them."""
     covered, records = file.part or (0, 0)
-    return tr("{covered} of {records} records", covered=grouped(covered), records=grouped(records))
+    return tr(
+        "{covered} of {records} {records:record|records}",
+        covered=grouped(covered),
+        records=grouped(records),
+    )
 
 
 class ClaimForm(QWidget):

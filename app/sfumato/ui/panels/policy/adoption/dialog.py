@@ -15,12 +15,13 @@ from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.formats.language import grouped
 from sfumato.formats.options import ReadOptions
 from sfumato.project.adoption.adopt import check_not_released, entry_called
 from sfumato.project.adoption.examination import Claim, Examination, adopt
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped, number, spoken, typeset
+from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy.adoption.claim import ClaimForm, level_field, records_text
 from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
@@ -80,7 +81,8 @@ class Findings(Card):
             self._add("caution", "caution", words)
         if examination.spare:
             words = tr(
-                "{count} rows of the file belong to no record of the table and are ignored.",
+                "{count} {count:row|rows} of the file {count:belongs|belong} to no record of the"
+                " table and {count:is|are} ignored.",
                 count=grouped(examination.spare),
             )
             self._add("caution", "caution", words)

@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QWidget
 from sfumato.analysis.generalized_table import View
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.risk import Basis
+from sfumato.formats.language import grouped
 from sfumato.plots.generalization import RiskData, build_class_sizes, build_reidentification
 from sfumato.project.document.generalization import PopulationFile
 from sfumato.project.publication.population import basis_text, open_population, told
 from sfumato.project.release.uniqueness import exact_sentence, publication_sentence
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped, number, typeset
+from sfumato.ui.look.wording import number, typeset
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -283,16 +284,23 @@ def statistics(view: View) -> pd.DataFrame:
 def _sentence(view: View) -> str:
     risk = view.risks[1]
     words = tr(
-        "{records} records in {classes} equivalence classes with records of at least {smallest}"
-        " units."
+        "{records} {records:record|records} in {classes} equivalence {classes:class|classes} with"
+        " records of at least {smallest} {smallest:unit|units}."
         if view.risks[0].by_unit
-        else "{records} records in {classes} equivalence classes of at least {smallest} records.",
+        else (
+            "{records} {records:record|records} in {classes} equivalence {classes:class|classes}"
+            " of at least {smallest} {smallest:record|records}."
+        ),
         records=grouped(risk.records),
         classes=grouped(risk.classes),
         smallest=grouped(risk.smallest),
     )
     if view.left_out and view.publication.suppressed == "dropped":
-        words += " " + tr("{count} records are left out.", count=grouped(view.left_out))
+        words += " " + tr(
+            "{count} {count:record is|records are} left out.", count=grouped(view.left_out)
+        )
     elif view.left_out:
-        words += " " + tr("{count} records show only *.", count=grouped(view.left_out))
+        words += " " + tr(
+            "{count} {count:record shows|records show} only *.", count=grouped(view.left_out)
+        )
     return words

@@ -13,11 +13,10 @@ from PySide6.QtCore import QItemSelection, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.generalization.lattice import Node
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped, localized
 from sfumato.plots.generalization import LatticeData, build_lattice
 from sfumato.project.publication.generalization_pipeline import Searched
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.finding import Finding
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Legend, Symbol

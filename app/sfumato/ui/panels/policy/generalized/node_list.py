@@ -11,8 +11,9 @@ import pandas as pd
 
 from sfumato.analysis.generalized_table import Measured
 from sfumato.engine.generalization.lattice import Node
+from sfumato.formats.language import grouped
 from sfumato.project.publication.generalization_pipeline import Searched
-from sfumato.ui.look.wording import grouped, number
+from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.wording import tr
 
 MOST_LISTED: Final = 20_000

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QVBoxLayo
 from sfumato.engine.core.columns import MISSING_LABEL, Domain
 from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.others import HolderClasses
+from sfumato.formats.language import grouped
 from sfumato.project.document.generalization import OtherTableFile
 from sfumato.project.publication.other_tables import (
     LookAtOther,
@@ -24,7 +25,6 @@ from sfumato.project.publication.other_tables import (
 )
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
 from sfumato.ui.panels.policy.generalized.finding import Finding
@@ -206,9 +206,10 @@ class OtherDialog(FileDialog):
         if found.classes is not None:
             self.finding_text.setText(
                 tr(
-                    "{classes} classes; the weakest shows {diversity} different values.",
+                    "{classes} {classes:class|classes}; the weakest shows {diversity} different"
+                    " {diversity:value|values}.",
                     classes=grouped(found.classes.classes),
-                    diversity=found.classes.diversity,
+                    diversity=grouped(found.classes.diversity),
                 )
             )
         self._look = found
@@ -293,7 +294,7 @@ class OtherTablesCard(Card):
         words = tr("known: {columns}", columns=", ".join(other.quasi_identifiers) or tr("nothing"))
         if classes is not None:
             words = tr(
-                "{classes} classes, own l = {diversity}; {words}",
+                "{classes} {classes:class|classes}, own l = {diversity}; {words}",
                 classes=grouped(classes.classes),
                 diversity=classes.diversity,
                 words=words,

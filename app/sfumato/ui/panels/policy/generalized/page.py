@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QStackedWidget, QTabWidget, QWidget
 
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.search import SearchResult
+from sfumato.formats.language import grouped
 from sfumato.project.publication.generalization_pipeline import Found
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped, number
+from sfumato.ui.look.wording import number
 from sfumato.ui.panels.base import LazyWidget, PanelState
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.before_after import BeforeAfterPage
@@ -345,16 +346,13 @@ def result_sentence(result: SearchResult) -> str:
     size = result.lattice.size
     average = result.minimum_average_level
     if average is None:
-        return tr("None of the {size} combinations of levels is safe", size=grouped(size))
-    if result.safe_count == 1:
         return tr(
-            "1 of {size} combinations of levels is safe; its average level is {average}",
+            "None of the {size} {size:combination|combinations} of levels is safe",
             size=grouped(size),
-            average=number(average),
         )
     return tr(
-        "{safe} of {size} combinations of levels are safe; the best has an average level of"
-        " {average}",
+        "{safe} of {size} {size:combination|combinations} of levels {safe:is|are} safe;"
+        " {safe:its average level is|the best has an average level of} {average}",
         safe=grouped(result.safe_count),
         size=grouped(size),
         average=number(average),
@@ -367,6 +365,7 @@ def minimal_sentence(result: SearchResult) -> str:
     if count == 1:
         return tr("One safe combination is minimal: it can't be made more detailed and stay safe.")
     return tr(
-        "{count} safe combinations are minimal: they can't be made more detailed and stay safe.",
+        "{count} safe {count:combination is minimal: it|combinations are minimal: they} can't be"
+        " made more detailed and stay safe.",
         count=grouped(count),
     )

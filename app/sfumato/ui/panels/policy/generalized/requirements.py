@@ -123,14 +123,14 @@ class CriterionRow(QWidget):
 
     def _put(self, choice: CriterionChoice, merge_key: tuple[object, ...] | None) -> None:
         self._session.edit(
-            tr("Require {criterion}", criterion=choice.text),
+            tr("Require {criterion}", criterion=spoken(choice.text)),
             edits.with_criterion(self._session.document, self._place, choice),
             merge_key=merge_key,
         )
 
     def _remove(self) -> None:
         self._session.edit(
-            tr("Drop {criterion}", criterion=self._choice.text),
+            tr("Drop {criterion}", criterion=spoken(self._choice.text)),
             edits.without_criterion(self._session.document, self._place),
         )
 
@@ -253,7 +253,7 @@ class RequirementsCard(Card):
         choice = edits.fresh_criterion(kind)
         place = len(decided.criteria) if decided is not None else 0
         self._session.edit(
-            tr("Require {criterion}", criterion=choice.text),
+            tr("Require {criterion}", criterion=spoken(choice.text)),
             edits.with_criterion(document, place, choice),
         )
 

@@ -14,7 +14,7 @@ from sfumato.engine.mechanisms.frequency_source import (
     frequencies_in,
 )
 from sfumato.engine.randomness.noisy_statistics import SENSITIVITY_OF_COUNTS, standard_deviation
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.base import error_words
 from sfumato.ui.panels.policy.mechanisms.controls import SourceChoice
@@ -119,9 +119,10 @@ class FrequencyChoice(SourceChoice):
             return
         if len(shares) != self._size:
             words = tr(
-                "{given} shares for {size} values: one is needed for each.",
-                given=len(shares),
-                size=self._size,
+                "{given} {given:share|shares} for {size} {size:value|values}: one is needed for"
+                " each.",
+                given=grouped(len(shares)),
+                size=grouped(self._size),
             )
             self.say(words, "danger")
         elif stated.shares != self._shown.shares:

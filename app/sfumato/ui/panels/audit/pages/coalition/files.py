@@ -17,12 +17,13 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.realized_risk import RealizedRisk
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
 from sfumato.engine.table.table import Attribute, Table
+from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.plots.record_risks import RealizedData, build_realized_distribution
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped, spoken
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.audit.wording import ROUNDING, listed, tiny, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import label
@@ -191,7 +192,7 @@ def _worst(attribute: Attribute, found: RealizedRisk) -> str:
         value = attribute.domain.values[at]
         told.append(
             tr(
-                "{value} ({share}, {records} records)",
+                "{value} ({share}, {records} {records:record|records})",
                 value=MISSING_TEXT if value is None else show_value(value),
                 share=percent(float(found.risk.by_value[at]), 1),
                 records=grouped(int(attribute.counts[at])),
@@ -202,8 +203,9 @@ def _worst(attribute: Attribute, found: RealizedRisk) -> str:
 
 def _agreement(names: Sequence[str], found: RealizedRisk) -> str:
     sentence = tr(
-        "With all that they hold, {compared} of {records} records were weighed again: the largest"
-        " difference from what {best} believes alone is {difference}",
+        "With all that they hold, {compared} of {records} {records:record|records}"
+        " {compared:was|were} weighed again: the largest difference from what {best} believes"
+        " alone is {difference}",
         compared=grouped(found.compared),
         records=grouped(found.records),
         best=names[0],

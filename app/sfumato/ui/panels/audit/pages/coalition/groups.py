@@ -18,9 +18,9 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.disclosure.coalition_risk import CoalitionRisk
 from sfumato.engine.disclosure.record_risk import CERTAIN
+from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.ui.look.theme import Space, font
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.widgets.layout import Card
 from sfumato.ui.widgets.tables import MISSING_TEXT, TableView, show_value
 

@@ -20,6 +20,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import grouped
 from sfumato.plots.coalitions import (
     GrowthData,
     build_collusion_bars,
@@ -169,8 +170,7 @@ class CoalitionPage(AuditPage):
             )
 
     def _show_intact(self, entries: int) -> None:
-        entry = self.tr("Ledger intact, 1 entry")
-        words = entry if entries == 1 else self.tr("Ledger intact, {n} entries").format(n=entries)
+        words = self.tr("Ledger intact, {n} {n:entry|entries}").format(n=grouped(entries))
         self.ledger.show_state("verify", "good", words)
         self.state_changed.emit()
 

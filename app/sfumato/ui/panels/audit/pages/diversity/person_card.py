@@ -15,9 +15,9 @@ from sfumato.analysis.composition import Belief, Beside, belief_in, known_correl
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.generalization.probabilistic import ImaginaryTables
+from sfumato.formats.language import grouped
 from sfumato.plots.beliefs import BeliefData, build_beliefs
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.audit.pages.diversity.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
@@ -193,7 +193,8 @@ class PersonCard(QWidget):
         )
         self.ways_text.setText(
             tr(
-                "{records} people, {instances} ways. Then the chances are: {chances}",
+                "{records} {records:person|people}, {instances} {instances:way|ways}. Then the"
+                " chances are: {chances}",
                 records=grouped(found.records),
                 instances=_large(found.instances),
                 chances=chances + ("…" if len(shown) > 6 else "."),

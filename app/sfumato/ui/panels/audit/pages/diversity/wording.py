@@ -7,8 +7,7 @@ from PySide6.QtCore import QCoreApplication
 
 from sfumato.analysis.composition import MOST_BREACHES, Beside
 from sfumato.engine.core.wording import filled
-from sfumato.formats.language import localized
-from sfumato.ui.look.wording import grouped
+from sfumato.formats.language import grouped, localized
 from sfumato.ui.widgets.messages import error_texts
 
 MOST_VALUES = 8
@@ -24,16 +23,18 @@ def verdict(found: Beside) -> str:
     standing = found.standing
     if standing.holds:
         return tr(
-            "Nobody's value is narrowed to fewer than {weakest} values by all tables together",
-            weakest=standing.weakest,
+            "Nobody's value is narrowed to fewer than {weakest} {weakest:value|values} by all"
+            " tables together",
+            weakest=grouped(standing.weakest),
         )
     if standing.weakest == 0:
         return tr("Some classes of these tables share no value at all")
     if standing.weakest == 1:
         return tr("All tables together can tell somebody's value exactly")
     return tr(
-        "All tables together can narrow somebody's value to {weakest} values, fewer than {l}",
-        weakest=standing.weakest,
+        "All tables together can narrow somebody's value to {weakest} {weakest:value|values},"
+        " fewer than {l}",
+        weakest=grouped(standing.weakest),
         l=standing.l,
     )
 
@@ -50,7 +51,7 @@ def explanation(found: Beside) -> str:
             tr(
                 "Without the table of {holders}, {l} would remain.",
                 holders=tr(" or of ").join(causes),
-                l=standing.l,
+                l=grouped(standing.l),
             )
         )
     elif not standing.holds:
@@ -62,15 +63,18 @@ def explanation(found: Beside) -> str:
     if found.others_leave < standing.l:
         said.append(
             tr(
-                "Whatever you publish, {l} values can't be kept any more: the others' tables"
-                " alone leave only {leave}.",
-                l=standing.l,
-                leave=found.others_leave,
+                "Whatever you publish, {l} {l:value|values} can't be kept any more: the others'"
+                " tables alone leave only {leave}.",
+                l=grouped(standing.l),
+                leave=grouped(found.others_leave),
             )
         )
     elif found.node is not None:
         said.append(
-            tr("Without yours, the others' tables leave {leave} values.", leave=found.others_leave)
+            tr(
+                "Without yours, the others' tables leave {leave} {leave:value|values}.",
+                leave=grouped(found.others_leave),
+            )
         )
     return " ".join(said)
 

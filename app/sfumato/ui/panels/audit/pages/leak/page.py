@@ -90,7 +90,7 @@ class FindingCard(Card):
         """Show where a file comes from."""
         token = "good" if report.is_traced else "caution"
         self._icon.show_icon(token, token)
-        self.verdict.setText(report.verdict)
+        self.verdict.setText(typeset(report.verdict))
         self.about.setText(self._about(name, report))
         self._fill(report)
 

@@ -15,6 +15,7 @@ from sfumato.engine.ladders.distribution import CELLS
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.distribution.mechanism import MECHANISM, even_share_in
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
+from sfumato.formats.language import shown
 from sfumato.plots.axes import percent
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.policy.mechanisms.base import (
@@ -45,9 +46,9 @@ WORDS: Final = FrequencyWords(
     ),
     noisy=QT_TRANSLATE_NOOP(
         "Policy",
-        "Counts of the table with noise of about ± {spread} records, drawn once. The distribution"
-        " that follows from them, which recipients see, discloses at most ε0; every figure"
-        " includes it.",
+        "Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once."
+        " The distribution that follows from them, which recipients see, discloses at most ε0;"
+        " every figure includes it.",
     ),
     unasked=QT_TRANSLATE_NOOP(
         "Policy", "The table is not used, so the distribution discloses nothing about anyone."
@@ -116,10 +117,11 @@ class DistributionSettings(SettingsEditor):
         self.outcome.setText(
             tr(
                 "The rarest replacement is {value}: {share}. Shares counted in a release as they"
-                " are, without correction, are off by at most {most} points, by chance aside.",
+                " are, without correction, are off by at most {most} {most:point|points}, by"
+                " chance aside.",
                 value=names[int(drawn.argmin())],
                 share=percent(float(drawn.min()), 2),
-                most=f"{100 * float(np.abs(true - drawn).max()):.1f}",
+                most=shown(f"{100 * float(np.abs(true - drawn).max()):.1f}"),
             )
         )
 

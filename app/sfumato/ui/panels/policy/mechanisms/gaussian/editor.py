@@ -12,8 +12,9 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
 from sfumato.engine.mechanisms.gaussian.promise import Uncertainty
+from sfumato.formats.language import grouped
 from sfumato.plots.axes import amount, percent
-from sfumato.ui.look.wording import grouped, typeset
+from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, Reach
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
 from sfumato.ui.panels.policy.wording import NORMAL_95, tr
@@ -105,7 +106,8 @@ class GaussianEditor(LevelEditor):
             for name, error in zip(names, errors, strict=True)
         )
         return tr(
-            "From {rows} records, the mean can be estimated to within {means} (95\u202f%).",
+            "From {rows} {rows:record|records}, the mean can be estimated to within {means}"
+            " (95\u202f%).",
             rows=grouped(rows),
             means=means,
         )

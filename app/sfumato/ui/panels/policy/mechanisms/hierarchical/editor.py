@@ -107,7 +107,7 @@ class HierarchicalSettings(SettingsEditor):
         self.values.show_values(names, stated)
         self.outcome.setText(
             tr(
-                "{chapters} chapters of {least} to {most} values.",
+                "{chapters} chapters of {least} to {most} {most:value|values}.",
                 chapters=number(len(set(found))),
                 least=number(min(map(found.count, found))),
                 most=number(max(map(found.count, found))),

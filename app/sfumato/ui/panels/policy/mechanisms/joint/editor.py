@@ -22,10 +22,9 @@ from sfumato.engine.mechanisms.joint.mechanism import MECHANISM
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import combined, domains_of
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
@@ -58,9 +57,9 @@ WORDS: Final = FrequencyWords(
     ),
     noisy=QT_TRANSLATE_NOOP(
         "Policy",
-        "Counts of the combinations with noise of about ± {spread} records, drawn once. The"
-        " retention probabilities that follow from them, which recipients see, disclose at most"
-        " ε0; every figure includes it.",
+        "Counts of the combinations with noise of about ± {spread} {spread:record|records}, drawn"
+        " once. The retention probabilities that follow from them, which recipients see, disclose"
+        " at most ε0; every figure includes it.",
     ),
     unasked=QT_TRANSLATE_NOOP(
         "Policy",
@@ -163,8 +162,8 @@ class JointSettings(SettingsEditor):
             return
         occurring = 0 if whole.counts is None else int((whole.counts > 0).sum())
         words = tr(
-            "{size} combinations, of which {occurring} occur in the table. A replaced record shows"
-            " any of them, also one that occurs nowhere.",
+            "{size} {size:combination|combinations}, of which {occurring} occur in the table. A"
+            " replaced record shows any of them, also one that occurs nowhere.",
             size=grouped(size),
             occurring=grouped(occurring),
         )

@@ -16,9 +16,10 @@ from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.laplace.mechanism import MECHANISM
 from sfumato.engine.mechanisms.laplace.settings import Bounds, usual_epsilon, usual_step
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.formats.language import grouped
 from sfumato.plots.axes import amount, percent
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.look.wording import grouped, typeset
+from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
@@ -129,7 +130,7 @@ class LaplaceSettings(SettingsEditor):
         self.source.say(typeset(told[0].sentence) if told else unasked)
         lowest, highest = float(grid.lowest), float(grid.highest)
         words = tr(
-            "Bounds {lowest} and {highest}, {steps} steps.",
+            "Bounds {lowest} and {highest}, {steps} {steps:step|steps}.",
             lowest=amount(lowest, 12),
             highest=amount(highest, 12),
             steps=grouped(grid.steps),
@@ -249,7 +250,8 @@ class LaplaceEditor(LevelEditor):
         rows = int(np.isfinite(numbers).sum())
         error = NORMAL_95 * self._spread(level) / math.sqrt(max(rows, 1))
         return tr(
-            "From {rows} records, the mean can be estimated to within {means} (95\u202f%).",
+            "From {rows} {rows:record|records}, the mean can be estimated to within {means}"
+            " (95\u202f%).",
             rows=grouped(rows),
             means=f"±{amount(error)}",
         )

@@ -24,8 +24,8 @@ from sfumato.engine.mechanisms.per_value.mechanism import MECHANISM
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
+from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import grouped
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
@@ -239,7 +239,7 @@ class FineGrainSettings(SettingsEditor):
         places = sorted(problems)
         lines = [f"{draft.names[at[0]]}: {problems[at]}" for at in places[:MOST_NAMED]]
         if len(places) > MOST_NAMED:
-            lines.append(tr("{count} more are marked.", count=len(places) - MOST_NAMED))
+            lines.append(tr("{count} more are marked.", count=grouped(len(places) - MOST_NAMED)))
         actions = [self.take_back]
         if draft.strays:
             actions.insert(0, self.remove_strays)
@@ -249,7 +249,9 @@ class FineGrainSettings(SettingsEditor):
                 tr(
                     "Not in the domain: {named}{more}.",
                     named=named,
-                    more=tr(" and {count} others", count=more) if more > 0 else "",
+                    more=tr(" and {count} {count:other|others}", count=grouped(more))
+                    if more > 0
+                    else "",
                 )
             )
         if places:
@@ -295,7 +297,9 @@ class FineGrainSettings(SettingsEditor):
             except SfumatoError as error:
                 self._refuse(error)
             return
-        words = tr("Solving the limits of {count} values…", count=grouped(len(draft.names)))
+        words = tr(
+            "Solving the limits of {count} {count:value|values}…", count=grouped(len(draft.names))
+        )
         self.status.say("clock", words)
         self.session.runner.run(
             tr("Solving the limits of {name}", name=attribute.name),

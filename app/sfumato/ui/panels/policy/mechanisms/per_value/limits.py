@@ -20,8 +20,7 @@ from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.mechanisms.per_value.limits import Limit, PrivacyLimits
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import localized
-from sfumato.ui.look.wording import grouped
+from sfumato.formats.language import grouped, localized
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.tables import typed_number
 
@@ -310,7 +309,8 @@ def paste_list(draft: LimitsDraft, rows: Sequence[Sequence[str]]) -> Pasted:
     words = _taken(len(own))
     if missing:
         words += " " + tr(
-            "{count} values of the domain are not in the list; theirs stay as they were.",
+            "{count} {count:value|values} of the domain {count:is|are} not in the list;"
+            " {count:its limits|theirs} stay as they were.",
             count=grouped(missing),
         )
     return replace(draft, own=kept, strays=tuple(dict.fromkeys(strays))), words
@@ -341,9 +341,11 @@ def paste_block(
                 left_over += 1
     words = _taken(len({place for place, _ in changes}))
     if left_over:
-        words += " " + tr("{count} cells did not fit and were left out.", count=left_over)
+        words += " " + tr(
+            "{count} {count:cell|cells} did not fit and were left out.", count=grouped(left_over)
+        )
     return draft.with_texts(changes), words
 
 
 def _taken(values: int) -> str:
-    return tr("{count} values were pasted.", count=grouped(values))
+    return tr("{count} {count:value was|values were} pasted.", count=grouped(values))

@@ -24,7 +24,7 @@ from sfumato.engine.mechanisms.per_value.limits import (
 )
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, Profile
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import localized
+from sfumato.formats.language import grouped, localized, shown
 from sfumato.jobs.job import Ending, Job
 from sfumato.plots.axes import percent
 from sfumato.plots.matrices import PairData, build_matrix_pair
@@ -186,7 +186,11 @@ def binding_sentence(attribute: Attribute, profile: Profile, found: Sequence[Bin
     named = ", ".join(f"“{names[place]}”" for place in worst.values[:MOST_BINDING])
     more = len(worst.values) - MOST_BINDING
     if more > 0:
-        named += tr(" and {count} others", count=more) if more > 1 else tr(" and one other")
+        named += (
+            tr(" and {count} {count:other|others}", count=grouped(more))
+            if more > 1
+            else tr(" and one other")
+        )
     gain = tr(
         "With γ half as large again there, {then} of the records would keep their value, in place"
         " of {now}.",
@@ -209,7 +213,7 @@ def binding_sentence(attribute: Attribute, profile: Profile, found: Sequence[Bin
         " {others} may be kept with {highest} at most. {gain}",
         named=named,
         gamma=number(worst.gamma),
-        others=tr("{count} other values", count=len(worst.held))
+        others=tr("{count} other {count:value|values}", count=grouped(len(worst.held)))
         if len(worst.held) > 1
         else tr("one other value"),
         highest=percent(highest, 1),
@@ -228,7 +232,10 @@ def _note(profile: Profile, attribute: Attribute) -> str:
     """Say what was checked, and what can't be estimated."""
     violated = _violated(profile)
     if violated:
-        return tr("{count} limits do not hold for this profile.", count=violated)
+        return tr(
+            "{count} {count:limit does|limits do} not hold for this profile.",
+            count=grouped(violated),
+        )
     words = tr("Recomputed from the matrix, every limit holds.")
     names = names_of(attribute)
     never = [names[place] for place in np.flatnonzero(profile.retention == 0)]
@@ -237,7 +244,7 @@ def _note(profile: Profile, attribute: Attribute) -> str:
         words += " " + tr(
             "Never kept, so estimates can't tell them apart: {named}{more}.",
             named=", ".join(never[:MOST_NAMED]),
-            more=tr(" and {count} others", count=more) if more > 0 else "",
+            more=tr(" and {count} {count:other|others}", count=grouped(more)) if more > 0 else "",
         )
     return words
 
@@ -354,9 +361,9 @@ class CurvePage(QWidget):
 
     def _explanation(self) -> str:
         return tr(
-            "Draws {draws} releases at each tolerance and estimates the shares from them, with"
-            " limits by the tolerance rule and with one limit for all.",
-            draws=DRAWS,
+            "Draws {draws} {draws:release|releases} at each tolerance and estimates the shares"
+            " from them, with limits by the tolerance rule and with one limit for all.",
+            draws=grouped(DRAWS),
         )
 
     def _errors(self, data: CurveData) -> str:
@@ -364,8 +371,8 @@ class CurvePage(QWidget):
         last = data.points[-1]
         return tr(
             "Root mean square error of a share at θ = {theta}: expected {expected}, observed"
-            " {observed} percentage points (limits of their own, inverse matrix). All figures are"
-            " in the exported CSV.",
+            " {observed} percentage {observed:point|points} (limits of their own, inverse matrix)."
+            " All figures are in the exported CSV.",
             theta=localized(f"{last.theta:g}"),
             expected=_points(last.fine_grain.error_expected),
             observed=_points(last.fine_grain.error_observed),
@@ -386,4 +393,4 @@ def _counts(attribute: Attribute) -> Counts:
 
 
 def _points(error: float) -> str:
-    return "–" if np.isnan(error) else localized(f"{error * 100:.2g}")
+    return "–" if np.isnan(error) else shown(f"{error * 100:.2g}")

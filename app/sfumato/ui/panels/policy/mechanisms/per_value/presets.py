@@ -30,8 +30,9 @@ FREQUENCY_WORDS: Final = FrequencyWords(
     ),
     noisy=QT_TRANSLATE_NOOP(
         "Policy",
-        "Counts of the table with noise of about ± {spread} records, drawn once. The retention"
-        " probabilities, which recipients see, disclose at most ε0; every limit includes it.",
+        "Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once."
+        " The retention probabilities, which recipients see, disclose at most ε0; every limit"
+        " includes it.",
     ),
     unasked=QT_TRANSLATE_NOOP(
         "Policy",

@@ -20,8 +20,9 @@ from sfumato.engine.mechanisms.reconstruction.figures import (
 from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling
 from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
 from sfumato.engine.table.micro_groups import GroupCounts
+from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
-from sfumato.ui.look.wording import grouped, number
+from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.base import Attributes
 from sfumato.ui.panels.policy.wording import NORMAL_95, tr
 
@@ -77,8 +78,8 @@ def _about_rule(gap: Gap, limits: Limits) -> str:
     return tr(
         "This test asks that an upper bound on the error's probability is at least {delta}, which"
         " promises nothing about the probability. Where half of a group share a value, it lets"
-        " {allowed} records pass, whose estimate is truly off by more than {error} in {missed} of"
-        " cases. The exact test lets {exact} pass.",
+        " {allowed} {allowed:record|records} pass, whose estimate is truly off by more than"
+        " {error} in {missed} of cases. The exact test lets {exact} pass.",
         delta=percent(limits.delta, 0),
         allowed=grouped(gap.allowed),
         error=percent(limits.epsilon, 0),
@@ -90,8 +91,9 @@ def _about_rule(gap: Gap, limits: Limits) -> str:
 def _groups_line(figures: GroupFigures) -> str:
     """Return how many groups could be estimated too well."""
     return tr(
-        "{groups} of {all_groups} groups, with {records} of {all_records} records, could be"
-        " estimated too well if each record were simply perturbed.",
+        "{groups} of {all_groups} {all_groups:group|groups}, with {records} of {all_records}"
+        " {all_records:record|records}, could be estimated too well if each record were simply"
+        " perturbed.",
         groups=grouped(figures.violating_groups),
         all_groups=grouped(figures.groups),
         records=grouped(figures.violating_records),
@@ -104,8 +106,9 @@ def _change_line(figures: GroupFigures, limits: Limits) -> str:
     if not figures.resampled_groups:
         return tr("No group has to be resampled: every record is simply perturbed.")
     text = tr(
-        "{records} records in {groups} groups are resampled: {drawn} of them are drawn, and their"
-        " perturbed values copied to the others.",
+        "{records} {records:record|records} in {groups} {groups:group|groups} are resampled:"
+        " {drawn} of them {drawn:is|are} drawn, and"
+        " {drawn:its perturbed value|their perturbed values} copied to the others.",
         records=grouped(figures.resampled_records),
         groups=grouped(figures.resampled_groups),
         drawn=grouped(figures.drawn_records),
@@ -132,7 +135,7 @@ def _draws_line(figures: GroupFigures) -> str:
     if not figures.resampled_groups:
         return ""
     return tr(
-        "Between {fewest} and {most} records of a resampled group are drawn.",
+        "Between {fewest} and {most} {most:record|records} of a resampled group are drawn.",
         fewest=grouped(figures.fewest),
         most=grouped(figures.most),
     )
@@ -143,8 +146,10 @@ def _single_line(figures: GroupFigures) -> str:
     if not figures.single_groups:
         return ""
     return tr(
-        "{count} records are alone in their group. They have no distribution to hide: their own"
-        " perturbation protects them.",
+        "{count}"
+        " {count:record is alone in its group. It has|records are alone in their group. They have}"
+        " no distribution to hide:"
+        " {count:its own perturbation protects it|their own perturbation protects them}.",
         count=grouped(figures.single_groups),
     )
 
@@ -177,8 +182,9 @@ def usefulness_of(level: float, attributes: Attributes, settings: Settings, *, w
     if worst >= 0.5:
         return tr("Shares can hardly be estimated from it.")
     return tr(
-        "From {rows} records, each value's share can be estimated to within ±{points} percentage"
-        " points (95\u202f%); without resampling it would be ±{alone}.",
+        "From {rows} {rows:record|records}, each value's share can be estimated to within"
+        " ±{points} percentage {points:point|points} (95\u202f%); without resampling it would be"
+        " ±{alone}.",
         rows=grouped(groups.records),
         points=number(worst * 100, 2),
         alone=number(NORMAL_95 * float(alone.max()) * 100, 2),
