@@ -57,6 +57,11 @@ def rate_of(epsilon: float, steps: int) -> Decimal:
     return _DIGITS.divide(_DIGITS.multiply(Decimal(epsilon), 1 - SPARE), Decimal(steps))
 
 
+def chance_of_none(epsilon: float, steps: int, length: int) -> float:
+    """Return e^(−s·length), the probability of no point, correctly rounded on every machine."""
+    return float(_DIGITS.exp(-rate_of(epsilon, steps) * length))
+
+
 @dataclass(frozen=True)
 class LaplaceLaw:
     """What is added to a number of the grid at one level, in steps.
