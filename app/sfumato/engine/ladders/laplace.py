@@ -32,10 +32,10 @@ last bit are used, so that every machine releases the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -62,9 +62,11 @@ HIGHEST: Final = 64.0
 MOST_STEPS: Final = 1 << 15
 """How many steps of the grid may lie between the bounds."""
 
-STRETCH: Final = 1 << 13
+STRETCH: Final = 1 << 16
 """How many records a thread takes at a time."""
 THREADS: Final = 2
+TILE: Final = 1 << 14
+"""How many of them it works on at once."""
 
 _GROUP: Final = 16
 """How many cells one block tells about; there are two such groups for each plane."""
@@ -183,14 +185,11 @@ class _Rung:
     ----------
     none
         The probability that a cell has no point below s, e^(−d·s), for each cell.
-    first_bytes
-        The first byte of these numbers.
     groups
         How many groups of cells are drawn for all records.
     """
 
     none: Floats
-    first_bytes: Bytes
     groups: int
 
 
@@ -199,12 +198,55 @@ def _rung_at(level: float, steps: int) -> _Rung:
     lengths = [1, *(1 << cell for cell in range(_CELLS - 1))]
     none = np.array([chance_of_none(level, steps, length) for length in lengths])
     expected = LaplaceLaw(level, steps).rate * lengths[_GROUP]
-    first_bytes = np.floor(256.0 * none).astype(np.uint8)
-    return _Rung(none, first_bytes, 1 if expected >= _ENOUGH else 2)
+    return _Rung(none, 1 if expected >= _ENOUGH else 2)
+
+
+@dataclass(frozen=True)
+class _Points:
+    """Points below s after which there may be further ones in their cells, each in one plane.
+
+    Parameters
+    ----------
+    rows
+        Twice the record's place, and 1 more in its second plane.
+    streams
+        What the points were drawn with.
+    product
+        Of the numbers V so far.
+    leads
+        The first 32 digits of the next V.
+    """
+
+    rows: Rows
+    streams: Streams
+    product: Floats
+    leads: Words
+
+
+@dataclass(frozen=True)
+class _Missed:
+    """Planes in which the first cell that may have held a point below s holds none.
+
+    Parameters
+    ----------
+    rows
+        As for `_Points`.
+    left
+        The bits of the other cells that may.
+    first_bytes
+        Of all cells, one row for each plane.
+    """
+
+    rows: Rows
+    left: Streams
+    first_bytes: Bytes
 
 
 class LaplaceKernel:
     """The points of some records, for one thread.
+
+    What most records need is done in tiles that stay in the processor's caches; what is rare, for
+    all of them together, because a call on a handful costs as much as one on thousands.
 
     Parameters
     ----------
@@ -215,8 +257,9 @@ class LaplaceKernel:
     """
 
     def __init__(self, cipher: BlockCipher, capacity: int) -> None:
-        self._groups = Blocks(cipher, 4 * capacity)
-        self._planes = Blocks(cipher, 2 * capacity)
+        tile = min(capacity, TILE)
+        self._groups = Blocks(cipher, 4 * tile)
+        self._tile = Blocks(cipher, 2 * tile)
         self._picked = Blocks(cipher, 2 * capacity)
         self._rare = Blocks(cipher, 2 * capacity)
 
@@ -232,86 +275,158 @@ class LaplaceKernel:
         out
             Room for the result, shape (k,).
         """
-        waits = self._waits(numbers, ids, rung, rung.groups)
-        late = np.flatnonzero((waits[0::2] == _NEVER) | (waits[1::2] == _NEVER))
-        if len(late) and rung.groups == 1:
-            further = self._waits(numbers[late], ids[late], rung, 2)
+        waits = self._waits(numbers, ids, rung.none, rung.groups)
+        if rung.groups == 1:
+            late = np.flatnonzero((waits[0::2] == _NEVER) | (waits[1::2] == _NEVER))
+            further = self._waits(numbers[late], ids[late], rung.none, 2)
             waits[2 * late], waits[2 * late + 1] = further[0::2], further[1::2]
         np.subtract(waits[0::2], waits[1::2], out=out)
         out += numbers
 
-    def _waits(self, numbers: Codes, ids: Ids, rung: _Rung, groups: int) -> Steps:
+    def _waits(self, numbers: Codes, ids: Ids, none: Floats, groups: int) -> Steps:
         """Return ⌊T(s)⌋ in both planes of each record, alternately; `_NEVER` where none came."""
-        planes, width = 2 * len(numbers), groups * _GROUP
-        self._groups.fill(np.repeat(numbers, 2 * groups), np.repeat(ids, 2 * groups))
-        streams = np.tile(_Draw.GROUP + np.arange(2 * groups, dtype=np.uint32), len(numbers))
-        if groups == 1:
-            streams <<= np.uint32(1)
-        first_bytes = self._groups.draw(groups * planes, streams)
-        may = first_bytes >= np.tile(rung.first_bytes[:width], planes)
-        left = np.packbits(may, bitorder="little").view(f"<u{2 * groups}")
-        self._planes.fill(np.repeat(numbers, 2), np.repeat(ids, 2))
-        waits = np.full(planes, _NEVER, dtype=np.int64)
-        rows = np.arange(planes)
-        while len(rows):
-            some = np.flatnonzero(left)
-            if len(some) < len(rows):
-                rows, left = rows[some], left[some]
-            rest = left & (left - left.dtype.type(1))
-            cells = np.bitwise_count((left ^ rest) - left.dtype.type(1))
-            drawn = first_bytes[rows * width + cells]
-            found = self._look_inside(rows, cells, drawn, rung, waits)
-            missed = np.flatnonzero(~found)
-            rows, left = rows[missed], rest[missed]
+        width = groups * _GROUP
+        # Where no cell is left, the next is one that never holds a point.
+        none = np.append(none[:width], np.full(_CELLS + 1 - width, 2.0))
+        waits = np.empty(2 * len(numbers), dtype=np.int64)
+        points, missed = [], []
+        for start in range(0, len(numbers), TILE):
+            part = slice(start, start + TILE)
+            first_bytes, left = self._candidates(numbers[part], ids[part], none, width)
+            rest, cells = _first_cells(left)
+            leads = first_bytes.take(np.arange(0, len(first_bytes), width) + cells, mode="clip")
+            rows = np.arange(2 * start, 2 * start + len(left))
+            self._tile.fill(numbers[part], ids[part], 2)
+            found, more = self._first_points(self._tile, rows, cells, leads, none, waits)
+            points.append(more)
+            lost = np.flatnonzero(~found)
+            drawn = first_bytes.reshape(-1, width)[lost]
+            missed.append(_Missed(rows[lost], rest[lost].astype(np.uint32), drawn))
+        if missed:
+            points += self._retry(_joined(missed), numbers, ids, none, waits)
+            self._follow(_joined(points), numbers, ids, none, waits)
         return waits
 
-    def _look_inside(
-        self, rows: Rows, cells: Bytes, first_bytes: Bytes, rung: _Rung, waits: Steps
-    ) -> npt.NDArray[np.bool_]:
-        """Find the first point below s in a cell of each row; return where there is one."""
-        streams = cells * np.uint32(2) + (rows & 1).astype(np.uint32) + np.uint32(_Draw.POINT)
-        none, starts, shifts = rung.none[cells], _STARTS[cells], _SHIFTS[cells]
-        blocks = self._planes
-        if len(rows) < len(waits):
-            blocks = self._picked
-            blocks.take(self._planes, rows)
-        leads, product, scale = first_bytes, np.ones(len(rows)), 2.0**-8
-        inside: npt.NDArray[np.bool_] | None = None
-        while True:
-            words = blocks.draw(len(rows), streams).view("<u8")
-            product = product * (self._completed(leads, words[0::2], rows, streams) * scale)
-            below = product >= none
-            places = ((words[1::2] >> _PLACE_BITS) >> shifts).astype(np.int64)
-            places += starts
-            places[~below] = _NEVER
-            waits[rows] = np.minimum(waits[rows], places)
-            inside = below if inside is None else inside
-            # Only where even the largest V that begins so is enough, there may be one more point.
-            leads, scale = words[1::2] & _LOW_HALF, 2.0**-32
-            more = np.flatnonzero(below & (product * ((leads + 1.0) * scale) >= none))
-            if not len(more):
-                return inside
-            rows, leads, product = rows[more], leads[more], product[more]
-            none, starts, shifts = none[more], starts[more], shifts[more]
-            streams = streams[more] + _NEXT_POINT
-            blocks = self._picked
-            blocks.take(self._planes, rows)
+    def _candidates(
+        self, numbers: Codes, ids: Ids, none: Floats, width: int
+    ) -> tuple[Bytes, Streams]:
+        """Return the first byte of each cell's V, and the bits of cells that it lets have points.
 
-    def _completed(
-        self, leads: Bytes | Words, words: Words, rows: Rows, streams: Streams
-    ) -> Floats:
+        Returns
+        -------
+        first_bytes
+            Those of each plane one after another, shape (2·n·`width`,).
+        left
+            The lowest bit is the first cell's, shape (2·n,).
+        """
+        each = 2 * width // _GROUP
+        self._groups.fill(numbers, ids, each)
+        streams = np.array([0, 2] if each == 2 else [0, 1, 2, 3], dtype=np.uint32)
+        first_bytes = self._groups.draw(each * len(numbers), np.tile(streams, len(numbers)))
+        least = np.floor(256.0 * none[:width]).astype(np.uint8)
+        may = first_bytes >= np.tile(least, 2 * len(numbers))
+        return first_bytes, np.packbits(may, bitorder="little").view(f"<u{width // 8}")
+
+    def _first_points(
+        self, blocks: Blocks, rows: Rows, cells: Bytes, leads: Bytes, none: Floats, waits: Steps
+    ) -> tuple[npt.NDArray[np.bool_], _Points]:
+        """Draw a cell's lowest mark in each row; tell where it is below s, and what may follow."""
+        streams = cells * np.uint32(2) + (rows & 1).astype(np.uint32) + np.uint32(_Draw.POINT)
+        start = _Points(rows, streams, np.full(len(rows), 2.0**-8), leads.astype(np.uint64))
+        places, found, more = self._next_points(blocks, start, none)
+        waits[rows] = places
+        return found, more
+
+    def _retry(
+        self, missed: _Missed, numbers: Codes, ids: Ids, none: Floats, waits: Steps
+    ) -> list[_Points]:
+        """Look into the other cells of planes whose first one held no point below s."""
+        points = []
+        rows, left, first_bytes = missed.rows, missed.left, missed.first_bytes
+        while len(some := np.flatnonzero(left)):
+            rows, left, first_bytes = rows[some], left[some], first_bytes[some]
+            left, cells = _first_cells(left)
+            self._picked.fill(numbers[rows >> 1], ids[rows >> 1])
+            leads = first_bytes[np.arange(len(rows)), cells]
+            found, more = self._first_points(self._picked, rows, cells, leads, none, waits)
+            points.append(more)
+            left[found] = 0
+        return points
+
+    def _follow(
+        self, points: _Points, numbers: Codes, ids: Ids, none: Floats, waits: Steps
+    ) -> None:
+        """Look for earlier points in the cells."""
+        while len(points.rows):
+            rows = points.rows
+            self._picked.fill(numbers[rows >> 1], ids[rows >> 1])
+            points = replace(
+                points,
+                streams=points.streams + _NEXT_POINT,
+                product=points.product * 2.0**-32,
+            )
+            places, _, points = self._next_points(self._picked, points, none)
+            waits[rows] = np.minimum(waits[rows], places)
+
+    def _next_points(
+        self, blocks: Blocks, points: _Points, none: Floats
+    ) -> tuple[Steps, npt.NDArray[np.bool_], _Points]:
+        """Draw points; return their places, which are below s, and after which more may be."""
+        rows, streams = points.rows, points.streams
+        words = blocks.draw(len(rows), streams).view("<u8")
+        ends = words[1::2]
+        cells = ((streams & _CELL_BITS) >> np.uint32(1)).astype(np.intp)
+        least, starts = none.take(cells), _STARTS.take(cells)
+        product = self._completed(points.leads, words[0::2], blocks, streams)
+        product *= points.product
+        below = product >= least
+        places = ((ends >> _PLACE_BITS) >> _SHIFTS.take(cells)).view(np.int64)
+        places += starts
+        # A further point counts only if it is earlier, and there is none where even the largest V
+        # that begins as the next one is too small.
+        leads = ends & _LOW_HALF
+        most = leads.astype(np.float64)
+        most += 1.0
+        most *= product
+        most *= 2.0**-32
+        may = most >= least
+        may &= below
+        may &= places > starts
+        more = np.flatnonzero(may)
+        places[~below] = _NEVER
+        return places, below, _Points(rows[more], streams[more], product[more], leads[more])
+
+    def _completed(self, leads: Words, words: Words, blocks: Blocks, streams: Streams) -> Floats:
         """Return numbers that begin with whole ones, with what follows their binary points."""
         follows = _mantissa(words)
-        follows -= 1.0
         few = np.flatnonzero(leads == 0)
+        rare = follows[few]
+        follows -= 1.0
+        follows += leads
         if len(few):
-            self._rare.take(self._planes, rows[few])
+            self._rare.take(blocks, few)
             drawn = self._rare.draw(len(few), streams[few] + _ZEROS).view("<u8")
             first, then = _leading_zeros(drawn[0::2]), _leading_zeros(drawn[1::2])
             zeros = first + np.where(first == _WORD_BITS, then, 0)
-            follows[few] = np.ldexp(follows[few] + 1.0, -1 - zeros)
-        follows += leads
+            follows[few] = np.ldexp(rare, -1 - zeros)
         return follows
+
+
+_Joined = TypeVar("_Joined", _Points, _Missed)
+
+
+def _joined(parts: list[_Joined]) -> _Joined:
+    names = [field.name for field in fields(parts[0])]
+    return type(parts[0])(
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    )
+
+
+def _first_cells(left: Streams) -> tuple[Streams, Bytes]:
+    """Return bits without the lowest ones, and its number: how many bits there are, if none is."""
+    one = left.dtype.type(1)
+    rest = left & (left - one)
+    return rest, np.bitwise_count((left ^ rest) - one)
 
 
 _WORD_BITS: Final = 64
@@ -321,9 +436,10 @@ _ONE: Final = np.uint64(0x3FF0_0000_0000_0000)
 _LOW_HALF: Final = np.uint64(0xFFFF_FFFF)
 _PLACE_BITS: Final = np.uint64(33)
 """A word without these bits is a place in the last cell."""
-_STARTS: Final = np.array([0, *(1 << cell for cell in range(_CELLS - 1))], dtype=np.int64)
-_SHIFTS: Final = np.arange(_CELLS, 0, -1).astype(np.uint64)
-_NEXT_POINT: Final = np.uint32(1 << 6)
+_STARTS: Final = np.array([0, *(1 << cell for cell in range(_CELLS))], dtype=np.int64)
+_SHIFTS: Final = np.arange(_CELLS, -1, -1).astype(np.uint64)
+_CELL_BITS: Final = np.uint32((1 << 7) - 2)
+_NEXT_POINT: Final = np.uint32(1 << 7)
 _ZEROS: Final = np.uint32(_Draw.ZEROS - _Draw.POINT)
 
 

@@ -211,11 +211,12 @@ class Blocks:
         self._drawn = np.zeros(BLOCK_BYTES * capacity + _SLACK, dtype=np.uint8)
         self._written: tuple[int | None, int] = None, 0
 
-    def fill(self, codes: Codes, ids: Ids) -> None:
-        """Write the records' identifiers and true codes into their blocks."""
-        plain = self._plain[: BLOCK_BYTES * len(codes)]
-        plain.view("<u8")[0::2] = ids
-        plain.view("<u4")[2::4] = codes
+    def fill(self, codes: Codes, ids: Ids, each: int = 1) -> None:
+        """Write the records' identifiers and true codes into their blocks, so many for each."""
+        plain = self._plain[: BLOCK_BYTES * each * len(codes)]
+        for block in range(each):
+            plain.view("<u8")[2 * block :: 2 * each] = ids
+            plain.view("<u4")[4 * block + 2 :: 4 * each] = codes
 
     def take(self, other: Blocks, rows: Rows) -> None:
         """Copy some records' blocks from another buffer."""

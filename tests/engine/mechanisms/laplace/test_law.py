@@ -94,26 +94,64 @@ def test_variance_width_and_kurtosis_are_those_of_the_law(level):
     assert inside[0] >= 0.9 > inside[1] or width == 0
 
 
-def test_geometric_numbers_step_where_the_law_says_at_every_edge():
-    """For each k, words on both sides of e^(−sk), 2⁻⁴⁶ of it away, give k and k − 1."""
+def test_cells_before_a_time_are_empty_as_often_as_a_wait_is_longer():
+    """The limits that uniform numbers are compared with are the law's own, to the last bit."""
     digits = Context(prec=50)
-    for rate in (1e-6, 3e-4, 0.02, 0.9, 7.0):
-        for k in {1, 2, 3, 10, 97, int(3 / rate), int(25 / rate)} - {0}:
-            edge = digits.exp(-Decimal(rate) * k)
-            if edge < Decimal(2) ** -100:
-                continue
-            zeros = 0
-            while edge < 1:
-                edge, zeros = edge * 2, zeros + 1
-            found = []
-            for side in (1 - Decimal(2) ** -46, 1 + Decimal(2) ** -46):
-                bits, n = edge * side, zeros
-                if bits < 1:
-                    bits, n = bits * 2, n + 1
-                word = np.array([int((bits - 1) * 2**52)], dtype=np.uint64)
-                size = laplace._LOGS[n] - laplace._log(laplace._mantissa(word))
-                found.append(int(np.floor(size / rate)[0]))
-            assert found == [k, k - 1], (rate, k)
+    for level, steps in ((64.0, 1), (3.0, 50), (LOWEST, MOST_STEPS)):
+        rate = Decimal(level) * 511 / 512 / steps
+        none = laplace._rung_at(level, steps).none
+        assert none[0] == float(digits.exp(-rate))
+        for cell in range(1, 32):
+            length = 1 << cell - 1
+            assert none[cell] == float(digits.exp(-min(rate * length, Decimal(2000))))
+            if rate * length < 300:
+                assert np.prod(none[: cell + 1]) == pytest.approx(math.exp(-rate * 2 * length))
+
+
+def points(cipher, record, number, plane, cells, largest):
+    """All points of a plane with marks up to a rate, in the first cells, as the module tells."""
+
+    def words(stream):
+        drawn = np.empty(31, np.uint8)
+        block = record | number << 64 | stream << 96
+        cipher.encrypt(np.frombuffer(block.to_bytes(16, "little"), np.uint8), drawn)
+        return [int.from_bytes(drawn[place : place + 8].tobytes(), "little") for place in (0, 8)]
+
+    for cell in range(cells):
+        start, length = (1 << cell - 1, 1 << cell - 1) if cell else (0, 1)
+        first, then = words(2 * plane + cell // 16)
+        lead, bits, logarithm, point = (first | then << 64) >> 8 * (cell % 16) & 255, 8, 0.0, 0
+        while True:
+            stream = point << 7 | cell << 1 | plane
+            rest, place = words(1 << 28 | stream)
+            number_drawn = lead + (rest % 2**52) / 2**52
+            if lead == 0:
+                first, then = words(2 << 28 | stream)
+                zeros = 64 - first.bit_length() + (64 - then.bit_length() if first == 0 else 0)
+                number_drawn = (1 + (rest % 2**52) / 2**52) / 2 ** (1 + zeros)
+            logarithm += math.log(number_drawn / 2**bits)
+            if -logarithm > largest * length:
+                break
+            yield -logarithm / length, start + (place >> 33) * length // 2**31
+            lead, bits, point = place % 2**32, 32, point + 1
+
+
+@pytest.mark.parametrize(("steps", "levels"), [(40, (50.0, 8.0, 3.0)), (1, (3.0, 1.0, 0.3))])
+def test_every_level_shows_the_first_point_with_a_mark_below_its_rate(steps, levels):
+    records, cipher = 60, KEY.cipher()
+    ids = np.arange(records, dtype=np.uint64) * 5 + 2**40
+    true = (ids % (steps + 1)).astype(np.uint32)
+    rates = [LaplaceLaw(level, steps).rate for level in levels]
+    expected = np.empty((len(levels), records), dtype=int)
+    for place, (record, number) in enumerate(zip(ids.tolist(), true.tolist(), strict=True)):
+        planes = [list(points(cipher, record, number, p, 10, max(rates))) for p in (0, 1)]
+        for row, rate in enumerate(rates):
+            waits = [min(when for mark, when in each if mark <= rate) for each in planes]
+            expected[row, place] = number + waits[0] - waits[1]
+    for level, wanted in zip(levels, expected, strict=True):
+        shown = release_steps(true, steps, level, ids, KEY, Silent())
+        far = LaplaceLaw(level, steps).beyond
+        assert shown.tolist() == np.clip(wanted, -far, steps + far).tolist()
 
 
 def test_leading_zeros_are_counted_exactly():
@@ -163,7 +201,7 @@ def test_the_same_key_releases_the_same_on_every_machine():
     assert shown.tolist() == KNOWN
 
 
-KNOWN = [35, -90, -18, -30, 20, -27, 8, 42, -8, 10, 5, 26]
+KNOWN = [-200, 60, 36, -33, -8, 2, 9, 15, 53, -4, -33, -12]
 
 
 @pytest.mark.parametrize("level", [LOWEST / 2, HIGHEST * 2, math.nan])
