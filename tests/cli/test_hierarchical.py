@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import runpy
+import tomllib
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,88 @@ attributes = ["illness"]
 mechanism = "hierarchical"
 settings = { chapters = ["A", "A", "A", "B", "B"], inside_share = 0.6 }
 """
+
+
+LISTED = 'settings = { chapters = ["A", "A", "A", "B", "B"], inside_share = 0.6 }'
+FROM_FILE = """
+[hierarchies.illness]
+file = "codes.csv"
+[[policy]]
+attributes = ["illness"]
+mechanism = "hierarchical"
+settings = { chapters_level = 1, inside_share = 0.6 }
+"""
+
+
+def test_chapters_come_from_a_hierarchy_file_and_are_written_down(line):
+    line.folder.joinpath("ward.csv").write_text("record,illness\n1,A1\n2,B2\n3,A3\n")
+    codes = "A1;A;all;*\nA2;A;all;*\nA3;A;all;*\nB1;B;all;*\nB2;B;all;*\nC9;C;all;*\n"
+    line.folder.joinpath("codes.csv").write_text(codes)
+    before = RULES.split("[[policy]]", maxsplit=1)[0]
+    rules = line.folder / "rules.toml"
+    rules.write_text(before + FROM_FILE)
+    assert line.init() == ExitCode.OK, line.remarks
+    assert line.run("rules", line.project) == ExitCode.OK, line.remarks
+    written = tomllib.loads(line.output)
+    (entry,) = written["policy"]
+    assert entry["settings"] == tomllib.loads(LISTED)["settings"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("chapters_level = 1", "chapters_level = 4", "levels 1 to 3"),
+        (
+            "chapters_level = 1",
+            'chapters_level = 1, chapters = ["A"]',
+            "as well",
+        ),
+        ('[hierarchies.illness]\nfile = "codes.csv"', "", "has no hierarchy"),
+    ],
+)
+def test_a_level_that_is_not_there_is_refused_with_what_to_do(line, old, new, words):
+    line.folder.joinpath("ward.csv").write_text("record,illness\n1,A1\n2,B2\n")
+    line.folder.joinpath("codes.csv").write_text(
+        "".join(f"{value};{value[0]};all;*\n" for value in VALUES)
+    )
+    rules = RULES.split("[[policy]]", maxsplit=1)[0] + FROM_FILE.replace(old, new)
+    (line.folder / "rules.toml").write_text(rules)
+    assert line.init() != ExitCode.OK
+    assert words in line.remarks
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["drawn once", "drawn by row"])
+def test_rows_of_a_household_share_one_draw_or_one_promise(line, same):
+    rng = np.random.default_rng(2)
+    true = rng.integers(0, 5, (300, 1 if same else 3)).repeat(3 if same else 1, axis=1)
+    rows = pd.DataFrame({"record": range(900), "household": np.repeat(range(300), 3)})
+    rows["illness"] = np.array(VALUES)[true.ravel()]
+    rows.to_csv(line.folder / "ward.csv", index=False)
+    household = 'columns.household = { role = "identifying" }\n[columns.illness]'
+    clinic = '\n[[recipients]]\nname = "Clinic A"\nlevels.illness = { retention_probability = 0.5 }'
+    (line.folder / "rules.toml").write_text(RULES.replace("[columns.illness]", household) + clinic)
+    assert line.init("--unit", "household", "--unit-rows", "3") == ExitCode.OK, line.remarks
+    assert line.release("Clinic A", "--accept", "Record numbers are known to both.") == 0
+    (bundle,) = (line.folder / "out").iterdir()
+    assert line.run("verify", bundle, "--project", line.project) == ExitCode.OK, line.output
+    package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
+    (told,) = (
+        field["sfumato"]["parameters"]
+        for field in package["resources"][0]["schema"]["fields"]
+        if field["name"] == "illness"
+    )
+    data = pd.read_csv(bundle / "data.csv").set_index("record").sort_index()
+    shown = data["illness"].to_numpy().reshape(300, 3)
+    alike = (shown == shown[:, :1]).all(axis=1)
+    row = matrix(told["retention_inside"], told["retention_of_chapter"], told)
+    own = matrix(0.5**0.6, 0.5**0.4, told)
+    gamma, stated = ((each.max(axis=1) / each.min(axis=1)).max() for each in (row, own))
+    if same:
+        assert alike.all()
+        assert gamma == pytest.approx(stated)
+    else:
+        assert not alike.all()
+        assert 0.999 * stated < gamma**3 <= stated * (1 + 1e-9)
 
 
 def matrix(inside, chapter, told):

@@ -90,6 +90,25 @@ def test_combinations_are_the_same_however_batches_are_cut(limits, cuts):
     assert pa.Table.from_batches(pieces).equals(released_whole(document, table))
 
 
+@settings(max_examples=5)
+@given(cuts=st.lists(st.integers(0, ROWS), max_size=4))
+def test_chapters_are_the_same_however_batches_are_cut(cuts):
+    document, table = hospital_document(ROWS), hospital(ROWS)
+    chosen = {"chapters": ["chronic", "acute", "acute", "chronic"], "inside_share": 0.4}
+    entry = PolicyEntry(("illness",), "hierarchical", chosen)
+    document = replace(document, policy=(entry, *document.policy[1:]))
+    _, plan = planned(document, table)
+    sent, batch = Plan.from_json(plan.to_json()).bind(KEYS), as_batch(table)
+    pieces = [
+        sent.release_batch(batch.slice(start, end - start))
+        for start, end in pairwise(sorted({0, ROWS, *cuts}))
+    ]
+    whole = released_whole(document, table)
+    assert pa.Table.from_batches(pieces).equals(whole)
+    shown, true = whole["illness"].to_pandas(), table.column("illness")
+    assert set(shown) == set(true)
+
+
 def test_a_plan_that_was_sent_as_json_releases_the_same_batches(made):
     plan, batch, whole = made
     sent = Plan.from_json(plan.to_json())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from dataclasses import replace
 
+import pytest
+from PySide6.QtCore import QCoreApplication, QItemSelectionModel, Qt
+
+from sfumato.engine.generalization.hierarchies import Taxonomy
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
@@ -41,28 +44,102 @@ def type_into(qtbot, field, text):
     QCoreApplication.processEvents()
 
 
+def write(panel, sheet, cells, text):
+    """Type a text into selected cells of a list, as a delegate does."""
+    view, model = getattr(panel.page.settings, sheet), getattr(panel.page.settings, sheet).model()
+    view.clearSelection()
+    for row, column in cells:
+        view.selectionModel().select(
+            model.index(row, column), QItemSelectionModel.SelectionFlag.Select
+        )
+    view.write(model.index(*cells[0]), text)
+
+
 def test_each_value_stands_beside_its_chapter(panel):
-    values = panel.page.settings.values
-    rows = range(values.rowCount())
-    assert values.texts(rows, 0) == ["asthma", "cancer", "flu", "none"]
-    assert values.texts(rows, 1) == ["a", "c", "f", "n"]
-    assert "4 chapters of 1 to 1 values" in panel.page.settings.outcome.text()
+    shown = panel.page.settings
+    assert shown.values.texts(range(4), 0) == ["asthma", "cancer", "flu", "none"]
+    assert shown.values.texts(range(4), 1) == ["a", "c", "f", "n"]
+    assert "4 chapters of 1 to 1 value" in shown.outcome.text()
+    assert not shown.level.isEnabled()
     assert "between values of one chapter" in panel.page.editor.meaning.texts[0]
 
 
-def test_chapters_are_stated_as_typed_and_undone(qtbot, panel):
+def test_values_are_moved_and_chapters_renamed_and_joined_where_they_stand(panel):
     before = in_force(panel)
-    type_into(qtbot, panel.page.settings.chapters, "lungs; other; lungs; other")
+    write(panel, "value_sheet", [(0, 1), (2, 1)], "lungs")
+    assert in_force(panel)["chapters"] == ["lungs", "c", "lungs", "n"]
+    assert panel.page.settings.chapters.texts(range(3), 1) == [
+        "2: asthma, flu",
+        "1: cancer",
+        "1: none",
+    ]
+    write(panel, "chapter_sheet", [(1, 0)], "other")
+    write(panel, "chapter_sheet", [(2, 0)], "other")
     assert in_force(panel)["chapters"] == ["lungs", "other", "lungs", "other"]
-    panel.session.undo()
+    for _ in range(3):
+        panel.session.undo()
     assert in_force(panel) == before
 
 
-def test_too_few_chapters_are_refused_where_they_stand(qtbot, panel):
+def test_chapters_are_pasted_from_a_spreadsheet(panel):
+    sheet = panel.page.settings.value_sheet
+    sheet.setCurrentIndex(sheet.model().index(1, 1))
+    sheet.pasted.emit("cancer\ttumours\nflu\tlungs\nnone\tother\nmore\tother\n")
+    assert in_force(panel)["chapters"] == ["a", "tumours", "lungs", "other"]
+
+
+def test_a_chapter_without_a_name_is_refused_where_it_stands(panel):
     before = in_force(panel)
-    type_into(qtbot, panel.page.settings.chapters, "lungs; other")
-    assert "each of the 4 values" in panel.page.settings.problem.words
+    write(panel, "value_sheet", [(1, 1)], " ")
+    assert "no name" in panel.page.settings.problem.words
     assert in_force(panel) == before
+
+
+def test_chapters_come_from_a_level_of_a_hierarchy_file(panel, tmp_path):
+    path = tmp_path / "codes.csv"
+    path.write_text(
+        "asthma;chronic;ill;*\ncancer;chronic;ill;*\nflu;acute;ill;*\nnone;none;well;*\n",
+        encoding="utf-8",
+    )
+    panel.session.chooser.file = path
+    panel.page.settings.from_file.click()
+    assert in_force(panel)["chapters"] == ["chronic", "chronic", "acute", "none"]
+    level = panel.page.settings.level
+    assert [level.itemText(at) for at in range(level.count())] == [
+        "None",
+        "Level 1: 3 chapters",
+        "Level 2: 2 chapters",
+        "Level 3: 1 chapter",
+    ]
+    level.setCurrentIndex(2)
+    level.activated.emit(2)
+    assert in_force(panel)["chapters"] == ["ill", "ill", "ill", "well"]
+    assert level.value == 2
+
+
+def test_a_file_that_lacks_a_value_is_refused(panel, tmp_path):
+    before, path = in_force(panel), tmp_path / "codes.csv"
+    path.write_text("asthma;chronic;*\nflu;acute;*\n", encoding="utf-8")
+    panel.session.chooser.file = path
+    panel.page.settings.from_file.click()
+    assert "does not list 2 of its 4 values" in panel.page.settings.problem.words
+    assert in_force(panel) == before
+
+
+def test_a_columns_own_hierarchy_is_what_protection_begins_with(qtbot, panel):
+    rows = (
+        ("asthma", "ill", "*"),
+        ("cancer", "ill", "*"),
+        ("flu", "ill", "*"),
+        ("none", "well", "*"),
+    )
+    document = panel.session.document.with_hierarchy("disease", Taxonomy(rows))
+    panel.session.edit("Change", replace(document, policy=()))
+    wait_for_jobs(qtbot, panel.session)
+    panel.choose("disease")
+    panel.unprotected.mechanism_chosen.emit("hierarchical")
+    assert in_force(panel)["chapters"] == ["ill", "ill", "ill", "well"]
+    assert panel.page.settings.level.value == 1
 
 
 def test_letters_and_the_share_inside_are_taken(qtbot, panel):

@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import Taxonomy
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
@@ -18,7 +19,10 @@ from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.distribution.editor import DistributionEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.editor import GaussianEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
-from sfumato.ui.panels.policy.mechanisms.hierarchical.editor import HierarchicalEditor
+from sfumato.ui.panels.policy.mechanisms.hierarchical.editor import (
+    HierarchicalEditor,
+    HierarchicalSettings,
+)
 from sfumato.ui.panels.policy.mechanisms.joint.editor import JointSettings
 from sfumato.ui.panels.policy.mechanisms.laplace.editor import LaplaceEditor
 from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
@@ -185,8 +189,30 @@ def _replacements(stage: Stage) -> None:
     stage.settle()
 
 
-def _chapters(stage: Stage) -> None:
-    _settings(stage, HierarchicalEditor.mechanism)
+def protect_chapters(stage: Stage) -> HierarchicalSettings:
+    """Protect the sample's first sensitive column by chapters of two hierarchy levels."""
+    editor = _settings(stage, HierarchicalEditor.mechanism)
+    assert isinstance(editor, HierarchicalSettings)
+    name = stage.session.document.sensitive[0].name
+    domain = stage.session.document.column(name).domain
+    assert domain is not None
+    rows = tuple(
+        (str(value), "Acute" if at % 3 else "Chronic", "Ill", "*")
+        for at, value in enumerate(domain.values)
+    )
+    stage.session.edit("Change", stage.session.document.with_hierarchy(name, Taxonomy(rows)))
+    stage.settle()
+    editor.level.chosen.emit(1)
+    stage.settle()
+    return editor
+
+
+def _chapters(stage: Stage, *, typed: bool = False) -> None:
+    editor = protect_chapters(stage)
+    if typed:
+        editor.value_sheet.write(editor.values.index(1, 1), "Of its own")
+        stage.settle()
+        _panel(stage).scroll_to(editor.value_sheet)
     stage.settle()
 
 
@@ -292,6 +318,7 @@ SCENES = (
     Scene("combinations", protect_combinations),
     Scene("combinations-limits", partial(protect_combinations, limits=True)),
     Scene("chapters", _chapters),
+    Scene("chapters-typed", partial(_chapters, typed=True)),
     Scene("chances", _chances),
     Scene("chances-error", partial(_chances, faulty=True)),
     Scene("small-groups", _small_groups),

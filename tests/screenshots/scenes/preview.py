@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from sfumato.ui.panels.preview.panel import JOB, PreviewPanel
-from tests.screenshots.scenes.policy import protect_combinations
+from tests.screenshots.scenes.policy import protect_chapters, protect_combinations
 from tests.screenshots.stage import Scene, Stage
 
 
@@ -70,6 +70,16 @@ def _combinations(stage: Stage, page: int = 0) -> None:
     stage.settle()
 
 
+def _chapters(stage: Stage, page: int) -> None:
+    protect_chapters(stage)
+    panel = _panel(stage)
+    panel.attribute.setCurrentText(stage.session.document.sensitive[0].name)
+    panel.attribute.activated.emit(panel.attribute.currentIndex())
+    stage.settle()
+    panel.tabs.setCurrentIndex(page)
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("working", _working),
@@ -80,6 +90,9 @@ SCENES = (
     Scene("error", _error),
     Scene("combinations", _combinations),
     Scene("combinations-usefulness", partial(_combinations, page=3)),
+    Scene("chapters", partial(_chapters, page=0)),
+    Scene("chapters-posterior", partial(_chapters, page=2)),
+    Scene("chapters-usefulness", partial(_chapters, page=3)),
     Scene("numbers", partial(_numbers, page="numbers")),
     Scene("numbers-distribution", partial(_numbers, page="distribution")),
     Scene("numbers-dependence", partial(_numbers, page="scatter")),

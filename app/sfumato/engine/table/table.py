@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -93,6 +93,13 @@ Rows = slice | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
 """Some rows of a column, or all of them in another order."""
 
 
+class Classes(Protocol):
+    """A hierarchy's recipe, as far as mechanisms ask it."""
+
+    def classes(self, column: str, values: Sequence[Value]) -> tuple[tuple[str, ...], ...]:
+        """Return what each value's class is called at the levels 1 and up."""
+
+
 @dataclass(frozen=True)
 class Attribute:
     """What a mechanism knows about an attribute, beside the rows.
@@ -116,6 +123,8 @@ class Attribute:
     domain: Domain | None = None
     counts: npt.NDArray[np.int64] | None = None
     numbers: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    hierarchy: Classes | None = field(default=None, repr=False, compare=False)
+    """The column's hierarchy, where it has one; known where settings are stated."""
     groups: GroupCounts | None = field(default=None, repr=False, compare=False)
     """Its values in each group of records alike in public, where the mechanism asks for them."""
     codes: Codes | None = field(default=None, repr=False, compare=False)

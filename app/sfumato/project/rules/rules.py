@@ -6,6 +6,7 @@ what the command line starts a project from.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ from sfumato.engine.core.columns import (
 )
 from sfumato.engine.core.errors import DomainError, SfumatoError
 from sfumato.engine.core.values import Value
+from sfumato.engine.generalization.hierarchies import Recipe
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Statement
 from sfumato.engine.randomness.keys import KeyRing
@@ -103,7 +105,9 @@ def apply_rules(
     hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
     generalizing = rules.section("generalization")
     generalization = generalization_in(generalizing, columns, hierarchies, folder)
-    policy = tuple(_entry(section, columns, table, noise) for section in rules.sections("policy"))
+    policy = tuple(
+        _entry(section, columns, table, noise, hierarchies) for section in rules.sections("policy")
+    )
     rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
     recipients = _recipients(rules, policy, columns)
     settled = replace(
@@ -367,7 +371,11 @@ def _domain_value(section: Section, position: int, item: Any) -> tuple[Value, st
 
 
 def _entry(
-    section: Section, columns: tuple[ColumnSpec, ...], table: Table, noise: KeyedNoise
+    section: Section,
+    columns: tuple[ColumnSpec, ...],
+    table: Table,
+    noise: KeyedNoise,
+    hierarchies: Mapping[str, Recipe],
 ) -> PolicyEntry:
     sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
     attributes = section.texts("attributes") or ()
@@ -398,7 +406,10 @@ def _entry(
         return PolicyEntry(attributes, name, settings)
     try:
         chosen = tuple(
-            encode_column(table, find_column(columns, attribute)).attribute
+            replace(
+                encode_column(table, find_column(columns, attribute)).attribute,
+                hierarchy=hierarchies.get(attribute),
+            )
             for attribute in attributes
         )
         return PolicyEntry(attributes, name, mechanism.complete_settings(chosen, settings, noise))

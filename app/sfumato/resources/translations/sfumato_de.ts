@@ -6065,7 +6065,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="120"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="139"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="190"/>
-        <location filename="../../ui/panels/policy/panel.py" line="209"/>
+        <location filename="../../ui/panels/policy/panel.py" line="210"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6739,7 +6739,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/generalized/explore_page.py" line="79"/>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="147"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="138"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="56"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="212"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -7181,6 +7181,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="371"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="55"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="319"/>
         <source>Values</source>
         <translation>Werte</translation>
@@ -7681,7 +7682,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="177"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="43"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="161"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="282"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="380"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="215"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="23"/>
@@ -7691,7 +7692,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="178"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="44"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="162"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="283"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="381"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="216"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="24"/>
@@ -7701,7 +7702,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="179"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="45"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="163"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="284"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="382"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="217"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="25"/>
@@ -7970,6 +7971,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Matrix importieren</translation>
     </message>
     <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="192"/>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="199"/>
         <source>Tables of text (*.csv *.tsv *.txt)</source>
         <translation>Texttabellen (*.csv *.tsv *.txt)</translation>
@@ -9006,148 +9008,148 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="81"/>
+        <location filename="../../ui/panels/policy/panel.py" line="82"/>
         <source>Add recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="103"/>
+        <location filename="../../ui/panels/policy/panel.py" line="104"/>
         <source>The table is large; this takes a moment.</source>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="310"/>
+        <location filename="../../ui/panels/policy/panel.py" line="312"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="336"/>
+        <location filename="../../ui/panels/policy/panel.py" line="338"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="360"/>
+        <location filename="../../ui/panels/policy/panel.py" line="362"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="361"/>
+        <location filename="../../ui/panels/policy/panel.py" line="363"/>
         <source>Split {name}</source>
         <translation>{name} trennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="366"/>
+        <location filename="../../ui/panels/policy/panel.py" line="368"/>
         <source>Remove the protection of {name}</source>
         <translation>Schutz von {name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="375"/>
+        <location filename="../../ui/panels/policy/panel.py" line="377"/>
         <source>Change the trust in {name}</source>
         <translation>Vertrauen in {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="387"/>
+        <location filename="../../ui/panels/policy/panel.py" line="389"/>
         <source>The attributes are still being read.</source>
         <translation>Die Merkmale werden noch gelesen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="395"/>
+        <location filename="../../ui/panels/policy/panel.py" line="397"/>
         <source>Trust {name} alike in everything</source>
         <translation>{name} in allem gleich vertrauen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="398"/>
+        <location filename="../../ui/panels/policy/panel.py" line="400"/>
         <source>{entry} keeps its level: {reason}</source>
         <translation>{entry} behält seine Stufe: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="423"/>
+        <location filename="../../ui/panels/policy/panel.py" line="425"/>
         <source>Change the protection of {name}</source>
         <translation>Schutz von {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="434"/>
+        <location filename="../../ui/panels/policy/panel.py" line="436"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="438"/>
+        <location filename="../../ui/panels/policy/panel.py" line="440"/>
         <source>{names} was lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurde auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="440"/>
+        <location filename="../../ui/panels/policy/panel.py" line="442"/>
         <source>{names} were lowered to {level}, the highest level {entry} now allows.</source>
         <translation>{names} wurden auf {level} gesenkt, die höchste Stufe, die {entry} jetzt erlaubt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="445"/>
+        <location filename="../../ui/panels/policy/panel.py" line="447"/>
         <source>No recipient can learn more than the most trusted release reveals.</source>
         <translation>Kein Empfänger kann mehr erfahren, als die Freigabe mit dem höchsten Vertrauen verrät.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="446"/>
-        <location filename="../../ui/panels/policy/panel.py" line="527"/>
+        <location filename="../../ui/panels/policy/panel.py" line="448"/>
+        <location filename="../../ui/panels/policy/panel.py" line="529"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="476"/>
+        <location filename="../../ui/panels/policy/panel.py" line="478"/>
         <source>New recipient</source>
         <translation>Neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="478"/>
+        <location filename="../../ui/panels/policy/panel.py" line="480"/>
         <source>Add a recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="491"/>
+        <location filename="../../ui/panels/policy/panel.py" line="493"/>
         <source>Add three recipients</source>
         <translation>Drei Empfänger hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="497"/>
+        <location filename="../../ui/panels/policy/panel.py" line="499"/>
         <source>A recipient needs a name. Give one, or remove the recipient.</source>
         <translation>Ein Empfänger braucht einen Namen. Geben Sie einen an oder entfernen Sie den Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="498"/>
+        <location filename="../../ui/panels/policy/panel.py" line="500"/>
         <source>{name} is already a recipient. Give another name.</source>
         <translation>{name} ist schon ein Empfänger. Geben Sie einen anderen Namen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="504"/>
+        <location filename="../../ui/panels/policy/panel.py" line="506"/>
         <source>Rename {old} to {new}</source>
         <translation>{old} in {new} umbenennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="510"/>
+        <location filename="../../ui/panels/policy/panel.py" line="512"/>
         <source>Choose the language of a recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete eines Empfängers wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="514"/>
+        <location filename="../../ui/panels/policy/panel.py" line="516"/>
         <source>Change the note on {name}</source>
         <translation>Notiz zu {name} ändern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="521"/>
+        <location filename="../../ui/panels/policy/panel.py" line="523"/>
         <source>Remove {name}</source>
         <translation>{name} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="525"/>
+        <location filename="../../ui/panels/policy/panel.py" line="527"/>
         <source>{name} was removed.</source>
         <translation>{name} wurde entfernt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="526"/>
+        <location filename="../../ui/panels/policy/panel.py" line="528"/>
         <source>Releases made for them stay in the ledger.</source>
         <translation>An ihn gegangene Freigaben bleiben im Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="533"/>
+        <location filename="../../ui/panels/policy/panel.py" line="535"/>
         <source>Move {name}</source>
         <translation>{name} verschieben</translation>
     </message>
@@ -9559,47 +9561,96 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grenzen werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="54"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="58"/>
         <source>Each value&apos;s chapter</source>
         <translation>Das Kapitel jeder Ausprägung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="58"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="73"/>
         <source>Chapters by so many first letters of values</source>
         <translation>Kapitel nach so vielen Anfangsbuchstaben der Ausprägungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="60"/>
         <source>Chapters in the order of the domain</source>
-        <translation>Kapitel in der Reihenfolge des Wertebereichs</translation>
+        <translation type="vanished">Kapitel in der Reihenfolge des Wertebereichs</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="63"/>
         <source>Parted by semicolons; values with the same text are of one chapter.</source>
-        <translation>Durch Semikolons getrennt; Ausprägungen mit demselben Text gehören zu einem Kapitel.</translation>
+        <translation type="vanished">Durch Semikolons getrennt; Ausprägungen mit demselben Text gehören zu einem Kapitel.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="69"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="53"/>
+        <source>From a hierarchy file…</source>
+        <translation>Aus einer Hierarchiedatei…</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="57"/>
+        <source>Chapters and their values</source>
+        <translation>Kapitel und ihre Ausprägungen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="75"/>
+        <source>Chapters by a level of a hierarchy</source>
+        <translation>Kapitel nach einer Ebene einer Hierarchie</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="78"/>
+        <source>A file has a line for each value: the value, then its labels at each level.</source>
+        <translation>Eine Datei hat für jede Ausprägung eine Zeile: die Ausprägung, dann ihre Bezeichnungen auf jeder Ebene.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="85"/>
         <source>Share of the replacements that stay in the chapter</source>
         <translation>Anteil der Ersetzungen, die im Kapitel bleiben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="73"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="89"/>
         <source>The more stay, the more often chapters are right, and the more a release tells about them at one retention probability.</source>
         <translation>Je mehr bleiben, desto öfter stimmen die Kapitel, und desto mehr verrät eine Freigabe bei gleicher Beibehaltungswahrscheinlichkeit über sie.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="80"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="97"/>
+        <source>Type into a chapter to rename it, or to join it to another by that one&apos;s name; type into the lower list to move single values. Several selected cells are filled at once.</source>
+        <translation>Schreiben Sie in ein Kapitel, um es umzubenennen oder unter dem Namen eines anderen mit diesem zu vereinen; schreiben Sie in die untere Liste, um einzelne Ausprägungen zu verschieben. Mehrere gewählte Zellen werden auf einmal gefüllt.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="100"/>
         <source>Which values are replaced by which first</source>
         <translation>Welche Ausprägungen zuerst durch welche ersetzt werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="109"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="147"/>
         <source>{chapters} chapters of {least} to {most} {most:value|values}.</source>
         <translation>{chapters} Kapitel mit {least} bis {most} {most:Ausprägung|Ausprägungen}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="138"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="163"/>
+        <source>None</source>
+        <translation>Keine</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="163"/>
+        <source>There is no hierarchy</source>
+        <translation>Es gibt keine Hierarchie</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="168"/>
+        <source>Level {level}: {classes} {classes:chapter|chapters}</source>
+        <translation>Ebene {level}: {classes} Kapitel</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="192"/>
+        <source>Read chapters from a hierarchy</source>
+        <translation>Kapitel aus einer Hierarchie lesen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="230"/>
+        <source>A chapter has no name. Give every value a chapter.</source>
+        <translation>Ein Kapitel hat keinen Namen. Geben Sie jeder Ausprägung ein Kapitel.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="55"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="56"/>
         <source>Chapter</source>
         <translation>Kapitel</translation>
     </message>
@@ -14466,7 +14517,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/core/columns.py" line="182"/>
-        <location filename="../../engine/table/table.py" line="212"/>
+        <location filename="../../engine/table/table.py" line="221"/>
         <source>Let missing be a value of its own, or mend these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -15387,80 +15438,80 @@ Rückgabewerte:
         <translation>Codes: Ihre letzten Zeichen werden eines nach dem anderen verborgen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="21"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="22"/>
         <location filename="../../formats/columns/settling.py" line="82"/>
         <source>a whole number</source>
         <translation>eine ganze Zahl</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="22"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="23"/>
         <location filename="../../formats/columns/settling.py" line="83"/>
         <source>a number</source>
         <translation>eine Zahl</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="23"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="24"/>
         <location filename="../../formats/columns/settling.py" line="84"/>
         <source>true or false</source>
         <translation>wahr oder falsch</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="24"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="25"/>
         <source>a text</source>
         <translation>ein Text</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="25"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="26"/>
         <source>a list of whole numbers</source>
         <translation>eine Liste ganzer Zahlen</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="26"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="27"/>
         <source>a list of numbers</source>
         <translation>eine Liste von Zahlen</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="27"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="28"/>
         <source>a list of texts</source>
         <translation>eine Liste von Texten</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="28"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="29"/>
         <source>a list of lists of texts</source>
         <translation>eine Liste von Listen von Texten</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="29"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="30"/>
         <source>a list of tables</source>
         <translation>eine Liste von Tabellen</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="59"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="60"/>
         <source>The hierarchy&apos;s setting {setting} should be {expected}.</source>
         <translation>Die Einstellung {setting} der Hierarchie sollte {expected} sein.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="60"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="61"/>
         <source>Mend the setting.</source>
         <translation>Berichtigen Sie die Einstellung.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="70"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="71"/>
         <source>A hierarchy of this kind has no setting {setting}.</source>
         <translation>Eine Hierarchie dieser Art hat keine Einstellung {setting}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="71"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="72"/>
         <source>Remove the setting, or choose the kind of hierarchy that has it.</source>
         <translation>Entfernen Sie die Einstellung oder wählen Sie die Art von Hierarchie, die sie hat.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="247"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="261"/>
         <source>A class of level {level} is renamed to nothing, or stands for a value itself.</source>
         <translation>Eine Klasse der Stufe {level} wird in nichts umbenannt oder steht selbst für einen Wert.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipe.py" line="248"/>
+        <location filename="../../engine/generalization/hierarchies/recipe.py" line="262"/>
         <source>Rename classes of level 1 or higher, and give each a name.</source>
         <translation>Benennen Sie Klassen ab Stufe 1 um und geben Sie jeder einen Namen.</translation>
     </message>
@@ -16356,7 +16407,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/categorical.py" line="130"/>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="346"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="300"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="356"/>
         <source>Values of the more trusted release</source>
         <translation>Werte der Freigabe mit höherem Vertrauen</translation>
     </message>
@@ -17781,7 +17832,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="119"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="99"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="102"/>
         <source>Choose uniform retention, or group the values.</source>
         <translation>Wählen Sie gleichverteilte Ersetzung oder gruppieren Sie die Werte.</translation>
     </message>
@@ -17929,8 +17980,8 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="89"/>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="70"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="236"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="72"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="292"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="106"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="406"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="72"/>
@@ -18047,7 +18098,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="236"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="292"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="103"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="261"/>
         <source>A value is kept on purpose this often.</source>
@@ -18296,7 +18347,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="90"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="71"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="73"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="76"/>
         <source>The share of values that are kept on purpose; the others are replaced at random.</source>
         <translation>Der Anteil der Werte, die absichtlich beibehalten werden; die anderen werden zufällig ersetzt.</translation>
@@ -18313,7 +18364,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="171"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="130"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="186"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="241"/>
         <location filename="../../engine/mechanisms/laplace/settings.py" line="138"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="110"/>
@@ -18328,7 +18379,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="267"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="222"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="278"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="208"/>
         <source>This release shows everyone&apos;s true {name}: it promises nothing.</source>
         <translation>Diese Freigabe zeigt {name} aller Personen im Original: Sie sagt nichts zu.</translation>
@@ -18452,13 +18503,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/table/covariance.py" line="152"/>
-        <location filename="../../engine/table/table.py" line="234"/>
+        <location filename="../../engine/table/table.py" line="243"/>
         <source>Column {column} holds infinite numbers in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} enthält in {count} {count:Zeile|Zeilen} unendliche Zahlen, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location filename="../../engine/table/covariance.py" line="154"/>
-        <location filename="../../engine/table/table.py" line="236"/>
+        <location filename="../../engine/table/table.py" line="245"/>
         <source>Mend these rows in the source table, or empty them, which makes them missing.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder leeren Sie sie, wodurch sie fehlend werden.</translation>
     </message>
@@ -18795,17 +18846,17 @@ Rückgabewerte:
         <translation>Wählen Sie eine Tabelle mit dieser Spalte oder ändern Sie die Merkmale.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="211"/>
+        <location filename="../../engine/table/table.py" line="220"/>
         <source>Column {column} is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="225"/>
+        <location filename="../../engine/table/table.py" line="234"/>
         <source>Column {column} does not hold numbers.</source>
         <translation>Spalte {column} enthält keine Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/table.py" line="226"/>
+        <location filename="../../engine/table/table.py" line="235"/>
         <source>Read it as categories under Attributes, or as numbers when the file is opened.</source>
         <translation>Lesen Sie sie unter Merkmale als Kategorien oder beim Öffnen der Datei als Zahlen.</translation>
     </message>
@@ -20805,7 +20856,7 @@ Rückgabewerte:
         <location filename="../../project/document/generalization.py" line="136"/>
         <location filename="../../project/rules/generalization.py" line="331"/>
         <location filename="../../project/rules/reading.py" line="182"/>
-        <location filename="../../project/rules/rules.py" line="435"/>
+        <location filename="../../project/rules/rules.py" line="446"/>
         <source>Mend it.</source>
         <translation>Berichtigen Sie ihn.</translation>
     </message>
@@ -20816,7 +20867,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/document/levels.py" line="111"/>
-        <location filename="../../project/rules/rules.py" line="472"/>
+        <location filename="../../project/rules/rules.py" line="483"/>
         <source>State it by one of: {terms}.</source>
         <translation>Geben Sie sie durch eines davon an: {terms}.</translation>
     </message>
@@ -22060,7 +22111,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/rules/generalization.py" line="61"/>
-        <location filename="../../project/rules/rules.py" line="205"/>
+        <location filename="../../project/rules/rules.py" line="209"/>
         <source>the table has no such column.</source>
         <translation>Die Tabelle hat keine solche Spalte.</translation>
     </message>
@@ -22078,13 +22129,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/rules/generalization.py" line="120"/>
-        <location filename="../../project/rules/rules.py" line="381"/>
+        <location filename="../../project/rules/rules.py" line="389"/>
         <source>{column} is not a sensitive column.</source>
         <translation>{column} ist keine sensible Spalte.</translation>
     </message>
     <message>
         <location filename="../../project/rules/generalization.py" line="151"/>
-        <location filename="../../project/rules/rules.py" line="375"/>
+        <location filename="../../project/rules/rules.py" line="383"/>
         <source>List the columns.</source>
         <translation>Führen Sie die Spalten auf.</translation>
     </message>
@@ -22107,7 +22158,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/rules/generalization.py" line="190"/>
         <location filename="../../project/rules/generalization.py" line="201"/>
-        <location filename="../../project/rules/rules.py" line="462"/>
+        <location filename="../../project/rules/rules.py" line="473"/>
         <source>the number is out of range.</source>
         <translation>Die Zahl liegt außerhalb des Bereichs.</translation>
     </message>
@@ -22168,7 +22219,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/rules/generalization.py" line="331"/>
-        <location filename="../../project/rules/rules.py" line="435"/>
+        <location filename="../../project/rules/rules.py" line="446"/>
         <source>a whole number from 0 was expected.</source>
         <translation>Eine ganze Zahl ab 0 wurde erwartet.</translation>
     </message>
@@ -22240,13 +22291,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/rules/reading.py" line="189"/>
-        <location filename="../../project/rules/rules.py" line="457"/>
+        <location filename="../../project/rules/rules.py" line="468"/>
         <source>Write it without quotes.</source>
         <translation>Schreiben Sie es ohne Anführungszeichen.</translation>
     </message>
     <message>
         <location filename="../../project/rules/reading.py" line="189"/>
-        <location filename="../../project/rules/rules.py" line="457"/>
+        <location filename="../../project/rules/rules.py" line="468"/>
         <source>a number was expected.</source>
         <translation>Eine Zahl wurde erwartet.</translation>
     </message>
@@ -22262,7 +22313,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/rules/reading.py" line="228"/>
-        <location filename="../../project/rules/rules.py" line="455"/>
+        <location filename="../../project/rules/rules.py" line="466"/>
         <source>there is no such key.</source>
         <translation>Es gibt keinen solchen Schlüssel.</translation>
     </message>
@@ -22282,157 +22333,157 @@ Rückgabewerte:
         <translation>Eine Tabelle wurde erwartet.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="138"/>
+        <location filename="../../project/rules/rules.py" line="142"/>
         <source>the table has no column {column}.</source>
         <translation>Die Tabelle hat keine Spalte {column}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="154"/>
+        <location filename="../../project/rules/rules.py" line="158"/>
         <source>Name the columns that rows share.</source>
         <translation>Nennen Sie die Spalten, die Zeilen teilen.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="154"/>
+        <location filename="../../project/rules/rules.py" line="158"/>
         <source>it is missing.</source>
         <translation>Es fehlt.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="160"/>
+        <location filename="../../project/rules/rules.py" line="164"/>
         <source>the table has no column {name}.</source>
         <translation>Die Tabelle hat keine Spalte {name}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="164"/>
+        <location filename="../../project/rules/rules.py" line="168"/>
         <source>Say how many rows may leave.</source>
         <translation>Geben Sie an, wie viele Zeilen freigegeben werden dürfen.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="164"/>
+        <location filename="../../project/rules/rules.py" line="168"/>
         <source>a whole number from 1 on was expected.</source>
         <translation>Eine ganze Zahl ab 1 wurde erwartet.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="175"/>
+        <location filename="../../project/rules/rules.py" line="179"/>
         <source>the reason is empty.</source>
         <translation>Die Begründung ist leer.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="176"/>
+        <location filename="../../project/rules/rules.py" line="180"/>
         <source>Say why rows have to stay in the table&apos;s order, or remove the line.</source>
         <translation>Begründen Sie, warum die Zeilen in der Reihenfolge der Tabelle bleiben müssen, oder entfernen Sie die Zeile.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="184"/>
+        <location filename="../../project/rules/rules.py" line="188"/>
         <source>it has to be {known}.</source>
         <translation>Es muss {known} sein.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="184"/>
+        <location filename="../../project/rules/rules.py" line="188"/>
         <source>this version reads format {known}.</source>
         <translation>Diese Version liest Format {known}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="185"/>
+        <location filename="../../project/rules/rules.py" line="189"/>
         <source>Write: format = {known}</source>
         <translation>Schreiben Sie: format = {known}</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="192"/>
+        <location filename="../../project/rules/rules.py" line="196"/>
         <source>there is no such option.</source>
         <translation>Es gibt keine solche Option.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="212"/>
+        <location filename="../../project/rules/rules.py" line="216"/>
         <source>the table&apos;s column {column} has no rules.</source>
         <translation>Für die Spalte {column} der Tabelle gibt es keine Regeln.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="213"/>
+        <location filename="../../project/rules/rules.py" line="217"/>
         <source>Add a section for it, or a line that says what all others are: other_columns = &quot;identifying&quot;</source>
         <translation>Fügen Sie einen Abschnitt dafür hinzu oder eine Zeile, die sagt, was alle anderen sind: other_columns = &quot;identifying&quot;</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="245"/>
+        <location filename="../../project/rules/rules.py" line="249"/>
         <source>the key role is missing.</source>
         <translation>Der Schlüssel role fehlt.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="246"/>
+        <location filename="../../project/rules/rules.py" line="250"/>
         <source>Add one of: {known}.</source>
         <translation>Fügen Sie eines davon hinzu: {known}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="276"/>
+        <location filename="../../project/rules/rules.py" line="280"/>
         <source>Add them.</source>
         <translation>Fügen Sie sie hinzu.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="276"/>
+        <location filename="../../project/rules/rules.py" line="280"/>
         <source>there are no bin_edges.</source>
         <translation>Es gibt keine bin_edges.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="305"/>
+        <location filename="../../project/rules/rules.py" line="309"/>
         <source>it says for whom pseudonyms are the same.</source>
         <translation>Es sagt, für wen Pseudonyme gleich sind.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="306"/>
+        <location filename="../../project/rules/rules.py" line="310"/>
         <source>Write &quot;each&quot;, &quot;shared&quot;, or a list of recipients.</source>
         <translation>Schreiben Sie &quot;each&quot;, &quot;shared&quot; oder eine Liste von Empfängern.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="317"/>
+        <location filename="../../project/rules/rules.py" line="321"/>
         <source>there is no recipient {name}.</source>
         <translation>Es gibt keinen Empfänger {name}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="349"/>
+        <location filename="../../project/rules/rules.py" line="353"/>
         <source>item {item} has to be either a value or missing.</source>
         <translation>Eintrag {item} muss entweder ein Wert oder fehlend sein.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="350"/>
+        <location filename="../../project/rules/rules.py" line="354"/>
         <source>Write {{ value = 1, label = &quot;…&quot; }} or {{ missing = true }}.</source>
         <translation>Schreiben Sie {{ value = 1, label = &quot;…&quot; }} oder {{ missing = true }}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="361"/>
+        <location filename="../../project/rules/rules.py" line="365"/>
         <source>item {item} is not a text, a number or true/false.</source>
         <translation>Eintrag {item} ist weder Text noch Zahl noch true/false.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="362"/>
+        <location filename="../../project/rules/rules.py" line="366"/>
         <source>Put it in quotes; so are dates.</source>
         <translation>Setzen Sie es in Anführungszeichen, auch Datumsangaben.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="375"/>
+        <location filename="../../project/rules/rules.py" line="383"/>
         <source>the key attributes is missing or empty.</source>
         <translation>Der Schlüssel attributes fehlt oder ist leer.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="389"/>
+        <location filename="../../project/rules/rules.py" line="397"/>
         <source>there is no mechanism {found}.</source>
         <translation>Es gibt kein Verfahren {found}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="430"/>
+        <location filename="../../project/rules/rules.py" line="441"/>
         <source>the policy has no such entry.</source>
         <translation>Das Regelwerk hat keinen solchen Eintrag.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="445"/>
+        <location filename="../../project/rules/rules.py" line="456"/>
         <source>there is no such language.</source>
         <translation>Es gibt keine solche Sprache.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="463"/>
+        <location filename="../../project/rules/rules.py" line="474"/>
         <source>Give a number from {low:g} to {high:g}.</source>
         <translation>Geben Sie eine Zahl von {low:g} bis {high:g} an.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="471"/>
+        <location filename="../../project/rules/rules.py" line="482"/>
         <source>the level is not complete, or stated twice.</source>
         <translation>Die Stufe ist unvollständig oder doppelt angegeben.</translation>
     </message>
@@ -24265,7 +24316,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="66"/>
+        <location filename="../../ui/panels/policy/panel.py" line="67"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -24891,72 +24942,102 @@ Rückgabewerte:
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="84"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="86"/>
         <source>Hierarchical retention</source>
         <translation>Hierarchische Ersetzung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="86"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="88"/>
         <source>Each value is kept with a retention probability; otherwise it is replaced, first by a value of its own chapter and then by any, so that chapters stay right more often.</source>
         <translation>Jede Ausprägung bleibt mit einer Beibehaltungswahrscheinlichkeit erhalten; sonst wird sie ersetzt, zuerst durch eine ihres eigenen Kapitels und dann durch irgendeine, sodass Kapitel öfter stimmen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="129"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="185"/>
         <source>Hierarchical retention has no setting called {name}.</source>
         <translation>Die hierarchische Ersetzung hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="97"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="100"/>
         <source>The domain of column {column} has {size} {size:value|values}; hierarchical retention takes {most} at most.</source>
         <translation>Der Wertebereich der Spalte {column} hat {size} {size:Ausprägung|Ausprägungen}; die hierarchische Ersetzung nimmt höchstens {most}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="137"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="148"/>
+        <source>The settings name chapters, and chapters_level as well.</source>
+        <translation>Die Einstellungen nennen chapters und zugleich chapters_level.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="149"/>
+        <source>Keep one of the two.</source>
+        <translation>Behalten Sie eines von beiden.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="154"/>
+        <source>Column {column} has no hierarchy that chapters could be taken from.</source>
+        <translation>Die Spalte {column} hat keine Hierarchie, aus der Kapitel genommen werden könnten.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="155"/>
+        <source>Add a section [hierarchies.{column}], for instance with a file, or name the chapters.</source>
+        <translation>Fügen Sie einen Abschnitt [hierarchies.{column}] hinzu, etwa mit einer Datei, oder nennen Sie die Kapitel.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="161"/>
+        <source>The setting chapters_level is not a level of the hierarchy of column {column}, which has the levels 1 to {most} above the values.</source>
+        <translation>Die Einstellung chapters_level ist keine Ebene der Hierarchie der Spalte {column}; diese hat über den Ausprägungen die Ebenen 1 bis {most}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="163"/>
+        <source>Name one of them.</source>
+        <translation>Nennen Sie eine davon.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="193"/>
         <source>The setting chapters does not name a chapter for each of the {size} {size:value|values}.</source>
         <translation>Die Einstellung chapters nennt nicht für jede der {size} {size:Ausprägung|Ausprägungen} ein Kapitel.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="139"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="195"/>
         <source>Give a list of texts in the order of the domain, the same text for values of one chapter.</source>
         <translation>Geben Sie eine Liste von Texten in der Reihenfolge des Wertebereichs an, denselben Text für Ausprägungen eines Kapitels.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="228"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="284"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value or chapter by at most {gamma}, and those between values of one chapter by at most {inside}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert oder irgendein Kapitel höchstens um den Faktor {gamma} und die zwischen Werten eines Kapitels höchstens um den Faktor {inside}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="239"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="295"/>
         <source>Retention of the chapter</source>
         <translation>Beibehaltung des Kapitels</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="241"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="297"/>
         <source>A value&apos;s chapter is kept on purpose this often.</source>
         <translation>So oft bleibt das Kapitel einer Ausprägung absichtlich erhalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="244"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="300"/>
         <source>γ inside</source>
         <translation>γ innen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="245"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="301"/>
         <source>Odds factor inside a chapter</source>
         <translation>Chancenfaktor in einem Kapitel</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="247"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="303"/>
         <source>For somebody who knows the chapter, no released value multiplies the odds between two of its values by more.</source>
         <translation>Für jemanden, der das Kapitel kennt, erhöht kein freigegebener Wert die Chancen zwischen zwei seiner Ausprägungen stärker.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="328"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="384"/>
         <source>The setting inside_share is not a number from 0 to {most:g}.</source>
         <translation>Die Einstellung inside_share ist keine Zahl von 0 bis {most:g}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="329"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="385"/>
         <source>Give the share of replacements that stay in the chapter, such as 0.5.</source>
         <translation>Geben Sie den Anteil der Ersetzungen an, die im Kapitel bleiben, etwa 0,5.</translation>
     </message>

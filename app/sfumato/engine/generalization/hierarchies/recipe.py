@@ -13,6 +13,7 @@ from enum import Enum, EnumType
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self, get_args, get_origin, get_type_hints
 
+from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.errors import HierarchyError
 from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.hierarchies.tree import Hierarchy, Label, value_text
@@ -217,6 +218,19 @@ class Recipe(ABC):
                 tuple(label if label is None else shown.get(label, label) for label in own)
             )
         return Hierarchy(column, tuple(values), tuple(labels))
+
+    def classes(self, column: str, values: Sequence[Value]) -> tuple[tuple[str, ...], ...]:
+        """Return what each value's class is called at the levels 1 and up, missing values' too.
+
+        Raises
+        ------
+        HierarchyError
+            If the recipe does not fit the values, or the result is not a tree.
+        """
+        labels = self.build(column, values).labels[1:]
+        return tuple(
+            tuple(MISSING_LABEL if label is None else label for label in level) for level in labels
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as plain values, for the project's file."""

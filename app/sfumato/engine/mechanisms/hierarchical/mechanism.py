@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Context as Digits
 from decimal import Decimal
 from typing import Any, Final
@@ -18,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import Domain
-from sfumato.engine.core.errors import DomainError, PolicyError
+from sfumato.engine.core.errors import DomainError, PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import is_number
 from sfumato.engine.core.wording import Sentence, formatted
@@ -56,6 +57,7 @@ from sfumato.engine.mechanisms.categorical import (
     stated_gamma,
     unknown_statement,
 )
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
 
 MOST_VALUES: Final = 1_000
@@ -89,6 +91,7 @@ class HierarchicalRetention(CategoricalMechanism):
     )
     order = 16
     terms = _TERMS
+    completes_settings = True
 
     def domain_of(self, attributes: Attributes) -> Domain:
         """Return the attribute's domain; raises `PolicyError` where it is too large, too."""
@@ -105,11 +108,64 @@ class HierarchicalRetention(CategoricalMechanism):
         return domain
 
     def default_settings(self, attributes: Attributes) -> Settings:
-        """Return chapters by the first letters of values, as few letters as tell any apart."""
+        """Return chapters by the classes of a hierarchy, or the fewest letters that tell any."""
+        with suppress(SfumatoError):
+            for level in self.classes(attributes)[:1]:
+                return {"chapters": list(level), "inside_share": USUAL_INSIDE}
         names = self.domain_of(attributes).names
         longest = max(map(len, names))
         found = next((n for n in range(1, longest) if len({x[:n] for x in names}) > 1), 1)
         return {"chapters": chapters_by(names, found), "inside_share": USUAL_INSIDE}
+
+    def classes(self, attributes: Attributes) -> tuple[tuple[str, ...], ...]:
+        """Return what the hierarchy calls each value at its levels; nothing where there is none.
+
+        Raises
+        ------
+        HierarchyError
+            If the hierarchy does not fit the domain.
+        """
+        (attribute,) = attributes
+        if attribute.hierarchy is None:
+            return ()
+        return attribute.hierarchy.classes(attribute.name, self.domain_of(attributes).values)
+
+    def complete_settings(
+        self, attributes: Attributes, settings: Settings, noise: KeyedNoise
+    ) -> Settings:
+        """Return the settings with the chapters themselves, where a level of a hierarchy is named.
+
+        Raises
+        ------
+        PolicyError
+            If chapters and a level are named, or the column's hierarchy has no such level.
+        """
+        del noise
+        if "chapters_level" not in settings:
+            return {**self.default_settings(attributes), **settings}
+        rest = {name: each for name, each in settings.items() if name != "chapters_level"}
+        if "chapters" in rest:
+            raise PolicyError(
+                "The settings name chapters, and chapters_level as well.",
+                "Keep one of the two.",
+            )
+        level, classes = settings["chapters_level"], self.classes(attributes)
+        if not classes:
+            raise PolicyError(
+                "Column {column} has no hierarchy that chapters could be taken from.",
+                "Add a section [hierarchies.{column}], for instance with a file, or name the"
+                " chapters.",
+                column=attributes[0].name,
+            )
+        if not isinstance(level, int) or not 1 <= level <= len(classes):
+            raise PolicyError(
+                "The setting chapters_level is not a level of the hierarchy of column {column},"
+                " which has the levels 1 to {most} above the values.",
+                "Name one of them.",
+                column=attributes[0].name,
+                most=len(classes),
+            )
+        return {"inside_share": USUAL_INSIDE, **rest, "chapters": list(classes[level - 1])}
 
     def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not valid for the attribute."""

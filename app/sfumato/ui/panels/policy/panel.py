@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -304,7 +305,8 @@ class PolicyPanel(Panel):
         names = (self._key,) if entry is None else entry.attributes
         if not known.keys() >= set(names):
             return
-        attributes = tuple(known[name] for name in names)
+        recipes = session.document.hierarchies
+        attributes = tuple(replace(known[name], hierarchy=recipes.get(name)) for name in names)
         protect = partial(self._protect, session.document, attributes, mechanism)
         work = partial(_first_settings, attributes, mechanism, session.noise)
         if not all(map(_is_quick, attributes)):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar, Final
 
-from PySide6.QtWidgets import QHeaderView, QLineEdit, QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.generalization.hierarchies import Recipe
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.hierarchical.mechanism import (
     MECHANISM,
@@ -15,6 +17,7 @@ from sfumato.engine.mechanisms.hierarchical.mechanism import (
     chapters_by,
     inside_in,
 )
+from sfumato.formats.hierarchies import read_hierarchy, usable_table
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.base import (
@@ -27,46 +30,59 @@ from sfumato.ui.panels.policy.mechanisms.base import (
 from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField
-from sfumato.ui.widgets.layout import Card, column, label
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
+from sfumato.ui.widgets.fields import ChoiceField, NumberField
+from sfumato.ui.widgets.layout import Card, button, column, label, row
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, SheetView
 
-FIELD: Final = 260
 TALLEST: Final = 220
 """The height of the list of values, in pixels; longer ones scroll."""
 
 
 class HierarchicalSettings(SettingsEditor):
-    """States each value's chapter, and how many replacements stay inside."""
+    """States each value's chapter, and how many replacements stay inside.
+
+    Chapters come from the first letters of values or from a level of a hierarchy, the column's or
+    a file's; both lists are typed into as spreadsheets.
+    """
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self._attributes: Attributes = ()
+        self._read: tuple[str, Recipe] | None = None
         self.letters = NumberField(1, 100, decimals=0, step=1.0, show_range=False)
-        self.chapters = QLineEdit()
-        self.chapters.setMinimumWidth(scaled(FIELD))
+        self.level = ChoiceField()
+        self.from_file = button(tr("From a hierarchy file…"), self._read_file, "quiet")
         self.inside = NumberField(0.0, 100 * MOST_INSIDE, decimals=1, unit="%", step=5.0)
-        self.values = ChaptersModel(self)
-        self.list = TableView(self)
-        self.list.setModel(self.values)
-        self.list.setMaximumHeight(scaled(TALLEST))
-        header = self.list.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        self.list.setAccessibleName(tr("Each value's chapter"))
+        self.chapters = SheetModel((tr("Chapter"), tr("Values")), 0, self)
+        self.values = SheetModel((tr("Value"), tr("Chapter")), 1, self)
+        self.chapter_sheet = _sheet(self.chapters, tr("Chapters and their values"), self)
+        self.value_sheet = _sheet(self.values, tr("Each value's chapter"), self)
         self.outcome = label("", wrap=True)
         self.problem = Notice(parent=self)
+        self.setLayout(column(self._build()))
+        self.letters.value_changed.connect(self._by_letters)
+        self.level.chosen.connect(self._by_level)
+        self.inside.value_changed.connect(
+            lambda share: self._try({**self._in_force, "inside_share": round(share / 100, 6)})
+        )
+        self.chapters.written.connect(self._rename)
+        self.values.written.connect(self._write)
+        self.value_sheet.pasted.connect(self._paste)
+
+    def _build(self) -> Card:
         form = Form()
         form.add_field(tr("Chapters by so many first letters of values"), self.letters)
         form.add_field(
-            tr("Chapters in the order of the domain"),
-            self.chapters,
+            tr("Chapters by a level of a hierarchy"),
+            self.level,
             gloss=label(
-                tr("Parted by semicolons; values with the same text are of one chapter."),
+                tr("A file has a line for each value: the value, then its labels at each level."),
                 "muted",
                 wrap=True,
             ),
         )
-        form.add_field(
+        share = Form()
+        share.add_field(
             tr("Share of the replacements that stay in the chapter"),
             self.inside,
             gloss=label(
@@ -78,50 +94,141 @@ class HierarchicalSettings(SettingsEditor):
                 wrap=True,
             ),
         )
+        typed = tr(
+            "Type into a chapter to rename it, or to join it to another by that one's name; type"
+            " into the lower list to move single values. Several selected cells are filled at once."
+        )
         card = Card(tr("Which values are replaced by which first"), parent=self)
         card.body.addLayout(form)
-        card.body.addWidget(self.problem)
-        card.body.addWidget(self.outcome)
-        card.body.addWidget(self.list)
-        self.setLayout(column(card))
-        self.letters.value_changed.connect(self._by_letters)
-        self.chapters.editingFinished.connect(self._state_chapters)
-        self.inside.value_changed.connect(
-            lambda share: self._try({**self._in_force, "inside_share": round(share / 100, 6)})
-        )
+        card.body.addLayout(row(None, self.from_file))
+        card.body.addLayout(share)
+        for widget in (self.problem, self.outcome, label(typed, "muted", wrap=True)):
+            card.body.addWidget(widget)
+        card.body.addWidget(self.chapter_sheet)
+        card.body.addWidget(self.value_sheet)
+        return card
+
+    # ----- what is shown
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's chapters."""
-        self._attributes, self._in_force = tuple(attributes), settings
+        name = attributes[0].name
+        if self._read is not None and self._read[0] != name:
+            self._read = None
+        recipe = (
+            self.session.document.hierarchies.get(name) if self._read is None else self._read[1]
+        )
+        self._attributes = (replace(attributes[0], hierarchy=recipe),)
+        self._in_force = settings
+        self.problem.clear()
+        stated = list(settings.get("chapters", ()))
         try:
-            found = MECHANISM.chapters(attributes, settings)
             names = MECHANISM.domain_of(attributes).names
+            self._show_levels(stated)
             self.inside.set_value(100 * inside_in(settings))
+            found = MECHANISM.chapters(attributes, settings)
         except SfumatoError as error:
             self.problem.say("danger", error_words(error))
-            self.values.show_values((), ())
+            self.outcome.setText("")
+            self.chapters.show_rows(())
+            self.values.show_rows(())
             return
-        self.problem.clear()
-        stated = list(settings["chapters"])
-        self.chapters.setText("; ".join(stated))
-        self.values.show_values(names, stated)
+        self.values.show_rows(tuple(zip(names, stated, strict=True)))
+        members: dict[str, list[str]] = {}
+        for value, chapter in zip(names, stated, strict=True):
+            members.setdefault(chapter, []).append(value)
+        self.chapters.show_rows(
+            tuple(
+                (chapter, f"{number(len(values))}: {', '.join(values)}")
+                for chapter, values in members.items()
+            )
+        )
         self.outcome.setText(
             tr(
                 "{chapters} chapters of {least} to {most} {most:value|values}.",
-                chapters=number(len(set(found))),
+                chapters=number(len(members)),
                 least=number(min(map(found.count, found))),
                 most=number(max(map(found.count, found))),
             )
         )
 
+    def _show_levels(self, stated: list[str]) -> None:
+        """Offer the hierarchy's levels, and choose the one that the chapters come from."""
+        try:
+            levels = [list(level) for level in MECHANISM.classes(self._attributes)]
+        except SfumatoError as error:
+            self.problem.say("danger", error_words(error))
+            levels = []
+        self.level.set_choices(
+            [
+                (0, tr("None") if levels else tr("There is no hierarchy")),
+                *(
+                    (
+                        at,
+                        tr(
+                            "Level {level}: {classes} {classes:chapter|chapters}",
+                            level=number(at),
+                            classes=number(len(set(level))),
+                        ),
+                    )
+                    for at, level in enumerate(levels, start=1)
+                ),
+            ]
+        )
+        self.level.setEnabled(bool(levels))
+        self.level.set_value(levels.index(stated) + 1 if stated in levels else 0)
+
+    # ----- what the person does
+
     def _by_letters(self, letters: float) -> None:
         names = MECHANISM.domain_of(self._attributes).names
-        self._try({**self._in_force, "chapters": chapters_by(names, int(letters))})
+        self._state_chapters(chapters_by(names, int(letters)))
 
-    def _state_chapters(self) -> None:
-        chapters = [text.strip() for text in self.chapters.text().split(";")]
-        if chapters != list(self._in_force.get("chapters", ())):
+    def _by_level(self, level: object) -> None:
+        if level:
+            self._state_chapters(list(MECHANISM.classes(self._attributes)[int(str(level)) - 1]))
+
+    def _read_file(self) -> None:
+        path = self.session.chooser.open_file(
+            tr("Read chapters from a hierarchy"), tr("Tables of text (*.csv *.tsv *.txt)")
+        )
+        if path is None:
+            return
+        name = self._attributes[0].name
+        try:
+            values = MECHANISM.domain_of(self._attributes).values
+            recipe = usable_table(read_hierarchy(path).rows, values, name)
+            recipe.classes(name, values)
+        except SfumatoError as error:
+            self.problem.say("danger", error_words(error))
+            return
+        self._read = (name, recipe)
+        self.show_settings(self._attributes, self._in_force)
+        self._by_level(1)
+
+    def _rename(self, written: Mapping[tuple[int, int], str]) -> None:
+        new = {self.chapters.rows[at][0]: text.strip() for (at, _), text in written.items()}
+        self._state_chapters([new.get(each, each) for each in self._in_force["chapters"]])
+
+    def _write(self, written: Mapping[tuple[int, int], str]) -> None:
+        chapters = list(self._in_force["chapters"])
+        for (at, _), text in written.items():
+            chapters[at] = text.strip()
+        self._state_chapters(chapters)
+
+    def _paste(self, text: str) -> None:
+        first = max(0, self.value_sheet.currentIndex().row())
+        lines = text.splitlines()[: len(self.values.rows) - first]
+        cells = [line.split("\t")[-1] for line in lines]
+        self._write({(first + at, 1): cell for at, cell in enumerate(cells)})
+
+    def _state_chapters(self, chapters: list[str]) -> None:
+        if chapters == self._in_force.get("chapters"):
+            return
+        if all(chapters):
             self._try({**self._in_force, "chapters": chapters})
+        else:
+            self.problem.say("danger", tr("A chapter has no name. Give every value a chapter."))
 
     def _try(self, settings: Settings) -> None:
         try:
@@ -132,21 +239,35 @@ class HierarchicalSettings(SettingsEditor):
         self.state(settings)
 
 
-class ChaptersModel(CellsModel):
-    """Each value with its chapter."""
+class SheetModel(CellsModel):
+    """Two columns of text, one of which is typed into."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__((Heading(tr("Value")), Heading(tr("Chapter"))), parent)
-        self._shown: tuple[tuple[str, str], ...] = ()
+    def __init__(
+        self, headings: tuple[str, str], editable: int, parent: QWidget | None = None
+    ) -> None:
+        columns = [Heading(text, editable=at == editable) for at, text in enumerate(headings)]
+        super().__init__(columns, parent)
+        self.rows: tuple[tuple[str, str], ...] = ()
 
-    def show_values(self, names: Sequence[str], chapters: Sequence[str]) -> None:
-        """Show values with their chapters, both of one length."""
-        self._shown = tuple(zip(names, chapters, strict=True))
-        self.lay_out(len(self._shown))
+    def show_rows(self, rows: tuple[tuple[str, str], ...]) -> None:
+        """Show other rows; of as many, selection and scrolling stay."""
+        same, self.rows = len(rows) == len(self.rows), rows
+        if same:
+            self.repaint()
+        else:
+            self.lay_out(len(rows))
 
     def cell(self, row: int, column: int) -> Cell:
         """Return what a cell shows."""
-        return Cell(self._shown[row][column])
+        return Cell(self.rows[row][column])
+
+
+def _sheet(model: SheetModel, name: str, parent: QWidget) -> SheetView:
+    sheet = SheetView(model, row_numbers=False, parent=parent)
+    sheet.setMaximumHeight(scaled(TALLEST))
+    sheet.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+    sheet.setAccessibleName(name)
+    return sheet
 
 
 class HierarchicalEditor(LevelEditor):
