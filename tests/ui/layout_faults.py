@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.ui.look.hyphenation import parts
+from sfumato.ui.panels.audit.groups.question_bar import KnowledgeButton
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import ElidedLabel
 from sfumato.ui.widgets.plot_view import PlotView
@@ -137,6 +138,8 @@ def _clipped(widget: QWidget) -> Iterator[str]:
         case QPushButton() | QToolButton() | QCheckBox() | QRadioButton() if widget.text():
             needed = _button_width(widget)
             told = {_plain(widget.text()), widget.accessibleName() or "\0"}  # "…" is elided there
+            if isinstance(widget, KnowledgeButton):
+                told.add(", ".join(widget.names))  # it says how many more there are
             if widget.width() < needed - SLACK and not any(t in widget.toolTip() for t in told):
                 yield f"needs {needed}, is {widget.width()} wide"
             high = max(_height(widget), widget.heightForWidth(widget.width()))

@@ -82,6 +82,11 @@ def bare(text: str) -> str:
 def own_words(document: Document, table: Table | None) -> frozenset[str]:
     """Return the words of the table and of the custodian, which nobody translates."""
     own = [document.title, *(one for who in document.recipients for one in (who.name, who.note))]
+    for spec in document.columns:  # classes that the custodian named
+        own += spec.binning.labels or () if spec.binning is not None else ()
+    if document.generalization is not None:
+        for other in document.generalization.others:
+            own += (other.holder, *other.quasi_identifiers)
     if table is not None:
         own += map(str, table.frame.columns)
         for name in table.frame.columns:

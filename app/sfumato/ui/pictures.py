@@ -14,6 +14,7 @@ from PySide6.QtCore import (
     QEventLoop,
     QIODevice,
     Qt,
+    QTimer,
 )
 from PySide6.QtGui import QColor, QPainter, QPixmap
 from PySide6.QtWidgets import QDialog
@@ -81,8 +82,11 @@ def settle(session: Session) -> None:
     clock.start()
     for _ in range(3):
         QCoreApplication.processEvents()
+    wake = QTimer()  # else nothing might end the wait; a wait with a limit would not wait at all
+    wake.start(20)
     while session.runner.jobs and clock.elapsed() < PATIENCE_MILLISECONDS:
-        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+    wake.stop()
     for _ in range(3):
         QCoreApplication.processEvents()
 

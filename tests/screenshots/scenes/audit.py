@@ -64,8 +64,9 @@ def _person(stage: Stage, **known: str) -> PersonPage:
     _released(stage)
     page = audit_page(stage, PersonPage)
     for name, text in known.items():
-        page.fields[name].setText(text)
-        page.fields[name].editingFinished.emit()
+        field = page.fields[stage.called(name)]
+        field.setText(text)
+        field.editingFinished.emit()
     stage.settle()
     return page
 

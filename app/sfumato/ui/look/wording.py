@@ -9,6 +9,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QCoreApplication
 
+from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.wording import Count, Sentence, filled
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism
 from sfumato.formats.language import day, localized, moment, shown
@@ -44,6 +45,12 @@ def typeset(text: str) -> str:
     No line ends between a number and its sign.
     """
     return _BESIDE_SIGN.sub(THIN_SPACE, spoken(text))
+
+
+def value_name(name: str) -> str:
+    """Return what a value is called; a missing one in the person's language."""
+    missing = QCoreApplication.translate("Values", "(missing)")
+    return missing if name == MISSING_LABEL else name
 
 
 def number(value: float, digits: int = 3) -> Count:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -11,6 +11,7 @@ from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.table.micro_groups import PublicAttribute
 from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.wording import value_name
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import column, label
 from sfumato.ui.widgets.tables import show_value
@@ -55,7 +56,7 @@ class QueryForm(QWidget):
             self._cells.append(_named(attribute.name, field))
         domain = known.attribute.domain
         names = domain.names if domain is not None else ()
-        self.value.set_choices(list(enumerate(names)))
+        self.value.set_choices(list(enumerate(map(value_name, names))))
         self.value.set_value(value)
         self._cells.append(_named(known.attribute.name, self.value))
         self._arrange()
@@ -74,8 +75,13 @@ class QueryForm(QWidget):
         super().resizeEvent(event)
         self._arrange()
 
+    def minimumSizeHint(self) -> QSize:
+        """Ask for no more width than one field: then there are several lines."""
+        widths = [cell.minimumSizeHint().width() for cell in self._cells]
+        return QSize(max(widths, default=0), super().minimumSizeHint().height())
+
     def _arrange(self) -> None:
-        across = max(self.width() // (FIELD_WIDTH + Space.INSIDE), 1)
+        across = max(self.width() // (scaled(FIELD_WIDTH) + Space.INSIDE), 1)
         for place, cell in enumerate(self._cells):
             self._grid.addWidget(cell, place // across, place % across)
         for place in range(self._grid.columnCount()):
@@ -87,7 +93,7 @@ class QueryForm(QWidget):
 
 def _named(name: str, field: ChoiceField) -> QWidget:
     cell = QWidget()
-    title = label(name, "muted")
+    title = label(name, "muted", wrap=True)
     title.setBuddy(field)
     field.setAccessibleName(name)
     field.setMinimumWidth(scaled(120))
@@ -102,5 +108,5 @@ def _choices(attribute: PublicAttribute, any_word: str) -> list[tuple[Value | tu
     choices: list[tuple[Value | tuple[str], str]] = [(ANY, any_word)]
     choices += [(value, show_value(value)) for value in known]
     if None in values:
-        choices.append((None, MISSING_LABEL))
+        choices.append((None, value_name(MISSING_LABEL)))
     return choices

@@ -7,7 +7,6 @@ from functools import partial
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt
-from PySide6.QtWidgets import QHBoxLayout
 
 from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.progress import Context
@@ -20,8 +19,9 @@ from sfumato.ui.look.wording import number
 from sfumato.ui.panels.audit.groups.noisy_answer import NoisyAnswer, NoisyQuestion, answer_noisy
 from sfumato.ui.panels.audit.groups.page import GroupsPage
 from sfumato.ui.widgets.fields import NumberField
-from sfumato.ui.widgets.layout import Card, label
+from sfumato.ui.widgets.layout import Card, boxed, label, row
 from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "audit noisy answers"
@@ -60,9 +60,8 @@ class NoisyAnswersPage(GroupsPage):
         column.addWidget(self.plot)
         column.addWidget(card)
 
-    def _line(self) -> QHBoxLayout:
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
+    def _line(self) -> FlowLayout:
+        line = FlowLayout()
         for text, tip, field, value in (
             ("&λ", self.tr("The privacy loss of one answer"), self.loss, USUAL_LOSS),
             ("&ε", self.tr("The relative error in question"), self.epsilon, USUAL_EPSILON),
@@ -77,9 +76,7 @@ class NoisyAnswersPage(GroupsPage):
             name = label(text, "muted")
             name.setToolTip(tip)
             name.setBuddy(field)
-            line.addWidget(name)
-            line.addWidget(field)
-        line.addStretch(1)
+            line.addWidget(boxed(row(name, field)))
         return line
 
     def _changed(self, _value: float) -> None:

@@ -39,7 +39,7 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.policies import PoliciesInForce
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import number, typeset
+from sfumato.ui.look.wording import number, typeset, value_name
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
@@ -250,7 +250,7 @@ class PersonPage(AuditPage):
             domain = None if column_ is None else column_.attribute.domain
             if domain is not None:
                 choices += [
-                    ((name, place), f"{name}: {value}")
+                    ((name, place), f"{name}: {value_name(value)}")
                     for place, value in enumerate(domain.names[:MOST_SUGGESTED])
                 ]
         self.belief.set_choices(choices)

@@ -25,6 +25,7 @@ from sfumato.project.publication.other_tables import (
 )
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.wording import value_name
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
 from sfumato.ui.panels.policy.generalized.finding import Finding
@@ -220,7 +221,7 @@ class OtherDialog(FileDialog):
         codes = {value: code for code, value in enumerate(self._domain.values)}
         known = dict(found.file.spelling)
         for value in found.unknown:
-            shown = MISSING_LABEL if value is None else str(value)
+            shown = value_name(MISSING_LABEL) if value is None else str(value)
             self.meanings.ask(value, shown, self._domain.names)
             if value in known and known[value] in codes:
                 self.meanings.fields[value].set_value(codes[known[value]])

@@ -21,9 +21,10 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.audit.pages.diversity.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
-from sfumato.ui.widgets.layout import button, label, row
+from sfumato.ui.widgets.layout import boxed, button, label, row
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "audit other holders correlation"
@@ -49,7 +50,8 @@ class PersonCard(QWidget):
         self.body = QVBoxLayout(self)
         self.body.setContentsMargins(0, Space.INSIDE, 0, 0)
         self.body.setSpacing(Space.INSIDE)
-        self.body.addWidget(label(tr("What the tables tell about one person"), "heading"))
+        title = tr("What the tables tell about one person")
+        self.body.addWidget(label(title, "heading", wrap=True))
         self.body.addWidget(
             label(tr("Choose the class that the person is in, in each table."), "muted", wrap=True)
         )
@@ -67,16 +69,16 @@ class PersonCard(QWidget):
         self.nobody = label("", "muted", wrap=True)
         self.body.addWidget(self.nobody)
         self.body.addWidget(self.plot)
-        self.body.addWidget(label(tr("Where it is known how many people they share"), "caption"))
+        shared = tr("Where it is known how many people they share")
+        self.body.addWidget(label(shared, "caption", wrap=True))
         self.share = NumberField(0.1, 100.0, decimals=1, unit="%", step=5.0, show_range=True)
         self.share.set_value(50.0)
         self.share.spin.setAccessibleName(tr("Share of people in all the other classes"))
         self.of = ChoiceField(parent=self)
         self.of.setAccessibleName(tr("Table whose class the share is of"))
         self.count = button(tr("Count the ways"), self._count)
-        self.body.addLayout(
-            row(self.share, label(tr("of the class of"), "muted"), self.of, self.count, None)
-        )
+        whose = boxed(row(label(tr("of the class of"), "muted"), self.of))
+        self.body.addLayout(FlowLayout(self.share, whose, self.count))
         self.ways_text = label(
             tr("Every way in which these people can have the values is then equally likely."),
             "muted",

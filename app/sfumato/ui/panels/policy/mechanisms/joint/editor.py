@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QT_TRANSLATE_NOOP
-from PySide6.QtWidgets import QCheckBox, QHeaderView, QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
@@ -24,7 +24,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import combined, domains_of
 from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
-from sfumato.ui.look.theme import scaled
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
@@ -36,8 +36,17 @@ from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
 from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice, FrequencyWords
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
-from sfumato.ui.widgets.layout import Card, boxed, button, clear_layout, column, label, row
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, WrappedCheckBox
+from sfumato.ui.widgets.layout import (
+    Card,
+    ElidedLabel,
+    boxed,
+    button,
+    clear_layout,
+    column,
+    label,
+    row,
+)
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
@@ -83,7 +92,7 @@ class JointSettings(SettingsEditor):
             [(BreachMode.STRICT, tr("Strict")), (BreachMode.PUBLISHED, tr("As published"))], self
         )
         self.mode.setAccessibleName(tr("What the limits rule out"))
-        self.limit_others = QCheckBox(tr("Limit all other combinations"), self)
+        self.limit_others = WrappedCheckBox(tr("Limit all other combinations"), self)
         self.others = tuple(_probability(name) for name in (tr("ρ1"), tr("ρ2")))
         self.values: dict[str, ChoiceField] = {}
         self._choices = FlowLayout()
@@ -208,7 +217,8 @@ class JointSettings(SettingsEditor):
             field = ChoiceField(choices, self)
             field.setAccessibleName(tr("Value of {name}", name=attribute.name))
             self.values[attribute.name] = field
-            self._choices.addWidget(boxed(row(label(attribute.name), field)))
+            name = ElidedLabel(attribute.name, "caption")
+            self._choices.addWidget(boxed(column(name, field, spacing=Space.TIGHT)))
 
     def _show_limits(self, size: int) -> None:
         limits = self._limits
