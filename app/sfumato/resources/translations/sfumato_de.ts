@@ -2969,7 +2969,7 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="71"/>
+        <location filename="../../ui/look/wording.py" line="78"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
     </message>
@@ -3420,92 +3420,92 @@
         <translation>Gruppen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="66"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="65"/>
         <source>The privacy loss of one answer</source>
         <translation>Der Privatheitsverlust einer Antwort</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="67"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="66"/>
         <source>The relative error in question</source>
         <translation>Der fragliche relative Fehler</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="68"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="67"/>
         <source>How often it should be exceeded</source>
         <translation>Wie oft er überschritten werden soll</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="69"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="68"/>
         <source>&amp;More than</source>
         <translation>&amp;Mehr als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="69"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="68"/>
         <source>Records in a group</source>
         <translation>Datensätze in einer Gruppe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="70"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="69"/>
         <source>&amp;Groups</source>
         <translation>&amp;Gruppen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="70"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="69"/>
         <source>The most skewed ones</source>
         <translation>Die schiefsten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="104"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="101"/>
         <source>No group has more than {size} {size:record|records}.</source>
         <translation>Keine Gruppe hat mehr als {size} {size:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="127"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="124"/>
         <source>{violating} of the {count} most skewed {count:group|groups} {violating:is|are} given away by two noisy counts at λ = {loss}.</source>
         <translation>{violating} der {count} schiefsten {count:Gruppe|Gruppen} {violating:wird|werden} durch zwei verrauschte Anzahlen bei λ = {loss} preisgegeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="107"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="104"/>
         <source>Ask about smaller groups, or let the attacker know fewer columns.</source>
         <translation>Fragen Sie nach kleineren Gruppen oder nehmen Sie an, dass der Angreifer weniger Spalten kennt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="137"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="134"/>
         <source>Each answer is {loss}-differentially private: it hides whether one person is in the table. The ratio of two answers, the size of a group and how many of it have a value, still estimates their share. A group is given away where that is too high or too low by more than {epsilon} less than {delta} of the time. The chances are exact.</source>
         <translation>Jede Antwort ist {loss}-differentially private: Sie verbirgt, ob eine einzelne Person in der Tabelle ist. Das Verhältnis zweier Antworten – die Größe einer Gruppe und wie viele davon einen Wert haben – schätzt dennoch ihren Anteil. Eine Gruppe ist preisgegeben, wenn dieser Schätzwert seltener als in {delta} der Fälle um mehr als {epsilon} zu hoch oder zu niedrig ist. Die Wahrscheinlichkeiten sind exakt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="149"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="146"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="150"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="147"/>
         <source>Most frequent</source>
         <translation>Häufigster Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="151"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="148"/>
         <source>Share, %</source>
         <translation>Anteil, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="152"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="149"/>
         <source>Within ε, %</source>
         <translation>Innerhalb von ε, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="153"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="150"/>
         <source>Given away</source>
         <translation>Preisgegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="154"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="151"/>
         <source>yes</source>
         <translation>ja</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="155"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="152"/>
         <source>no</source>
         <translation>nein</translation>
     </message>
@@ -4077,68 +4077,68 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>diese Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="51"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="52"/>
         <source>What the tables tell about one person</source>
         <translation>Was die Tabellen über eine Person verraten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="53"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="55"/>
         <source>Choose the class that the person is in, in each table.</source>
         <translation>Wählen Sie in jeder Tabelle die Klasse, in der die Person ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="69"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="71"/>
         <source>Where it is known how many people they share</source>
         <translation>Wo bekannt ist, wie viele Personen sie gemeinsam haben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="72"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="75"/>
         <source>Share of people in all the other classes</source>
         <translation>Anteil der Personen in allen anderen Klassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="74"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="77"/>
         <source>Table whose class the share is of</source>
         <translation>Tabelle, auf deren Klasse sich der Anteil bezieht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="75"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="78"/>
         <source>Count the ways</source>
         <translation>Möglichkeiten zählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="77"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="79"/>
         <source>of the class of</source>
         <translation>der Klasse von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="80"/>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="131"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="82"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="133"/>
         <source>Every way in which these people can have the values is then equally likely.</source>
         <translation>Jede Möglichkeit, wie diese Personen die Werte haben können, ist dann gleich wahrscheinlich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="86"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="88"/>
         <source>Ways</source>
         <translation>Möglichkeiten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="101"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="103"/>
         <source>Class in the table of {holder}</source>
         <translation>Klasse in der Tabelle von {holder}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="140"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="142"/>
         <source>Nobody can be in these classes at once: they share no value.</source>
         <translation>Niemand kann zugleich in diesen Klassen sein: Sie haben keinen Wert gemeinsam.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="167"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="169"/>
         <source>Counting the ways</source>
         <translation>Die Möglichkeiten werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="195"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="197"/>
         <source>{records} {records:person|people}, {instances} {instances:way|ways}. Then the chances are: {chances}</source>
         <translation>{records} {records:Person|Personen}, {instances} {instances:Möglichkeit|Möglichkeiten}. Dann sind die Wahrscheinlichkeiten: {chances}</translation>
     </message>
@@ -6063,8 +6063,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/adoption/card.py" line="189"/>
         <location filename="../../ui/panels/policy/adoption/dialog.py" line="197"/>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="120"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="139"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="190"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="140"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="191"/>
         <location filename="../../ui/panels/policy/panel.py" line="210"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
@@ -6081,7 +6081,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/adoption/claim.py" line="71"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="105"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="106"/>
         <source>Choose &amp;file…</source>
         <translation>&amp;Datei wählen&#xa0;…</translation>
     </message>
@@ -6143,13 +6143,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/adoption/claim.py" line="95"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="113"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="114"/>
         <source>Holder</source>
         <translation>Inhaber</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/adoption/claim.py" line="116"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="93"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="94"/>
         <source>File</source>
         <translation>Datei</translation>
     </message>
@@ -6624,7 +6624,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="263"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="371"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="372"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
@@ -6987,7 +6987,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="72"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="302"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="303"/>
         <source>Classes</source>
         <translation>Klassen</translation>
     </message>
@@ -7023,171 +7023,171 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kandidat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="75"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="76"/>
         <source>Add another holder&apos;s table</source>
         <translation>Tabelle einer anderen Stelle hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="77"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="78"/>
         <source>A table that someone else published about the same people, with {name} under this or another name.</source>
         <translation>Eine Tabelle, die jemand anderes über dieselben Personen veröffentlicht hat, mit {name} unter diesem oder einem anderen Namen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="81"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="82"/>
         <source>Add the table</source>
         <translation>Tabelle hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="88"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="89"/>
         <source>None of your values is spelled like this. Say which of yours each one means.</source>
         <translation>Keiner Ihrer Werte wird so geschrieben. Geben Sie an, welchen davon jeder bedeutet.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="94"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="95"/>
         <source>Published by</source>
         <translation>Veröffentlicht von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="95"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="96"/>
         <source>Sensitive column</source>
         <translation>Sensible Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="96"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="97"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="228"/>
         <source>Public columns</source>
         <translation>Öffentliche Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="107"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="108"/>
         <source>Choose fol&amp;der…</source>
         <translation>&amp;Ordner wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="109"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="110"/>
         <source>A bundle made by Sfumato, or another data package with its datapackage.json</source>
         <translation>Ein mit Sfumato erstelltes Datenpaket oder ein anderes mit seiner datapackage.json</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="112"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="113"/>
         <source>Who published it</source>
         <translation>Wer sie veröffentlicht hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="116"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="117"/>
         <source>Its sensitive column</source>
         <translation>Ihre sensible Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="119"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="120"/>
         <source>Its public columns</source>
         <translation>Ihre öffentlichen Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="122"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="123"/>
         <source>Choose the file that was published.</source>
         <translation>Wählen Sie die veröffentlichte Datei.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="127"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="128"/>
         <source>Data packages ({patterns})</source>
         <translation>Datenpakete ({patterns})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="128"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="129"/>
         <source>Choose the other holder&apos;s table</source>
         <translation>Tabelle der anderen Stelle wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="133"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="134"/>
         <source>Choose the other holder&apos;s bundle</source>
         <translation>Datenpaket der anderen Stelle wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="208"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="209"/>
         <source>{classes} {classes:class|classes}; the weakest shows {diversity} different {diversity:value|values}.</source>
         <translation>{classes} {classes:Klasse|Klassen}; die schwächste zeigt {diversity} {diversity:verschiedenen Wert|verschiedene Werte}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="296"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="297"/>
         <source>{classes} {classes:class|classes}, own l = {diversity}; {words}</source>
         <translation>{classes} {classes:Klasse|Klassen}, eigenes l = {diversity}; {words}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="254"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="255"/>
         <source>In combination with other holders&apos; tables</source>
         <translation>Zusammen mit Tabellen anderer Stellen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="256"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="257"/>
         <source>Who else has published a table about these people with the same sensitive attribute? Someone who holds both knows more than either shows.</source>
         <translation>Wer hat sonst eine Tabelle über diese Personen mit demselben sensiblen Merkmal veröffentlicht? Wer beide hat, weiß mehr, als jede einzelne zeigt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="267"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="268"/>
         <source>None: the criteria apply to this table alone.</source>
         <translation>Keine: Die Kriterien gelten für diese Tabelle allein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="269"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="270"/>
         <source>Add a table…</source>
         <translation>Tabelle hinzufügen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="293"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="294"/>
         <source>known: {columns}</source>
         <translation>bekannt: {columns}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="293"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="294"/>
         <source>nothing</source>
         <translation>nichts</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="304"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="305"/>
         <source>Leave this table out</source>
         <translation>Diese Tabelle weglassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="305"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="332"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="306"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="333"/>
         <source>Leave the table of {holder} out</source>
         <translation>Tabelle von {holder} weglassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="325"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="326"/>
         <source>Add the table of {holder}</source>
         <translation>Tabelle von {holder} hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="343"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="344"/>
         <source>The table of {holder}</source>
         <translation>Die Tabelle von {holder}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="344"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="345"/>
         <source>Its equivalence classes, and the sensitive values in each.</source>
         <translation>Ihre Äquivalenzklassen und die sensiblen Werte in jeder.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="352"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="353"/>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="371"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="372"/>
         <source>Class</source>
         <translation>Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="371"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="372"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="55"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="319"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="329"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="371"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="372"/>
         <source>Which</source>
         <translation>Welche</translation>
     </message>
@@ -7629,7 +7629,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="43"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="54"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="63"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -7670,7 +7670,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="148"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="351"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="361"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
     </message>
@@ -7683,7 +7683,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="177"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="43"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="282"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="380"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="390"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="215"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="23"/>
         <source>Trusted partner</source>
@@ -7693,7 +7693,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="178"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="44"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="283"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="381"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="391"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="216"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="24"/>
         <source>Contract recipient</source>
@@ -7703,7 +7703,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="179"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="45"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="284"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="382"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="392"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="217"/>
         <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="25"/>
         <source>Public</source>
@@ -8129,148 +8129,148 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="59"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="68"/>
         <source>Counts of the combinations with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities that follow from them, which recipients see, disclose at most ε0; every figure includes it.</source>
         <translation>Häufigkeiten der Kombinationen mit Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die daraus folgen und die Empfänger sehen, geben höchstens ε0 preis; jede Zahl enthält es.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="78"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="87"/>
         <source>All alike</source>
         <translation>Alle gleich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="78"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="87"/>
         <source>Limits of their own</source>
         <translation>Eigene Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="80"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="89"/>
         <source>How often combinations are kept</source>
         <translation>Wie oft Kombinationen erhalten bleiben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="82"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="91"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="41"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="82"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="91"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <source>Strict</source>
         <translation>Streng</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="84"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="125"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="93"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="134"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="78"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="85"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="94"/>
         <source>Limit all other combinations</source>
         <translation>Alle anderen Kombinationen begrenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="90"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="99"/>
         <source>Add the limit</source>
         <translation>Grenze hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="92"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="101"/>
         <source>Limits of values and of combinations</source>
         <translation>Grenzen von Werten und von Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="93"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="102"/>
         <source>Remove the selected limits</source>
         <translation>Ausgewählte Grenzen entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="98"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="107"/>
         <source>How often each combination is kept</source>
         <translation>Wie oft jede Kombination erhalten bleibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="110"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="119"/>
         <source>Combinations</source>
         <translation>Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="115"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="118"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="124"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="127"/>
         <source>At most ρ1 probable before</source>
         <translation>Vorher höchstens ρ1 wahrscheinlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="116"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="125"/>
         <source>At most ρ2 probable after</source>
         <translation>Nachher höchstens ρ2 wahrscheinlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="120"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="129"/>
         <source>after at most ρ2</source>
         <translation>nachher höchstens ρ2</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="128"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="137"/>
         <source>A limit of a value holds for each of its combinations.</source>
         <translation>Eine Grenze für einen Wert gilt für jede seiner Kombinationen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="164"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="173"/>
         <source>{size} {size:combination|combinations}, of which {occurring} occur in the table. A replaced record shows any of them, also one that occurs nowhere.</source>
         <translation>{size} {size:Kombination|Kombinationen}, von denen {occurring} in der Tabelle vorkommen. Ein ersetzter Datensatz zeigt irgendeine davon, auch eine, die nirgends vorkommt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="172"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="181"/>
         <source>At trust factor 1, combinations are kept with probabilities from {low} to {high}.</source>
         <translation>Bei Vertrauensfaktor 1 bleiben Kombinationen mit Wahrscheinlichkeiten von {low} bis {high} erhalten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="206"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="215"/>
         <source>any value</source>
         <translation>beliebiger Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="208"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="217"/>
         <source>Value of {name}</source>
         <translation>Wert von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="246"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="256"/>
         <source>Choose a value first, of one column or of several.</source>
         <translation>Wählen Sie zuerst einen Wert, aus einer Spalte oder aus mehreren.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="258"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="268"/>
         <source>Select limits in the list first.</source>
         <translation>Wählen Sie zuerst Grenzen in der Liste aus.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="273"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="283"/>
         <source>Solving the limits…</source>
         <translation>Die Grenzen werden gelöst …</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="276"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="286"/>
         <source>Solving the limits of combinations</source>
         <translation>Grenzen von Kombinationen lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="331"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="341"/>
         <source>any {name}</source>
         <translation>{name} beliebig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="350"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="360"/>
         <source>Combination</source>
         <translation>Kombination</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="352"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="362"/>
         <source>Kept at trust factor 1</source>
         <translation>Erhalten bei Vertrauensfaktor 1</translation>
     </message>
@@ -8809,7 +8809,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten der Tabelle gelöst: Wer alle anderen Datensätze kennt, kann den Wert einer Person aus den Beibehaltungswahrscheinlichkeiten ablesen. Lösen Sie sie erneut oder behandeln Sie alle Werte als gleich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="65"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="74"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="38"/>
         <source>The table is not used, so the retention probabilities disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
@@ -9316,7 +9316,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/views_card.py" line="202"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="473"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="474"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
@@ -9331,72 +9331,72 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Quasi-Identifikatoren je Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="222"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="223"/>
         <source>State a k for each recipient: every record then shares what is shown of the quasi-identifiers with at least k − 1 others. Whoever is trusted less sees no column more finely, so a group sees no more than the finest view.</source>
         <translation>Geben Sie für jeden Empfänger ein k an: Jeder Datensatz teilt dann das, was von den Quasi-Identifikatoren gezeigt wird, mit mindestens k − 1 anderen. Wem weniger vertraut wird, der sieht keine Spalte feiner; daher sieht eine Gruppe nicht mehr als die feinste Sicht.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="231"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="232"/>
         <source>All recipients together</source>
         <translation>Alle Empfänger gemeinsam</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="235"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="236"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="239"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="240"/>
         <source>State these</source>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="318"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="319"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="344"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="345"/>
         <source>{name} k = {k}</source>
         <translation>{name} k = {k}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="348"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="349"/>
         <source>No k is stated for some recipients. Proposed by their trust: {ks}; at most {share} of the records suppressed.</source>
         <translation>Für einige Empfänger ist kein k festgelegt. Vorgeschlagen nach ihrem Vertrauen: {ks}; höchstens {share} der Datensätze unterdrückt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="357"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="358"/>
         <source>No recipient is trusted most with everything.</source>
         <translation>Keinem Empfänger wird in allem am meisten vertraut.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="420"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="421"/>
         <source>{names} followed, so that the chain holds.</source>
         <translation>{names} folgten, damit die Kette hält.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="422"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="423"/>
         <source>Change what recipients see</source>
         <translation>Ändern, was Empfänger sehen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="449"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="450"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="452"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="453"/>
         <source>Proposing hierarchies</source>
         <translation>Hierarchien werden vorgeschlagen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="463"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="464"/>
         <source>State proposed k</source>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="476"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="477"/>
         <source>Finding levels</source>
         <translation>Stufen werden gesucht</translation>
     </message>
@@ -10312,7 +10312,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>QueryForm</name>
     <message>
-        <location filename="../../ui/panels/audit/groups/query_form.py" line="50"/>
+        <location filename="../../ui/panels/audit/groups/query_form.py" line="51"/>
         <source>any</source>
         <translation>beliebig</translation>
     </message>
@@ -16884,17 +16884,17 @@ Rückgabewerte:
         <translation>wie groß das Rauschen auf {names} ist</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/laplace.py" line="83"/>
+        <location filename="../../engine/ladders/laplace.py" line="100"/>
         <source>The privacy loss ε = {level:g} of Laplace noise is out of range.</source>
         <translation>Der Privatheitsverlust ε = {level:g} des Laplace-Rauschens liegt außerhalb des zulässigen Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/laplace.py" line="84"/>
+        <location filename="../../engine/ladders/laplace.py" line="101"/>
         <source>Give a number from {lowest:g} to {highest:g}.</source>
         <translation>Geben Sie eine Zahl von {lowest:g} bis {highest:g} an.</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/laplace.py" line="149"/>
+        <location filename="../../engine/ladders/laplace.py" line="166"/>
         <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="290"/>
         <location filename="../../engine/mechanisms/gaussian/release.py" line="156"/>
         <source>Adding the noise</source>
@@ -24310,7 +24310,7 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="293"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="303"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="394"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
@@ -24321,22 +24321,22 @@ Rückgabewerte:
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="488"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="489"/>
         <source>Type one, such as 5.</source>
         <translation>Geben Sie eine ein, etwa 5.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="488"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="489"/>
         <source>{typed} is not a whole number.</source>
         <translation>{typed} ist keine ganze Zahl.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="499"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="500"/>
         <source>Type one, such as 2 %.</source>
         <translation>Geben Sie einen ein, etwa 2&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="499"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="500"/>
         <source>{typed} is not a share in percent.</source>
         <translation>{typed} ist kein Anteil in Prozent.</translation>
     </message>
@@ -25281,6 +25281,14 @@ Rückgabewerte:
         <location filename="../../ui/dialogs/projects.py" line="252"/>
         <source>Danger: Sfumato cannot vouch for what this project says</source>
         <translation>Gefahr: Sfumato kann nicht für das einstehen, was dieses Projekt sagt</translation>
+    </message>
+</context>
+<context>
+    <name>Values</name>
+    <message>
+        <location filename="../../ui/look/wording.py" line="51"/>
+        <source>(missing)</source>
+        <translation>(fehlt)</translation>
     </message>
 </context>
 <context>

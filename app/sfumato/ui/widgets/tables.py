@@ -401,14 +401,14 @@ class TableView(QTableView):
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         rows.setDefaultSectionSize(Space.FIELD)
         rows.setMinimumSectionSize(Space.FIELD)
-        rows.setHighlightSections(False)
         rows.setFont(font(12, tabular=True))
         columns = self.horizontalHeader()
-        columns.setHighlightSections(False)
         columns.setFixedHeight(Space.FIELD + 4)
         columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         columns.setMinimumSectionSize(scaled(NARROWEST))
         for header in (rows, columns):
+            header.setHighlightSections(False)
+            header.setTextElideMode(Qt.TextElideMode.ElideRight)
             header.viewport().installEventFilter(self)
 
     def setModel(self, model: QAbstractItemModel | None) -> None:

@@ -215,6 +215,7 @@ class ViewsCard(Card):
         self.table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = self.table.horizontalHeader()
         header.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header.setTextElideMode(Qt.TextElideMode.ElideNone)  # headings have two lines
         header.setFixedHeight(2 * header.fontMetrics().height() + 2 * Space.INSIDE)
         self.model.written.connect(self._write)
         self.table.selectionModel().currentChanged.connect(self._point)

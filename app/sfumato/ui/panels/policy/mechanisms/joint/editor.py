@@ -132,7 +132,7 @@ class JointSettings(SettingsEditor):
             self.add,
         )
         parts = column(
-            row(label(tr("What the limits rule out")), self.mode, None),
+            FlowLayout(label(tr("What the limits rule out")), self.mode),
             self.limit_others,
             others,
             label(tr("A limit of a value holds for each of its combinations."), "muted", wrap=True),
