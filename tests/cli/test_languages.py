@@ -15,6 +15,7 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.formats import language
 from sfumato.formats.language import localized, said, speaking, translated, worded
 from tests.cli.conftest import CommandLine
+from tests.cli.holders import paper_holder
 
 GERMAN = CHECKOUT / FOLDER / "sfumato_de.ts"
 
@@ -126,6 +127,20 @@ def test_a_bundle_speaks_its_recipients_language_and_programs_read_the_same(made
     assert package["description"].startswith("Freigegeben an Clinic A.")
     assert package["sfumato"]["row_order"] in {"keyed", "table"}
     assert made.run("verify", folder, "--project", made.project) == ExitCode.OK, made.remarks
+
+
+def test_a_generalized_table_is_published_in_the_language_spoken(line):
+    holder = paper_holder(line, "A", ["Age", "ZIP Code"])
+    assert holder.publish("--language", "de") == ExitCode.OK, line.remarks
+    [folder] = holder.out.iterdir()
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert "Freigegeben an **die Öffentlichkeit**" in readme
+    assert "**vergröbert** auf Stufe" in readme
+    assert still_english(readme) == []
+    package = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))
+    assert package["description"].startswith("Freigegeben an die Öffentlichkeit.")
+    assert package["sfumato"]["recipient"] == "the public"
+    assert line.run("verify", folder, "--project", holder.project) == ExitCode.OK, line.remarks
 
 
 def test_a_recipients_language_is_in_the_rules_and_old_projects_read_as_english(made):

@@ -13,10 +13,15 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QDialog,
+    QFormLayout,
     QLabel,
+    QLineEdit,
     QScrollArea,
     QWidget,
 )
+
+from sfumato.ui.widgets.fields import NumberField
+from sfumato.ui.widgets.mnemonics import letter_of
 
 Role = QAccessible.Role
 
@@ -102,7 +107,25 @@ def faults(top: QWidget) -> list[str]:
         siblings[key] += found.role != Role.StaticText and _in_sight(thing)
         if siblings[key] == 2 and parent is not None:
             said.append(f"{where} has the name of a control beside it")
-    return said
+    return said + [
+        f"the label {name.text()!r} belongs to no field" for name in _labels_without_fields(top)
+    ]
+
+
+def _labels_without_fields(top: QWidget) -> list[QLabel]:
+    """Return the labels in sight that look as if a letter or a click on them led to a field."""
+    seen = [each for each in top.findChildren(QLabel) if each.isVisibleTo(top)]
+    lost = [each for each in seen if letter_of(each.text()) and each.buddy() is None]
+    for lines in top.findChildren(QFormLayout):
+        for at in range(lines.rowCount()):
+            name = lines.itemAt(at, QFormLayout.ItemRole.LabelRole)
+            field = lines.itemAt(at, QFormLayout.ItemRole.FieldRole)
+            words = name.widget() if name is not None else None
+            typed = field.widget() if field is not None else None
+            typing = isinstance(typed, QLineEdit | QComboBox | NumberField)
+            if words in seen and typing and not words.buddy() and not typed.accessibleName():
+                lost.append(words)
+    return lost
 
 
 def _passes_on(thing: QObject | None) -> bool:

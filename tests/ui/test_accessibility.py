@@ -92,11 +92,13 @@ def test_the_walk_finds_what_has_no_name_and_what_is_called_like_its_neighbour(p
     custom.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     custom.setAccessibleName("Picture")
     page.layout().addWidget(custom)
+    page.layout().addWidget(QLabel("&Distance"))
     QCoreApplication.processEvents()
     found = " / ".join(faults(page))
     assert found.count("has no name") == 1
     assert found.count("has the name of a control beside it") == 1
     assert found.count("has a role that says nothing") == 1
+    assert found.count("belongs to no field") == 1
 
 
 class TestFields:

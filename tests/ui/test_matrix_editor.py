@@ -108,6 +108,8 @@ def test_a_matrix_with_originals_in_rows_is_transposed(qtbot, editor):
     matrix = np.array([[0.7, 0.1, 0, 0], [0.1, 0.6, 0, 0], [0.1, 0.2, 1, 0.5], [0.1, 0.1, 0, 0.5]])
     paste(qtbot, editor, as_text(matrix.T))
     assert np.allclose(entries(editor), matrix)
+    assert "the matrix was transposed" in editor.status.words
+    assert "is in force" in editor.status.words
 
 
 def test_a_matrix_is_imported_from_a_file(qtbot, editor, answers, tmp_path):
@@ -216,6 +218,9 @@ def test_a_garbling_is_recognised_in_either_direction(qtbot, editor):
     assert "this matrix can be made from the other" in compared(qtbot, editor, keep(0.8))
     assert "the other matrix can be made from this" in compared(qtbot, editor, keep(0.2))
     assert "they tell the same" in compared(qtbot, editor, keep(0.5))
+    columns = np.array([[0.9, 0, 0, 0], [0, 0.9, 0, 0], [0.1, 0.1, 1, 0], [0, 0, 0, 1]])
+    assert "transposed" in compared(qtbot, editor, columns.T)
+    assert "transposed" not in compared(qtbot, editor, columns)
 
 
 def test_entries_that_forbid_a_garbling_are_named(qtbot, editor):

@@ -161,6 +161,17 @@ def test_every_ticked_recipient_gets_a_bundle(qtbot, ready, tmp_path):
     assert ready.state() is PanelState.IN_PROGRESS
 
 
+def test_a_long_list_of_recipients_is_ticked_and_unticked_at_once(qtbot, ready):
+    form = ready.form
+    assert not form.tick_all.isVisible()  # three recipients
+    form.show_candidates([Candidate(f"Clinic {each}", "p = 0.5", "never") for each in range(7)])
+    assert form.tick_all.isVisible()
+    qtbot.mouseClick(form.tick_all.none, LEFT)
+    assert form.model.chosen == ()
+    qtbot.mouseClick(form.tick_all.all, LEFT)
+    assert len(form.model.chosen) == 7
+
+
 def test_everybody_served_is_done(qtbot, ready):
     release(qtbot, ready)
     assert ready.state() is PanelState.DONE

@@ -65,3 +65,31 @@ def test_a_folder_that_is_not_there_is_told(qtbot, filled, answers, tmp_path):
     qtbot.waitUntil(lambda: bool(said))
     assert "There is no folder" in said[-1].text
     assert filled.html.isEnabled()
+
+
+def test_a_report_tells_how_far_it_is_and_can_be_stopped_and_collected_again(qtbot, page, tmp_path):
+    open_clinic(page.session, protected())
+    save_clinic(page.session, tmp_path)
+    qtbot.waitUntil(page.bar.isVisible)
+    qtbot.mouseClick(page.cancel, LEFT)
+    assert page.doing.text() == "The report was not collected."
+    assert not page.bar.isVisible()
+    wait_for_jobs(qtbot, page.session)
+    assert not page.pdf.isEnabled()
+    qtbot.mouseClick(page.again, LEFT)
+    seen = []
+    page.bar.valueChanged.connect(seen.append)
+    qtbot.waitUntil(page.pdf.isEnabled)
+    assert seen == sorted(seen)
+    assert seen[-1] >= 600
+    assert not page.work_line.isVisible()
+
+
+def test_saving_can_be_stopped_and_leaves_no_file(qtbot, filled, answers, tmp_path):
+    answers.saved = tmp_path / "filed.pdf"
+    qtbot.mouseClick(filled.pdf, LEFT)
+    qtbot.waitUntil(filled.cancel.isVisible)
+    qtbot.mouseClick(filled.cancel, LEFT)
+    wait_for_jobs(qtbot, filled.session)
+    assert filled.pdf.isEnabled()
+    assert not answers.saved.exists()

@@ -67,6 +67,12 @@ class TestNumberField:
         field.set_range(0.001, 0.5)
         assert field.spin.toolTip() == "0.001 to 0.5"
 
+    def test_the_range_has_its_thousands_apart_and_what_is_typed_in_has_not(self, shown):
+        field = shown(NumberField(1, 10_000, decimals=0))
+        field.set_value(9_000)
+        assert field.spin.toolTip() == "1 to 10,000"
+        assert field.spin.text() == "9000"
+
     def test_a_number_is_told_once_it_is_given(self, shown):
         field = shown(NumberField(0.0, 1.0))
         told = []

@@ -409,7 +409,9 @@ def _made_anew(entry: PolicyEntry, known: Attacked, shown: Exposure) -> RestsOn:
     mechanism = mechanism_called(entry.mechanism)
 
     def rests_on(change: Change, merged: GroupedValues, context: Context) -> Trials | None:
-        context.report(0.0, f"Making groups without part of {change.attribute}")
+        context.report(
+            0.0, Sentence("Making groups without part of {attribute}", attribute=change.attribute)
+        )
         before = known.column.groups
         if before is None:
             return None

@@ -19,6 +19,7 @@ from sfumato.analysis.small_groups import RiskAnswer, Subject, risk_of_each
 from sfumato.analysis.views import unique_by_recipient
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.repeated_units import find_repeated_units
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.project.document.entry_plan import EntryPlan, ladder_of
@@ -199,7 +200,7 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     for place, entry in enumerate(document.policy):
         count = len(document.policy)
         part = Part(context, 0.3 + 0.5 * place / count, 0.3 + 0.5 * (place + 1) / count)
-        part.report(0.0, f"Weighing the coalition of all recipients of {entry.key}")
+        part.report(0.0, Sentence("Weighing the coalition of everybody with {key}", key=entry.key))
         found = _weighed(document, entry, attributes, releases, Part(part, 0.0, 0.5))
         subject = _subject(project, table, entry, encoded[entry.attributes[0]])
         if subject is not None:

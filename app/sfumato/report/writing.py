@@ -23,6 +23,7 @@ from PySide6.QtGui import (
     QTextDocument,
 )
 
+from sfumato.engine.core.progress import Context, Silent
 from sfumato.formats.files import write_whole
 from sfumato.formats.language import PLOTS, said, spoken, translated
 from sfumato.plots.export import register_fonts
@@ -100,7 +101,9 @@ def picture_kind(path: Path) -> str:
     return kind
 
 
-def write_report(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
+def write_report(
+    report: Report, pictures: Sequence[Drawn], path: Path, context: Context | None = None
+) -> None:
     """Write a report; a file that is there is replaced once the new one is complete.
 
     Nobody but its owner can read it, until the owner shares it.
@@ -113,6 +116,8 @@ def write_report(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
         Its plots in the `picture_kind` of the path, in order.
     path
         The file; its ending says how it is written.
+    context
+        Progress; until the pages are laid out, cancelling leaves what was there.
 
     Raises
     ------
@@ -123,7 +128,11 @@ def write_report(report: Report, pictures: Sequence[Drawn], path: Path) -> None:
     """
     kind = picture_kind(path)
     is_page = kind == "svg"
-    write_whole(path, to_html(report, pictures).encode() if is_page else to_pdf(report, pictures))
+    context = context or Silent()
+    context.report(0.0, "Laying out the pages")
+    content = to_html(report, pictures).encode() if is_page else to_pdf(report, pictures)
+    context.report(0.9, "Writing the file")
+    write_whole(path, content)
 
 
 # ----- plots

@@ -18,6 +18,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.core.values import Value, plain
+from sfumato.engine.core.wording import Sentence
 from sfumato.formats.bundles.contents import (
     KEYED_ORDER,
     TABLE_ORDER,
@@ -118,7 +119,7 @@ def describe(
             if coarser
             else "Released to {recipient}. Perturbed columns can't be read as they stand. {readme}"
             " tells how to use the table.",
-            recipient=contents.recipient,
+            recipient=Sentence("the public") if coarser else contents.recipient,
             readme=files.readme.name,
         ),
         "sfumato": {

@@ -125,7 +125,7 @@ def _generalized(
         promises.append(f"- {_plain(said(generalized.suppression), cell=False)}")
     return _template("README-generalized").substitute(
         heading=_plain(contents.title) or worded("A generalized table"),
-        recipient=_plain(contents.recipient),
+        recipient=worded("the public"),
         release_id=contents.release_id,
         version=contents.version,
         rows=localized(f"{contents.rows:,}"),

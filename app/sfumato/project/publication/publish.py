@@ -30,6 +30,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import Generalized
 from sfumato.formats.bundles.writing import BundleContents
 from sfumato.formats.hierarchies import table_of
+from sfumato.formats.language import spoken
 from sfumato.formats.tables import format_called
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document, Recipient, Source
@@ -343,6 +344,7 @@ def _contents(
         version=__version__,
         generalized=generalized_facts(published),
         rows_as_in_table=bool(document.rows_as_in_table),
+        language=spoken(),
     )
 
 

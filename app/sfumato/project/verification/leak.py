@@ -391,7 +391,7 @@ class _Comparison:
         self._kept = np.flatnonzero((start.table != ABSENT) & (start.table % max(every, 1) == 0))
         for place, candidate in enumerate(self._candidates):
             part = Part(context, place / len(self._candidates), (place + 1) / len(self._candidates))
-            part.report(0.0, f"Making the release to {candidate.name} again")
+            part.report(0.0, Sentence("Making the release to {name} again", name=candidate.name))
             seen = candidate.seen
             made = self._made(candidate, part)
             if every:

@@ -609,17 +609,17 @@
         <translation>fehlt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="41"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="47"/>
         <source>Report</source>
         <translation>Bericht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="46"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="52"/>
         <source>A report tells of a project</source>
         <translation>Ein Bericht beschreibt ein Projekt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="50"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="56"/>
         <source>Save your work as a project. The report then says what its releases promise, who got what, and how to check it.</source>
         <translation>Speichern Sie Ihre Arbeit als Projekt. Der Bericht sagt dann, was seine Freigaben zusagen, wer was erhalten hat und wie es sich prüfen lässt.</translation>
     </message>
@@ -912,17 +912,17 @@
 <context>
     <name>CandidatesModel</name>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="130"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="134"/>
         <source>Last release</source>
         <translation>Letzte Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="130"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="134"/>
         <source>Levels</source>
         <translation>Stufen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="130"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="134"/>
         <source>Recipient</source>
         <translation>Empfänger</translation>
     </message>
@@ -930,12 +930,12 @@
 <context>
     <name>CatalogueChoice</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="420"/>
+        <location filename="../../ui/widgets/fields.py" line="456"/>
         <source>Describe it for data catalogues too</source>
         <translation>Auch für Datenkataloge beschreiben</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="423"/>
+        <location filename="../../ui/widgets/fields.py" line="459"/>
         <source>Adds dcat.jsonld, which open-data portals read (DCAT as JSON-LD). Every bundle has ddi.xml, which data archives read (DDI-Codebook 2.5).</source>
         <translation>Fügt dcat.jsonld hinzu, das Portale für offene Daten lesen (DCAT als JSON-LD). Jedes Datenpaket enthält ddi.xml, das Datenarchive lesen (DDI-Codebook 2.5).</translation>
     </message>
@@ -963,22 +963,12 @@
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="101"/>
-        <source>Tick all</source>
-        <translation>Alle ankreuzen</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/audit/pages/coalition/page.py" line="102"/>
-        <source>Untick all</source>
-        <translation>Alle abwählen</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="104"/>
         <source>Coalition</source>
         <translation>Koalition</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="104"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="102"/>
         <source>Who might put their releases together?</source>
         <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
@@ -3513,7 +3503,7 @@
 <context>
     <name>NumberField</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="204"/>
+        <location filename="../../ui/widgets/fields.py" line="240"/>
         <source>{low} to {high}</source>
         <translation>{low} bis {high}</translation>
     </message>
@@ -3880,88 +3870,88 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Freigaben erstellen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="147"/>
-        <location filename="../../ui/panels/releases/order_card.py" line="168"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="148"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="170"/>
         <source>Format</source>
         <translation>Format</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="148"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="149"/>
         <source>Folder</source>
         <translation>Ordner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="148"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="149"/>
         <source>Zip file</source>
         <translation>Zip-Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="149"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="150"/>
         <source>Kind of bundle</source>
         <translation>Art des Datenpakets</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="154"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="155"/>
         <source>Target folder</source>
         <translation>Zielordner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="155"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="156"/>
         <source>A folder for the bundles</source>
         <translation>Ein Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="156"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="157"/>
         <source>C&amp;hoose…</source>
         <translation>&amp;Wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="158"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="159"/>
         <source>Reason</source>
         <translation>Begründung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="159"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="160"/>
         <source>Reason, kept in the ledger</source>
         <translation>Begründung, wird im Freigabeverzeichnis festgehalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="169"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="171"/>
         <source>As</source>
         <translation>Als</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="174"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="176"/>
         <source>Into</source>
         <translation>Ziel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="187"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="189"/>
         <source>Recipients of this release</source>
         <translation>Empfänger dieser Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="198"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="200"/>
         <source>Keep spreadsheets from reading text as formulas</source>
         <translation>Verhindern, dass Tabellenkalkulationen Text als Formel lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="201"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="203"/>
         <source>In CSV files, an apostrophe is put before text that begins with =, +, - or @. Numbers stay unchanged. The README explains how to remove it.</source>
         <translation>In CSV-Dateien wird Text, der mit =, +, - oder @ beginnt, ein Apostroph vorangestellt. Zahlen bleiben unverändert. Die README erklärt, wie er sich entfernen lässt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="224"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="226"/>
         <source>Progress of the release</source>
         <translation>Fortschritt der Freigabe</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="226"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="228"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="261"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="264"/>
         <source>Changed since the last release to {name}: {changes}</source>
         <translation>Seit der letzten Freigabe an {name} geändert: {changes}</translation>
     </message>
@@ -4423,68 +4413,68 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Wessen Dateien der Angreifer hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="158"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="167"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="159"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="168"/>
         <source>Believed beforehand</source>
         <translation>Vorab angenommen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="163"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="164"/>
         <source>How likely it is held to be</source>
         <translation>Für wie wahrscheinlich es gehalten wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="211"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="212"/>
         <source>not known</source>
         <translation>nicht bekannt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="212"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="213"/>
         <source>What is known of {column}</source>
         <translation>Was über {column} bekannt ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="246"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="255"/>
         <source>as in the table</source>
         <translation>wie in der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="263"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="272"/>
         <source>Reading other holders&apos; tables</source>
         <translation>Tabellen anderer Stellen werden gelesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="278"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="287"/>
         <source>not used</source>
         <translation>nicht verwendet</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="282"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="291"/>
         <source>The person&apos;s class in the table of {holder}</source>
         <translation>Die Klasse der Person in der Tabelle von {holder}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="334"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="343"/>
         <source>Looking for a person</source>
         <translation>Eine Person wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="369"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="378"/>
         <source>Chance, %</source>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="369"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="378"/>
         <source>Row</source>
         <translation>Zeile</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="381"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="390"/>
         <source>Go to {name}</source>
         <translation>Zu {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="397"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="406"/>
         <source>With 90 % it lies between {low} and {high}, about {mean}; without the files, between {lowest} and {highest}, about {middle}.</source>
         <translation>Mit 90&#xa0;% Wahrscheinlichkeit liegt der Wert zwischen {low} und {high}, im Mittel bei {mean}; ohne die Dateien zwischen {lowest} und {highest}, im Mittel bei {middle}.</translation>
     </message>
@@ -6063,8 +6053,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/adoption/card.py" line="189"/>
         <location filename="../../ui/panels/policy/adoption/dialog.py" line="197"/>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="120"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="140"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="191"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="142"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="201"/>
         <location filename="../../ui/panels/policy/panel.py" line="210"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
@@ -6081,7 +6071,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/adoption/claim.py" line="71"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="106"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="107"/>
         <source>Choose &amp;file…</source>
         <translation>&amp;Datei wählen&#xa0;…</translation>
     </message>
@@ -6143,7 +6133,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/adoption/claim.py" line="95"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="114"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="115"/>
         <source>Holder</source>
         <translation>Inhaber</translation>
     </message>
@@ -6624,7 +6614,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="263"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="372"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="382"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
@@ -6987,7 +6977,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="72"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="303"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="313"/>
         <source>Classes</source>
         <translation>Klassen</translation>
     </message>
@@ -7059,135 +7049,135 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffentliche Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="108"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="109"/>
         <source>Choose fol&amp;der…</source>
         <translation>&amp;Ordner wählen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="110"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="111"/>
         <source>A bundle made by Sfumato, or another data package with its datapackage.json</source>
         <translation>Ein mit Sfumato erstelltes Datenpaket oder ein anderes mit seiner datapackage.json</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="113"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="114"/>
         <source>Who published it</source>
         <translation>Wer sie veröffentlicht hat</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="117"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="118"/>
         <source>Its sensitive column</source>
         <translation>Ihre sensible Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="120"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="121"/>
         <source>Its public columns</source>
         <translation>Ihre öffentlichen Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="123"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="125"/>
         <source>Choose the file that was published.</source>
         <translation>Wählen Sie die veröffentlichte Datei.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="128"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="130"/>
         <source>Data packages ({patterns})</source>
         <translation>Datenpakete ({patterns})</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="129"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="131"/>
         <source>Choose the other holder&apos;s table</source>
         <translation>Tabelle der anderen Stelle wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="134"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="136"/>
         <source>Choose the other holder&apos;s bundle</source>
         <translation>Datenpaket der anderen Stelle wählen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="209"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="219"/>
         <source>{classes} {classes:class|classes}; the weakest shows {diversity} different {diversity:value|values}.</source>
         <translation>{classes} {classes:Klasse|Klassen}; die schwächste zeigt {diversity} {diversity:verschiedenen Wert|verschiedene Werte}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="297"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="307"/>
         <source>{classes} {classes:class|classes}, own l = {diversity}; {words}</source>
         <translation>{classes} {classes:Klasse|Klassen}, eigenes l = {diversity}; {words}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="255"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="265"/>
         <source>In combination with other holders&apos; tables</source>
         <translation>Zusammen mit Tabellen anderer Stellen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="257"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="267"/>
         <source>Who else has published a table about these people with the same sensitive attribute? Someone who holds both knows more than either shows.</source>
         <translation>Wer hat sonst eine Tabelle über diese Personen mit demselben sensiblen Merkmal veröffentlicht? Wer beide hat, weiß mehr, als jede einzelne zeigt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="268"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="278"/>
         <source>None: the criteria apply to this table alone.</source>
         <translation>Keine: Die Kriterien gelten für diese Tabelle allein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="270"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="280"/>
         <source>Add a table…</source>
         <translation>Tabelle hinzufügen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="294"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="304"/>
         <source>known: {columns}</source>
         <translation>bekannt: {columns}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="294"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="304"/>
         <source>nothing</source>
         <translation>nichts</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="305"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="315"/>
         <source>Leave this table out</source>
         <translation>Diese Tabelle weglassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="306"/>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="333"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="316"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="343"/>
         <source>Leave the table of {holder} out</source>
         <translation>Tabelle von {holder} weglassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="326"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="336"/>
         <source>Add the table of {holder}</source>
         <translation>Tabelle von {holder} hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="344"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="354"/>
         <source>The table of {holder}</source>
         <translation>Die Tabelle von {holder}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="345"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="355"/>
         <source>Its equivalence classes, and the sensitive values in each.</source>
         <translation>Ihre Äquivalenzklassen und die sensiblen Werte in jeder.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="353"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="363"/>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="372"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="382"/>
         <source>Class</source>
         <translation>Klasse</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="372"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="382"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="55"/>
         <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="329"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="372"/>
+        <location filename="../../ui/panels/policy/generalized/other_tables.py" line="382"/>
         <source>Which</source>
         <translation>Welche</translation>
     </message>
@@ -7533,7 +7523,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/requirements.py" line="125"/>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="255"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="262"/>
         <source>Require {criterion}</source>
         <translation>{criterion} verlangen</translation>
     </message>
@@ -7558,67 +7548,72 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zu vergröbernde Spalten</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="158"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="160"/>
         <source>Required of every equivalence class</source>
         <translation>Von jeder Äquivalenzklasse verlangt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="163"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="165"/>
         <source>Add a criterion</source>
         <translation>Kriterium hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="169"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="171"/>
         <source>Outlying records</source>
         <translation>Herausragende Datensätze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="171"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="173"/>
         <source>Share of records that may be left out</source>
         <translation>Anteil der Datensätze, die weggelassen werden dürfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="173"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="175"/>
         <source>At most</source>
         <translation>Höchstens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="176"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="178"/>
         <source>are left out</source>
         <translation>werden weggelassen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="177"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="179"/>
         <source>stay, showing only *</source>
         <translation>bleiben und zeigen nur *</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="181"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="183"/>
         <source>What happens to outlying records</source>
         <translation>Was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="235"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="238"/>
         <source>Show the true values of {name}</source>
         <translation>Die wahren Werte von {name} zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="243"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="246"/>
         <source>Generalize {name}</source>
         <translation>{name} vergröbern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="244"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="247"/>
         <source>Stop generalizing {name}</source>
         <translation>{name} nicht mehr vergröbern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="261"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="252"/>
+        <source>Generalize all columns</source>
+        <translation>Alle Spalten vergröbern</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="268"/>
         <source>Change how many records may be left out</source>
         <translation>Ändern, wie viele Datensätze weggelassen werden dürfen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="268"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="275"/>
         <source>Change what happens to outlying records</source>
         <translation>Ändern, was mit herausragenden Datensätzen geschieht</translation>
     </message>
@@ -7886,184 +7881,189 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gemessen wird, was die Rundung preisgibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="53"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="54"/>
         <source>A whole matrix, or a block</source>
         <translation>Eine ganze Matrix oder ein Block</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="53"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="54"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="112"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="55"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="56"/>
         <source>From a CSV file</source>
         <translation>Aus einer CSV-Datei</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="55"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="56"/>
         <source>Import…</source>
         <translation>Importieren&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="57"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="58"/>
         <source>Divide each column by its sum</source>
         <translation>Jede Spalte durch ihre Summe teilen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="57"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="58"/>
         <source>Normalise</source>
         <translation>Normieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="60"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="61"/>
         <source>Exchange rows and columns</source>
         <translation>Zeilen und Spalten vertauschen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="60"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="61"/>
         <source>Transpose</source>
         <translation>Transponieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="62"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="63"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="92"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="63"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum Geltenden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="67"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="68"/>
         <location filename="../../ui/panels/policy/mechanisms/matrix/grid.py" line="187"/>
         <source>Transition matrix</source>
         <translation>Übergangsmatrix</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="110"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="111"/>
         <source>Every column sums to 1. This matrix is in force.</source>
         <translation>Jede Spalte summiert sich zu 1. Diese Matrix gilt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="114"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="115"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="241"/>
         <source>{count} more are marked.</source>
         <translation>{count} weitere sind gekennzeichnet.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="115"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="116"/>
         <source>Until this is right, the matrix before stays in force.</source>
         <translation>Bis das stimmt, gilt die bisherige Matrix.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="181"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="190"/>
         <source>The other</source>
         <translation>Die andere</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="181"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="190"/>
         <source>This</source>
         <translation>Diese</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="199"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="208"/>
         <source>Import a matrix</source>
         <translation>Matrix importieren</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="192"/>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="199"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="208"/>
         <source>Tables of text (*.csv *.tsv *.txt)</source>
         <translation>Texttabellen (*.csv *.tsv *.txt)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="210"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="219"/>
         <source>The file can&apos;t be read as text. Save it as CSV in UTF-8.</source>
         <translation>Die Datei lässt sich nicht als Text lesen. Speichern Sie sie als CSV in UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="223"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="232"/>
         <source>Compare with another matrix</source>
         <translation>Mit einer anderen Matrix vergleichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="225"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="234"/>
         <source>Was this attribute released by another matrix before? If one of the two can be made from the other, holding both tells nothing more than the better one.</source>
         <translation>Wurde dieses Merkmal früher mit einer anderen Matrix freigegeben? Lässt sich eine der beiden aus der anderen gewinnen, so verraten beide zusammen nicht mehr als die bessere.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="232"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="241"/>
         <source>Paste the other matrix</source>
         <translation>Andere Matrix einfügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="235"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="244"/>
         <source>Import it…</source>
         <translation>Importieren&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="242"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="253"/>
         <source>Comparing…</source>
         <translation>Wird verglichen&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="244"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="255"/>
         <source>Comparing two matrices</source>
         <translation>Zwei Matrizen werden verglichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="263"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="274"/>
         <source>Each can be made from the other: they tell the same.</source>
         <translation>Jede lässt sich aus der anderen gewinnen: Sie verraten dasselbe.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="266"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="277"/>
         <source>Yes: this matrix can be made from the other one. Whoever holds both releases learns no more than from the other alone.</source>
         <translation>Ja: Diese Matrix lässt sich aus der anderen gewinnen. Wer beide Freigaben hat, erfährt nicht mehr als aus der anderen allein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="271"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="282"/>
         <source>Yes: the other matrix can be made from this one. Whoever holds both releases learns no more than from this one alone.</source>
         <translation>Ja: Die andere Matrix lässt sich aus dieser gewinnen. Wer beide Freigaben hat, erfährt nicht mehr als aus dieser allein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="276"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="288"/>
         <source>No: neither can be made from the other. Together they tell more than each.</source>
         <translation>Nein: Keine lässt sich aus der anderen gewinnen. Zusammen verraten sie mehr als jede einzeln.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="277"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="289"/>
         <source>This from the other</source>
         <translation>Diese aus der anderen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="278"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="290"/>
         <source>The other from this</source>
         <translation>Die andere aus dieser</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="297"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="299"/>
+        <source>Its rows summed to 1, its columns didn&apos;t: its rows were taken as original values, and the matrix was transposed.</source>
+        <translation>Die Zeilen ergaben jeweils 1, die Spalten nicht: Die Zeilen wurden als Originalwerte gelesen, und die Matrix wurde transponiert.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="316"/>
         <source>{direction}: no channel exists.</source>
         <translation>{direction}: Es gibt keinen Kanal.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="303"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="322"/>
         <source>{direction}: the channel would need negative chances ({listed}).</source>
         <translation>{direction}: Der Kanal bräuchte negative Wahrscheinlichkeiten ({listed}).</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="319"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="338"/>
         <source>The matrix itself</source>
         <translation>Die Matrix selbst</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="320"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="339"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="430"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="321"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="340"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="431"/>
         <source>A quarter of it</source>
         <translation>Ein Viertel davon</translation>
@@ -9571,14 +9571,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kapitel nach so vielen Anfangsbuchstaben der Ausprägungen</translation>
     </message>
     <message>
-        <source>Chapters in the order of the domain</source>
-        <translation type="vanished">Kapitel in der Reihenfolge des Wertebereichs</translation>
-    </message>
-    <message>
-        <source>Parted by semicolons; values with the same text are of one chapter.</source>
-        <translation type="vanished">Durch Semikolons getrennt; Ausprägungen mit demselben Text gehören zu einem Kapitel.</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="53"/>
         <source>From a hierarchy file…</source>
         <translation>Aus einer Hierarchiedatei…</translation>
@@ -9756,42 +9748,42 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erklärt auch durch</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="77"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="85"/>
         <source>A plain spread of the released numbers is too wide and, where each column has noise of its own, a plain correlation is too weak: the recipient&apos;s guide says how to correct both, as it was done here.</source>
         <translation>Die einfache Streuung der freigegebenen Zahlen ist zu groß, und wo jede Spalte eigenes Rauschen hat, ist eine einfache Korrelation zu schwach: Die Anleitung für den Empfänger sagt, wie beides zu korrigieren ist, wie es hier geschehen ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="84"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="92"/>
         <source>Quantiles and dependence of</source>
         <translation>Quantile und Zusammenhang von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="127"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="135"/>
         <source>Estimated from the first four moments, less what noise adds to them: good for distributions with one peak. The intervals do not cover what other shapes add.</source>
         <translation>Geschätzt aus den ersten vier Momenten, abzüglich dessen, was das Rauschen hinzufügt: gut für Verteilungen mit einem Gipfel. Die Intervalle decken nicht ab, was andere Formen hinzufügen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="132"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="140"/>
         <source>Quantiles of {attribute} can&apos;t be estimated: the noise explains all of its spread. More records, or less noise, would help.</source>
         <translation>Quantile von {attribute} lassen sich nicht schätzen: Das Rauschen erklärt die ganze Streuung. Mehr Datensätze oder weniger Rauschen würden helfen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="153"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="161"/>
         <source>Estimating a regression</source>
         <translation>Eine Regression wird geschätzt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="169"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="177"/>
         <source>How {attribute} depends on the others can&apos;t be estimated: there is too much noise for so few records.</source>
         <translation>Wie {attribute} von den anderen abhängt, lässt sich nicht schätzen: Für so wenige Datensätze ist das Rauschen zu stark.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="176"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="184"/>
         <source>Where each column has noise of its own, a plain regression on the released numbers finds slopes that are too weak: here, as in the recipient&apos;s guide, the noise was taken out of the covariances first.</source>
         <translation>Wo jede Spalte eigenes Rauschen hat, findet eine einfache Regression auf den freigegebenen Zahlen zu schwache Steigungen: Hier wurde das Rauschen, wie in der Anleitung für den Empfänger, zuerst aus den Kovarianzen herausgerechnet.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="181"/>
+        <location filename="../../ui/panels/preview/number_estimates_page.py" line="189"/>
         <source>Columns that are released as they are enter as they are.</source>
         <translation>Unverändert freigegebene Spalten gehen unverändert ein.</translation>
     </message>
@@ -10289,22 +10281,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In Freigaben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/pseudonyms.py" line="73"/>
+        <location filename="../../ui/panels/attributes/pseudonyms.py" line="76"/>
         <source>It is in no release.</source>
         <translation>Die Spalte ist in keiner Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/pseudonyms.py" line="75"/>
+        <location filename="../../ui/panels/attributes/pseudonyms.py" line="78"/>
         <source>Rows of the same unit can be linked within a recipient&apos;s releases, and not with those of others.</source>
         <translation>Zeilen derselben Einheit lassen sich innerhalb der Freigaben eines Empfängers verknüpfen, aber nicht mit denen anderer.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/pseudonyms.py" line="79"/>
+        <location filename="../../ui/panels/attributes/pseudonyms.py" line="82"/>
         <source>Recipients who pool their releases can link them row by row: together they know everything that any of them was given about a unit.</source>
         <translation>Empfänger, die ihre Freigaben zusammenlegen, können sie Zeile für Zeile verknüpfen: Gemeinsam wissen sie alles, was irgendeiner von ihnen über eine Einheit erhalten hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/pseudonyms.py" line="83"/>
+        <location filename="../../ui/panels/attributes/pseudonyms.py" line="86"/>
         <source>Those ticked can link their releases row by row: together they know everything that any of them was given about a unit. All others have pseudonyms of their own.</source>
         <translation>Die angekreuzten können ihre Freigaben Zeile für Zeile verknüpfen: Gemeinsam wissen sie alles, was irgendeiner von ihnen über eine Einheit erhalten hat. Alle anderen haben eigene Pseudonyme.</translation>
     </message>
@@ -10600,22 +10592,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="163"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="167"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="171"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="175"/>
         <source>never</source>
         <translation>nie</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="174"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="178"/>
         <source>{day}, same levels</source>
         <translation>{day}, gleiche Stufen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="175"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="179"/>
         <source>{day}, changed since</source>
         <translation>{day}, seither geändert</translation>
     </message>
@@ -10782,67 +10774,87 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReportPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="69"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="77"/>
         <source>For your house</source>
         <translation>Für Ihr Haus</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="70"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="78"/>
         <source>For outsiders</source>
         <translation>Für Außenstehende</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="74"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="82"/>
         <source>Who the report is for</source>
         <translation>Für wen der Bericht ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="79"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="87"/>
         <source>No &amp;count below</source>
         <translation>Keine &amp;Anzahl unter</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="80"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="88"/>
         <source>Save as &amp;PDF…</source>
         <translation>Als &amp;PDF speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="81"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="89"/>
         <source>Save as &amp;HTML…</source>
         <translation>Als &amp;HTML speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="83"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="91"/>
         <source>The report as it will be written</source>
         <translation>Der Bericht, wie er geschrieben wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="114"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="105"/>
+        <source>Progress of the report</source>
+        <translation>Fortschritt des Berichts</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/report.py" line="107"/>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/report.py" line="108"/>
+        <source>Collect the report</source>
+        <translation>Bericht zusammenstellen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/report.py" line="142"/>
         <source>Collecting the report</source>
         <translation>Der Bericht wird zusammengestellt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="174"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="224"/>
+        <source>The report was not collected.</source>
+        <translation>Der Bericht wurde nicht zusammengestellt.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/report.py" line="240"/>
+        <source>Drawing plot {number} of {count}</source>
+        <translation>Abbildung {number} von {count} wird gezeichnet</translation>
+    </message>
+    <message>
+        <location filename="../../ui/panels/audit/pages/report.py" line="256"/>
         <source>Save the report</source>
         <translation>Bericht speichern</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="193"/>
-        <source>Laying out the pages</source>
-        <translation>Die Seiten werden gesetzt</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="199"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="280"/>
         <source>Writing {name}</source>
         <translation>{name} wird geschrieben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="210"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="299"/>
         <source>The report is in {path}.</source>
         <translation>Der Bericht liegt in {path}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="214"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="303"/>
         <source>Open</source>
         <translation>Öffnen</translation>
     </message>
@@ -12184,6 +12196,11 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Für diese Freigabe gibt es keinen veröffentlichten Test.</translation>
     </message>
     <message>
+        <location filename="../../analysis/small_groups.py" line="412"/>
+        <source>Making groups without part of {attribute}</source>
+        <translation>Gruppen ohne einen Teil von {attribute} werden gebildet</translation>
+    </message>
+    <message>
         <location filename="../../analysis/view_checks.py" line="127"/>
         <source>rows of view 0</source>
         <translation>Zeilen der Sicht</translation>
@@ -13397,7 +13414,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/others.py" line="68"/>
-        <location filename="../../report/material.py" line="297"/>
+        <location filename="../../report/material.py" line="298"/>
         <source>this table</source>
         <translation>diese Tabelle</translation>
     </message>
@@ -17398,22 +17415,22 @@ Rückgabewerte:
         <translation>Im Text steht keine Matrix.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="225"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="226"/>
         <source>The label of {side} {number} is not a value of the domain.</source>
         <translation>Die Bezeichnung von {side} {number} ist kein Wert des Wertebereichs.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="226"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="227"/>
         <source>Use the domain&apos;s values as labels, or paste the matrix without labels.</source>
         <translation>Verwenden Sie die Werte des Wertebereichs als Bezeichnungen oder fügen Sie die Matrix ohne Bezeichnungen ein.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="232"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="233"/>
         <source>The label of {side} {number} stands there twice.</source>
         <translation>Die Bezeichnung von {side} {number} steht dort zweimal.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="233"/>
+        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="234"/>
         <source>Give each value one {side}.</source>
         <translation>Geben Sie für jeden Wert genau eine Angabe: {side}.</translation>
     </message>
@@ -18881,23 +18898,23 @@ Rückgabewerte:
         <translation>{columns}: Jede Zeile wurde für sich gezogen, und die Fehler unten gelten für das Rauschen. Wo Sie über diese Zeilen hinaus verallgemeinern, sind die Zeilen einer Einheit ein Klumpen wie in jeder Erhebung.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="113"/>
+        <location filename="../../formats/bundles/datapackage.py" line="114"/>
         <location filename="../../formats/bundles/readme.py" line="93"/>
         <source>A released table</source>
         <translation>Eine freigegebene Tabelle</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="115"/>
+        <location filename="../../formats/bundles/datapackage.py" line="116"/>
         <source>Released to {recipient}. Columns were made coarser. {readme} tells how to use the table.</source>
         <translation>Freigegeben an {recipient}. Spalten wurden vergröbert. {readme} erklärt, wie die Tabelle zu verwenden ist.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="118"/>
+        <location filename="../../formats/bundles/datapackage.py" line="119"/>
         <source>Released to {recipient}. Perturbed columns can&apos;t be read as they stand. {readme} tells how to use the table.</source>
         <translation>Freigegeben an {recipient}. Verfremdete Spalten lassen sich nicht unmittelbar lesen. {readme} erklärt, wie die Tabelle zu verwenden ist.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/datapackage.py" line="162"/>
+        <location filename="../../formats/bundles/datapackage.py" line="163"/>
         <source>How the labels of {column} become coarser still</source>
         <translation>Wie die Bezeichnungen von {column} noch gröber werden</translation>
     </message>
@@ -19944,6 +19961,7 @@ Rückgabewerte:
         <location filename="../../formats/statistical/writing.py" line="135"/>
         <location filename="../../formats/table_format.py" line="130"/>
         <location filename="../../project/release/long_release.py" line="56"/>
+        <location filename="../../report/writing.py" line="133"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
     </message>
@@ -20142,7 +20160,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/tables/excel.py" line="168"/>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="205"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="214"/>
         <source>Choose another file.</source>
         <translation>Wählen Sie eine andere Datei.</translation>
     </message>
@@ -21125,67 +21143,69 @@ Rückgabewerte:
         <translation>Die Datei mit der Grundgesamtheit ist eine andere als die gewählte.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="60"/>
+        <location filename="../../formats/bundles/datapackage.py" line="121"/>
+        <location filename="../../formats/bundles/readme.py" line="127"/>
+        <location filename="../../project/publication/publish.py" line="61"/>
         <source>the public</source>
         <translation>die Öffentlichkeit</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="64"/>
+        <location filename="../../project/publication/publish.py" line="65"/>
         <source>Whoever knows more about a person than these columns say (somebody in the same group, a value that is ruled out) can narrow the person&apos;s value further.</source>
         <translation>Wer über eine Person mehr weiß, als diese Spalten sagen (jemand in derselben Gruppe, ein ausgeschlossener Wert), kann den Wert der Person weiter eingrenzen.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="66"/>
+        <location filename="../../project/publication/publish.py" line="67"/>
         <source>The sensitive values that occur in a group are shown, and how often; if one of them is much more frequent, it is much more probable.</source>
         <translation>Die in einer Gruppe vorkommenden sensiblen Werte werden gezeigt, auch wie oft; ist einer davon viel häufiger, so ist er viel wahrscheinlicher.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="68"/>
+        <location filename="../../project/publication/publish.py" line="69"/>
         <source>That somebody is in the table stays visible.</source>
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="171"/>
+        <location filename="../../project/publication/publish.py" line="172"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="175"/>
+        <location filename="../../project/publication/publish.py" line="176"/>
         <source>The generalized table does not keep what was asked when it is read again, so it is not published.</source>
         <translation>Beim Wiedereinlesen hält die vergröberte Tabelle nicht, was verlangt wurde, daher wird sie nicht veröffentlicht.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="177"/>
+        <location filename="../../project/publication/publish.py" line="178"/>
         <source>Look for labels that two classes share, and give them different names.</source>
         <translation>Suchen Sie nach Bezeichnungen, die zwei Klassen teilen, und geben Sie ihnen verschiedene Namen.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="226"/>
+        <location filename="../../project/publication/publish.py" line="227"/>
         <source>{sensitive} was perturbed for {recipient} on {day}, and a generalized table shows its true values: whoever has both can tell which perturbed values are true, and whose they are</source>
         <translation>{sensitive} wurde am {day} für {recipient} verfremdet, und eine vergröberte Tabelle zeigt die wahren Werte: Wer beides hat, kann sagen, welche verfremdeten Werte wahr sind und wem sie gehören</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="238"/>
+        <location filename="../../project/publication/publish.py" line="239"/>
         <source>{column} was released ungeneralized to {recipient} on {day}, so whoever has both finds people in it by their exact values</source>
         <translation>{column} wurde am {day} unvergröbert an {recipient} freigegeben; wer beides hat, findet darin Personen an ihren genauen Werten</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="248"/>
+        <location filename="../../project/publication/publish.py" line="249"/>
         <source>another generalized table with {sensitive} was published on {day}, with levels that are neither all higher nor all lower: the two together can narrow somebody&apos;s value</source>
-        <translation>am {day} wurde eine weitere vergröberte Tabelle mit {sensitive} veröffentlicht, deren Stufen weder alle höher noch alle niedriger sind: Beide zusammen können jemandes Wert eingrenzen</translation>
+        <translation>am {day} wurde eine weitere vergröberte Tabelle mit {sensitive} veröffentlicht, deren Stufen weder alle höher noch alle niedriger sind: Beide zusammen können den Wert einer Person eingrenzen</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="321"/>
+        <location filename="../../project/publication/publish.py" line="322"/>
         <source>Describing the table</source>
         <translation>Die Tabelle wird beschrieben</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="367"/>
+        <location filename="../../project/publication/publish.py" line="369"/>
         <source>{rows:,} {rows:record|records} that stood out {rows:was|were} left out.</source>
         <translation>{rows:,} herausragende {rows:Datensatz wurde|Datensätze wurden} weggelassen.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="370"/>
+        <location filename="../../project/publication/publish.py" line="372"/>
         <source>{rows:,} {rows:record|records} that stood out {rows:has|have} &quot;*&quot; in all these columns.</source>
         <translation>{rows:,} {rows:herausragender Datensatz hat|herausragende Datensätze haben} in all diesen Spalten „*“.</translation>
     </message>
@@ -23056,6 +23076,11 @@ Rückgabewerte:
         <translation>Geben Sie den Spalten die Namen, unter denen sie freigegeben wurden.</translation>
     </message>
     <message>
+        <location filename="../../project/verification/leak.py" line="393"/>
+        <source>Making the release to {name} again</source>
+        <translation>Die Freigabe an {name} wird nachgebildet</translation>
+    </message>
+    <message>
         <location filename="../../project/verification/leak.py" line="409"/>
         <source>Comparing with the table itself</source>
         <translation>Mit der Tabelle selbst wird verglichen</translation>
@@ -23444,9 +23469,14 @@ Rückgabewerte:
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../report/material.py" line="184"/>
+        <location filename="../../report/material.py" line="185"/>
         <source>Reading the ledger</source>
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
+    </message>
+    <message>
+        <location filename="../../report/material.py" line="202"/>
+        <source>Weighing the coalition of everybody with {key}</source>
+        <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
     <message>
         <location filename="../../report/sections.py" line="39"/>
@@ -24173,14 +24203,19 @@ Rückgabewerte:
         <translation>Python</translation>
     </message>
     <message>
-        <location filename="../../report/writing.py" line="95"/>
+        <location filename="../../report/writing.py" line="96"/>
         <source>A report is written as HTML or PDF, and {path} ends in neither.</source>
         <translation>Ein Bericht wird als HTML oder PDF geschrieben, und {path} endet auf keines von beiden.</translation>
     </message>
     <message>
-        <location filename="../../report/writing.py" line="96"/>
+        <location filename="../../report/writing.py" line="97"/>
         <source>Give a name that ends in .html or .pdf.</source>
         <translation>Geben Sie einen Namen an, der auf .html oder .pdf endet.</translation>
+    </message>
+    <message>
+        <location filename="../../report/writing.py" line="131"/>
+        <source>Laying out the pages</source>
+        <translation>Die Seiten werden gesetzt</translation>
     </message>
     <message>
         <location filename="../../ui/panels/attributes/bins.py" line="221"/>
@@ -24285,27 +24320,27 @@ Rückgabewerte:
         <translation>Die Stärke des Rauschens wird gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="185"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="194"/>
         <source>{whose} matrix is not right yet: {problem}</source>
         <translation>Die Matrix ({whose}) stimmt noch nicht: {problem}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="186"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="195"/>
         <source>{mending}</source>
         <translation>{mending}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="205"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="214"/>
         <source>The file is too large to be a matrix.</source>
         <translation>Die Datei ist für eine Matrix zu groß.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="288"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="307"/>
         <source>Looking for a channel</source>
         <translation>Ein Kanal wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="290"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="309"/>
         <source>Looking for a channel back</source>
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
@@ -25152,6 +25187,19 @@ Rückgabewerte:
         <location filename="../../ui/widgets/tables.py" line="550"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
+    </message>
+</context>
+<context>
+    <name>TickAll</name>
+    <message>
+        <location filename="../../ui/widgets/fields.py" line="153"/>
+        <source>Tick all</source>
+        <translation>Alle ankreuzen</translation>
+    </message>
+    <message>
+        <location filename="../../ui/widgets/fields.py" line="154"/>
+        <source>Untick all</source>
+        <translation>Alle abwählen</translation>
     </message>
 </context>
 <context>

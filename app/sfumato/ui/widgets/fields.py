@@ -28,15 +28,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.formats.language import localized
 from sfumato.ui.look.hyphenation import parted, parts
 from sfumato.ui.look.theme import Space, font, scaled
-from sfumato.ui.widgets.layout import elided, label
+from sfumato.ui.widgets.layout import button, elided, label, row
 from sfumato.ui.widgets.responsive import FlowLayout
 
 SLIDER_STEPS: Final = 1000
 MOST_PIXELS: Final = 16_777_215
 LEAST_SEGMENTS: Final = 200
 """Segments that need more than this may stand in several lines; pixels at scale 1."""
+LONG_LIST: Final = 5
+"""More boxes than these can be ticked all at once."""
 LEAST_CHOICE: Final = 96
 WIDEST_CHOICE: Final = 320
 """How wide a combo box is at least and at most where its choices are long; pixels at scale 1."""
@@ -49,6 +52,11 @@ class _Spin(QDoubleSpinBox):
         text = super().textFromValue(value)
         point = self.locale().decimalPoint()
         return text.rstrip("0").rstrip(point) if point in text else text
+
+    def read_out(self, value: float) -> str:
+        """Return a number as texts have it: its thousands apart, which hinder where one types."""
+        text = f"{value:,.{self.decimals()}f}"
+        return localized(text.rstrip("0").rstrip(".") if "." in text else text)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -128,6 +136,34 @@ class WrappedCheckBox(QCheckBox):
         return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, self.text())
 
 
+class TickAll(QWidget):
+    """Two buttons under a long list of boxes: one ticks all of them, one none.
+
+    Parameters
+    ----------
+    choose
+        Told True to tick all, and False to untick them.
+    none
+        Whether none may be ticked at all.
+    """
+
+    def __init__(
+        self, choose: Callable[[bool], object], parent: QWidget | None = None, none: bool = True
+    ) -> None:
+        super().__init__(parent)
+        self.all = button(self.tr("Tick all"), lambda: choose(True), "quiet")
+        self.none = button(self.tr("Untick all"), lambda: choose(False), "quiet")
+        line = row(self.all, self.none, None)
+        line.setContentsMargins(0, 0, 0, 0)
+        self.setLayout(line)
+        self.none.setVisible(none)
+        self.hide()
+
+    def offer(self, boxes: int) -> None:
+        """Show the buttons where there are many boxes."""
+        self.setVisible(boxes > LONG_LIST)
+
+
 class NumberField(QWidget):
     """A number with its unit, and its range beside it.
 
@@ -201,7 +237,7 @@ class NumberField(QWidget):
         self._show_range()
 
     def _show_range(self) -> None:
-        low, high = (self.spin.textFromValue(end) for end in self._ends())
+        low, high = (self.spin.read_out(end) for end in self._ends())
         text = self.tr("{low} to {high}").format(low=low, high=high)
         self._range.setText(text)
         self.spin.setToolTip(text)

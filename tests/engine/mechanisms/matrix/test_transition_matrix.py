@@ -24,14 +24,17 @@ ENTRIES = np.array([[0.8, 0.1, 0.3], [0.2, 0.7, 0.0], [0.0, 0.2, 0.7]])
     ],
 )
 def test_pasted_matrices_are_read_in_the_domains_order(text):
-    matrix = read_matrix(text, NAMES)
+    matrix, transposed = read_matrix(text, NAMES)
+    assert not transposed
     assert matrix.entries == pytest.approx(ENTRIES)
     assert matrix.problems() == ()
 
 
 def test_a_matrix_whose_rows_are_the_originals_is_transposed():
     text = "\n".join(" ".join(map(str, row)) for row in ENTRIES.T)
-    assert read_matrix(text, NAMES).entries == pytest.approx(ENTRIES)
+    matrix, transposed = read_matrix(text, NAMES)
+    assert transposed
+    assert matrix.entries == pytest.approx(ENTRIES)
 
 
 @pytest.mark.parametrize(

@@ -172,8 +172,8 @@ class TransitionMatrix:
         return rows_fit and not bool((np.abs(columns - 1) <= 1e-6).all())
 
 
-def read_matrix(text: str, names: Sequence[str]) -> TransitionMatrix:
-    """Read a matrix from pasted or imported text.
+def read_matrix(text: str, names: Sequence[str]) -> tuple[TransitionMatrix, bool]:
+    """Read a matrix from pasted or imported text, and tell whether it was transposed.
 
     Rows on lines; cells separated by tabs, semicolons, commas or spaces. A first line and a
     first column of labels are recognised and brought into the domain's order; so is a matrix
@@ -206,7 +206,8 @@ def read_matrix(text: str, names: Sequence[str]) -> TransitionMatrix:
     if columns is not None:
         entries = entries[:, np.argsort(columns)]
     read = TransitionMatrix(tuple(names), entries)
-    return read.transposed() if read.looks_transposed else read
+    turned = read.looks_transposed
+    return read.transposed() if turned else read, turned
 
 
 def _cells(line: str) -> list[str]:

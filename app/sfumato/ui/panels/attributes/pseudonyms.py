@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.engine.core.columns import Pseudonym
 from sfumato.ui.look.theme import Space
-from sfumato.ui.widgets.fields import ChoiceField, WrappedCheckBox
+from sfumato.ui.widgets.fields import ChoiceField, TickAll, WrappedCheckBox
 from sfumato.ui.widgets.layout import clear_layout, column, label
 
 
@@ -46,7 +46,9 @@ class PseudonymEditor(QWidget):
         self.boxes: dict[str, WrappedCheckBox] = {}
         self._places = QVBoxLayout()
         self._places.setSpacing(Space.TIGHT)
-        self.setLayout(column(self.choice, self.meaning, self._places, spacing=Space.INSIDE))
+        self.tick_all = TickAll(self._tick_all, self)
+        parts = (self.choice, self.meaning, self._places, self.tick_all)
+        self.setLayout(column(*parts, spacing=Space.INSIDE))
 
     def show_pseudonym(self, pseudonym: Pseudonym | None, recipients: Sequence[str]) -> None:
         """Show what a column leaves as.
@@ -68,6 +70,7 @@ class PseudonymEditor(QWidget):
         for name, box in self.boxes.items():
             box.setChecked(name in sharing)
             box.setVisible(shown is Shown.SOME)
+        self.tick_all.offer(len(self.boxes) if shown is Shown.SOME else 0)
 
     def _meaning(self, shown: Shown) -> str:
         return {
@@ -108,6 +111,9 @@ class PseudonymEditor(QWidget):
     def _tick(self, _checked: bool = False) -> None:
         ticked = tuple(name for name, box in self.boxes.items() if box.isChecked())
         self.given.emit(Pseudonym(ticked))
+
+    def _tick_all(self, ticked: bool) -> None:
+        self.given.emit(Pseudonym(self._recipients if ticked else ()))
 
 
 def _shown(pseudonym: Pseudonym | None) -> Shown:

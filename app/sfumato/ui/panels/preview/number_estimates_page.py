@@ -16,7 +16,7 @@ from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.preview.number_pages import AttributePicker
 from sfumato.ui.panels.preview.pages import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import WrappedCheckBox
+from sfumato.ui.widgets.fields import TickAll, WrappedCheckBox
 from sfumato.ui.widgets.layout import ScrollPage, label
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
@@ -39,6 +39,7 @@ class BesidePicker(QWidget):
         self._grid.setVerticalSpacing(Space.TIGHT)
         self._grid.addWidget(label(tr("Explained also by"), "muted"), 0, 0, 1, ACROSS)
         self._grid.setColumnStretch(ACROSS, 1)
+        self.tick_all = TickAll(self._tick_all, self)
         self.hide()
 
     @property
@@ -59,7 +60,14 @@ class BesidePicker(QWidget):
                 box.setChecked(name in ticked)
                 box.clicked.connect(lambda _ticked: self.chosen.emit())
                 self._grid.addWidget(box, 1 + place // ACROSS, place % ACROSS)
+            self._grid.addWidget(self.tick_all, 2 + len(names) // ACROSS, 0, 1, ACROSS)
+            self.tick_all.offer(len(names))
         self.setVisible(bool(names))
+
+    def _tick_all(self, ticked: bool) -> None:
+        for box in self.boxes.values():
+            box.setChecked(ticked)
+        self.chosen.emit()
 
 
 class EstimatesPage(ScrollPage):

@@ -33,7 +33,7 @@ from sfumato.ui.panels.releases.recipients_model import (
     CandidatesModel,
 )
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import CatalogueChoice, Segments, prompt
+from sfumato.ui.widgets.fields import CatalogueChoice, Segments, TickAll, prompt
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row
 from sfumato.ui.widgets.responsive import ResponsiveRow
@@ -143,6 +143,7 @@ class OrderCard(Card):
         super().__init__(self.tr("Make releases"), parent=parent)
         self.model = CandidatesModel(self)
         self.table = self._build_table()
+        self.tick_all = TickAll(self.model.choose_all, self)
         formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
         self.format = Segments(formats, self)
         self.format.setAccessibleName(self.tr("Format"))
@@ -164,6 +165,7 @@ class OrderCard(Card):
         self.changes = label("", "muted", wrap=True)
         self.changes.hide()
         self.body.addWidget(self.table)
+        self.body.addWidget(self.tick_all)
         self.body.addWidget(self.changes)
         ways = ResponsiveRow(WIDE, parent=self)
         ways.add(self._line(self.tr("Format"), self.format), 0)
@@ -256,6 +258,7 @@ class OrderCard(Card):
     def show_candidates(self, candidates: Sequence[Candidate]) -> None:
         """Show who can get a release, and what has changed for them since the last one."""
         self.model.show_candidates(candidates)
+        self.tick_all.offer(len(candidates))
         self._fit()
         changed = [each for each in candidates if each.changes]
         told = (

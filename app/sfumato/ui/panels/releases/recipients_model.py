@@ -78,6 +78,10 @@ class CandidatesModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, NAME), self.index(len(self._rows) - 1, NAME))
         self.ticked.emit()
 
+    def choose_all(self, ticked: bool) -> None:
+        """Tick everybody, or nobody."""
+        self.choose([row.name for row in self._rows] if ticked else [])
+
     def rowCount(self, parent: Index | None = None) -> int:
         """Return the number of recipients."""
         return 0 if parent is not None and parent.isValid() else len(self._rows)

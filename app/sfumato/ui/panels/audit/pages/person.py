@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 import pandas as pd
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QSize, Qt
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import QCompleter, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
 from sfumato.analysis.find_person import find_person, other_tables
@@ -42,7 +42,7 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, typeset, value_name
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
 from sfumato.ui.state.records import releases_of
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, TickAll
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -154,6 +154,7 @@ class PersonPage(AuditPage):
         self.basis.setAccessibleName(self.tr("Which releases are weighed"))
         self.holders = QListWidget(self)
         self.holders.setAccessibleName(self.tr("Whose files the attacker has"))
+        self.tick_all = TickAll(self._tick_all, self)
         self.belief = ChoiceField(parent=self)
         self.belief.setMinimumContentsLength(16)
         self.belief.setAccessibleName(self.tr("Believed beforehand"))
@@ -166,7 +167,7 @@ class PersonPage(AuditPage):
         self._classes_form = form()
         beliefs = boxed(FlowLayout(self.belief, self.share))
         believed = form((self.tr("Believed beforehand"), beliefs))
-        for part in (self.basis, self.holders):
+        for part in (self.basis, self.holders, self.tick_all):
             self.held.body.addWidget(part)
         self.held.body.addLayout(believed)
         self.held.body.addLayout(self._classes_form)
@@ -242,6 +243,14 @@ class PersonPage(AuditPage):
         self.holders.blockSignals(False)
         lines = min(max(self.holders.count(), 2), 5)
         self.holders.setFixedHeight(lines * Space.FIELD + 2)
+        self.tick_all.offer(self.holders.count())
+
+    def _tick_all(self, ticked: bool) -> None:
+        with QSignalBlocker(self.holders):
+            for at in range(self.holders.count()):
+                state = Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked
+                self.holders.item(at).setCheckState(state)
+        self._ask()
 
     def _offer_beliefs(self, document: Document) -> None:
         choices: list[tuple[Hashable, str]] = [("", self.tr("as in the table"))]

@@ -9,10 +9,11 @@ from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QTextBrowser
+from PySide6.QtWidgets import QProgressBar, QTextBrowser
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
+from sfumato.jobs.job import Ending, Job
 from sfumato.project.store.files import utc_now
 from sfumato.report.blocks import Report
 from sfumato.report.material import (
@@ -25,15 +26,20 @@ from sfumato.report.material import (
 from sfumato.report.sections import compose
 from sfumato.report.writing import Drawn, drawing, fill, picture_kind, write_report
 from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic, named
 from sfumato.ui.widgets.fields import NumberField, Segments
-from sfumato.ui.widgets.layout import button
+from sfumato.ui.widgets.layout import ElidedLabel, boxed, button, row
 from sfumato.ui.widgets.messages import Action, Message, MessageKind
 from sfumato.ui.widgets.paint_queue import Steps, turns
 
 COLLECT_JOB: Final = "collect a report"
 WRITE_JOB: Final = "write a report"
 MOST_RECORDS: Final = 1_000_000
+COLLECTED: Final = 0.6
+"""How much of the work is done once the report is collected; the rest is drawing."""
+DRAWN: Final = 0.8
+"""How much of saving is done once the plots are drawn for the file."""
 
 
 class ReportPage(AuditPage):
@@ -64,6 +70,8 @@ class ReportPage(AuditPage):
     def build(self) -> None:
         """Put the choices above the report as it will be written."""
         self._material: ReportMaterial | None = None
+        self._job: Job | None = None
+        self._saving = False
         self._stale = True
         self.audience = Segments(
             [
@@ -85,10 +93,23 @@ class ReportPage(AuditPage):
         self.view.setStyleSheet("QTextBrowser { background: #FFFFFF; color: #1E2328; }")
         self.controls(self.audience, self._least_count, None, self.html, self.pdf)
         self.fill_with(self.view)
+        self._build_progress()
         self.audience.chosen.connect(self._compose)
         self.threshold.value_changed.connect(self._compose)
         for signal in self.listens:
             getattr(self.session, signal).connect(self._outdate)
+
+    def _build_progress(self) -> None:
+        self.bar = QProgressBar(self)
+        self.bar.setRange(0, 1000)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName(self.tr("Progress of the report"))
+        self.doing = ElidedLabel("", "small")
+        self.cancel = button(self.tr("Cancel"), self._stop, "quiet")
+        self.again = button(self.tr("Collect the report"), self._collect)
+        self.work_line = boxed(row((self.bar, 1), (self.doing, 1), self.cancel, self.again), self)
+        self._above.insertWidget(self._above.count() - 1, self.work_line)
+        self._rest()
 
     @property
     def options(self) -> ReportOptions:
@@ -107,17 +128,25 @@ class ReportPage(AuditPage):
         self.show_work(project is not None and table is not None)
         if not self._stale or not self.isVisible() or project is None or table is None:
             return
+        self._collect()
+
+    def _collect(self) -> None:
+        session = self.session
+        project, table = session.project, session.table
+        if project is None or table is None:
+            return
         self._stale = False
         self._enable(False)
         if session.unsaved:
             session.save()
-        session.runner.run(
+        job = session.runner.run(
             self.tr("Collecting the report"),
             lambda context: collect(project, table, utc_now, context),
             self._keep,
             self._fail,
             key=COLLECT_JOB,
         )
+        self._follow(job, 0.0, COLLECTED)
 
     def _keep(self, material: ReportMaterial) -> None:
         self._material = material
@@ -126,6 +155,7 @@ class ReportPage(AuditPage):
     def _fail(self, error: SfumatoError) -> None:
         self._material = None
         self._enable(False)
+        self._rest()
         self.view.clear()
         self.tell(Message.of_error(error, topic="report"))
 
@@ -135,6 +165,7 @@ class ReportPage(AuditPage):
         if self._material is None:
             return
         report = compose(self._material, self.options)
+        self._saving = False
         self._draw(report, "image", partial(self._show, report))
 
     def _show(self, report: Report, pictures: list[Drawn]) -> None:
@@ -144,11 +175,57 @@ class ReportPage(AuditPage):
         fill(document, report, pictures, max(room, 200))
         document.setDocumentMargin(Space.AROUND)
         self.view.verticalScrollBar().setValue(place)
+        self._rest()
         self._enable(True)
 
     def _enable(self, ready: bool) -> None:
         self.pdf.setEnabled(ready)
         self.html.setEnabled(ready)
+
+    # ----- how far it is
+
+    def _follow(self, job: Job, start: float, end: float) -> None:
+        """Show a job as one stretch of the work; one stopped elsewhere is stopped here, too."""
+
+        def progressed() -> None:
+            if self._job is job:
+                self._say_doing(start + (end - start) * job.fraction, spoken(job.text) or job.title)
+
+        def ended() -> None:
+            if self._job is job and job.ending in (Ending.CANCELLED, Ending.BUG):
+                self._stop()
+
+        self._job = job
+        job.progressed.connect(progressed)
+        job.finished.connect(ended)
+        progressed()
+
+    def _say_doing(self, fraction: float, words: str) -> None:
+        self.bar.setValue(round(1000 * fraction))
+        self.doing.setText(words)
+        self.again.hide()
+        for part in (self.work_line, self.bar, self.cancel):
+            part.show()
+
+    def _rest(self) -> None:
+        self._saving, self._job = False, None
+        self.work_line.hide()
+
+    def _stop(self) -> None:
+        """Leave the work as it is; a report that is in sight can still be saved."""
+        saving = self._saving
+        self._rest()
+        turns().leave(self)
+        for key in (COLLECT_JOB, WRITE_JOB):
+            self.session.runner.cancel(key)
+        if saving:
+            self._enable(True)
+            return
+        self._stale = True
+        self._say_doing(0.0, self.tr("The report was not collected."))
+        self.bar.hide()
+        self.cancel.hide()
+        self.again.show()
 
     # ----- drawing in turns: the window has to go on answering
 
@@ -158,7 +235,12 @@ class ReportPage(AuditPage):
 
     def _drawing(self, report: Report, kind: str, then: Callable[[list[Drawn]], None]) -> Steps:
         drawn: list[Drawn] = []
-        for picture in report.pictures:
+        start, end = (0.0, DRAWN) if self._saving else (COLLECTED, 1.0)
+        count = len(report.pictures)
+        for place, picture in enumerate(report.pictures):
+            words = self.tr("Drawing plot {number} of {count}")
+            part = start + (end - start) * place / count
+            self._say_doing(part, words.format(number=place + 1, count=count))
             drawn.append((yield from drawing(picture, kind)))
             yield
         then(drawn)
@@ -187,24 +269,31 @@ class ReportPage(AuditPage):
         except SfumatoError as error:
             self.tell(Message.of_error(error, topic="report"))
             return
+        self._saving = True
         self._draw(report, kind, partial(self._write, report, path))
 
     def _write(self, report: Report, path: Path, pictures: list[Drawn]) -> None:
         def work(context: Context) -> Path:
-            context.report(0.0, self.tr("Laying out the pages"))
-            write_report(report, pictures, path)
+            write_report(report, pictures, path, context)
             return path
 
-        self._enable(True)
-        self.session.runner.run(
+        job = self.session.runner.run(
             self.tr("Writing {name}").format(name=path.name),
             work,
             self._tell_written,
-            lambda error: self.tell(Message.of_error(error, topic="report")),
+            self._refuse_to_write,
             key=WRITE_JOB,
         )
+        self._follow(job, DRAWN, 1.0)
+
+    def _refuse_to_write(self, error: SfumatoError) -> None:
+        self._rest()
+        self._enable(True)
+        self.tell(Message.of_error(error, topic="report"))
 
     def _tell_written(self, path: Path) -> None:
+        self._rest()
+        self._enable(True)
         self.tell(
             Message(
                 MessageKind.GOOD,

@@ -31,7 +31,7 @@ from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
 from sfumato.ui.panels.policy.generalized.finding import Finding
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, prompt
+from sfumato.ui.widgets.fields import ChoiceField, TickAll, prompt
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedLabel,
@@ -96,6 +96,7 @@ class OtherDialog(FileDialog):
                 (tr("Published by"), self.holder),
                 (tr("Sensitive column"), self.sensitive),
                 (tr("Public columns"), self.columns),
+                ("", self.tick_all),
             )
         )
         self.column.addWidget(self.finding_text)
@@ -121,6 +122,7 @@ class OtherDialog(FileDialog):
         self.columns.setAccessibleName(tr("Its public columns"))
         self.columns.setFixedHeight(scaled(132))
         self.columns.itemChanged.connect(lambda _item: self._read())
+        self.tick_all = TickAll(self._tick_all, self)
         self.finding_text = label(tr("Choose the file that was published."), "muted", wrap=True)
 
     # ----- the file
@@ -156,7 +158,15 @@ class OtherDialog(FileDialog):
                 item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsUserCheckable)
                 public = opened.is_public(name, guess)
                 item.setCheckState(Qt.CheckState.Checked if public else Qt.CheckState.Unchecked)
+        self.tick_all.offer(len(opened.columns))
         self.meanings.forget()
+        self._read()
+
+    def _tick_all(self, ticked: bool) -> None:
+        with QSignalBlocker(self.columns):
+            for item in self._items():
+                public = ticked and item.text() != self.sensitive.value
+                item.setCheckState(Qt.CheckState.Checked if public else Qt.CheckState.Unchecked)
         self._read()
 
     def _change_sensitive(self, name: object) -> None:

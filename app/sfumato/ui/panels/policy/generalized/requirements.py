@@ -21,7 +21,7 @@ from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, WrappedCheckBox
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, TickAll, WrappedCheckBox
 from sfumato.ui.widgets.layout import (
     Card,
     button,
@@ -154,6 +154,8 @@ class RequirementsCard(Card):
         self._boxes.setSpacing(Space.TIGHT)
         self.body.addLayout(self._boxes)
         self.boxes: dict[str, WrappedCheckBox] = {}
+        self.tick_all = TickAll(self._tick_all, self, none=False)
+        self.body.addWidget(self.tick_all)
         self.lacking = label("", "caution", wrap=True)
         self.body.addWidget(self.lacking)
         self.body.addWidget(label(tr("Required of every equivalence class"), "caption"))
@@ -215,6 +217,7 @@ class RequirementsCard(Card):
                 box.clicked.connect(partial(self._tick, name))
         for name, box in self.boxes.items():
             box.setChecked(name in decided.quasi_identifiers)
+        self.tick_all.offer(len(self.boxes))
         bare = published_as_they_are(document)
         told = (exact_sentence(bare), publication_advice(bare))
         say(self.lacking, " ".join(spoken(text) for text in told) if bare else "")
@@ -244,6 +247,10 @@ class RequirementsCard(Card):
         more = tr("Generalize {name}", name=name)
         less = tr("Stop generalizing {name}", name=name)
         self._session.edit(more if name in names else less, document)
+
+    def _tick_all(self, _ticked: bool) -> None:
+        document = edits.with_quasi_identifiers(self._session.document, tuple(self.boxes))
+        self._session.edit(tr("Generalize all columns"), document)
 
     def _add(self) -> None:
         document = self._session.document

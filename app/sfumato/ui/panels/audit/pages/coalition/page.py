@@ -48,8 +48,8 @@ from sfumato.ui.panels.audit.wording import (
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.records import count_entries, releases_of
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, Segments
-from sfumato.ui.widgets.layout import Badge, Card, button, label, row
+from sfumato.ui.widgets.fields import ChoiceField, Segments, TickAll
+from sfumato.ui.widgets.layout import Badge, Card, label
 from sfumato.ui.widgets.messages import Message
 
 LEDGER_JOB: Final = "audit ledger"
@@ -99,13 +99,13 @@ class CoalitionPage(AuditPage):
         self.ledger = Badge("verify", "muted", "", parent=self)
         self.ledger.hide()
         self.controls((self.tr("&Attribute"), self.entry), self.basis, None, self.ledger)
-        everyone = button(self.tr("Tick all"), lambda: self.model.tick_all(True), "quiet")
-        nobody = button(self.tr("Untick all"), lambda: self.model.tick_all(False), "quiet")
         card = Card(
             self.tr("Coalition"), self.tr("Who might put their releases together?"), parent=self
         )
         card.body.addWidget(self.table, 1)
-        card.body.addLayout(row(everyone, nobody, None))
+        self.tick_all = TickAll(self.model.tick_all, self)
+        self.tick_all.show()
+        card.body.addWidget(self.tick_all)
         self.add(self.open_note, self.beside, self.side_by_side(card, self.bars), self.agreement)
         self.add(self.side_by_side(self.distribution, self.growth), self.files, self.groups)
         self.add(self.side_by_side(self.what_if, self.ladder))

@@ -17,6 +17,7 @@ from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.matrix.transition_matrix import TransitionMatrix, read_matrix
 from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space
+from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
@@ -110,7 +111,7 @@ class MatrixSettings(SettingsEditor):
         if not problems:
             self.status.say("info", tr("Every column sums to 1. This matrix is in force."))
             return
-        lines = [problem.what for problem in problems[:MOST_NAMED]]
+        lines = [spoken(problem.what) for problem in problems[:MOST_NAMED]]
         if len(problems) > MOST_NAMED:
             lines.append(tr("{count} more are marked.", count=len(problems) - MOST_NAMED))
         lines.append(tr("Until this is right, the matrix before stays in force."))
@@ -164,7 +165,15 @@ class MatrixSettings(SettingsEditor):
 
     def _read(self, text: str) -> None:
         """Take a whole matrix over."""
-        self._try(partial(read_matrix, text, self._draft.matrix.names))
+        try:
+            read, transposed = read_matrix(text, self._draft.matrix.names)
+        except SfumatoError as error:
+            self.status.say("danger", error_words(error))
+            return
+        self._take(MatrixDraft(read))
+        if transposed:
+            sign = "info" if self._draft.sound else "danger"
+            self.status.say(sign, f"{_transposed()}\n{self.status.words}")
 
     def _import(self) -> None:
         text = self._chosen_text()
@@ -178,7 +187,7 @@ class MatrixSettings(SettingsEditor):
 
     def _compare(self, text: str) -> None:
         try:
-            other = read_matrix(text, self._draft.matrix.names)
+            other, transposed = read_matrix(text, self._draft.matrix.names)
             for matrix, whose in ((self._draft.matrix, tr("This")), (other, tr("The other"))):
                 problems = matrix.problems()
                 if problems:
@@ -192,7 +201,7 @@ class MatrixSettings(SettingsEditor):
         except SfumatoError as error:
             self.compare.refuse(error)
             return
-        self.compare.start(self._draft.matrix, other)
+        self.compare.start(self._draft.matrix, other, transposed)
 
     def _chosen_text(self) -> str | None:
         """Ask for a file and return its text; None where there is none."""
@@ -235,11 +244,13 @@ class CompareCard(Card):
         )
         self.from_file = button(tr("Import it…"), self.import_asked.emit)
         self.verdict = Notice(parent=self)
+        self._about: tuple[str, ...] = ()
         self.body.addLayout(FlowLayout(self.paste, self.from_file))
         self.body.addWidget(self.verdict)
 
-    def start(self, this: TransitionMatrix, other: TransitionMatrix) -> None:
-        """Compare two matrices, in a job."""
+    def start(self, this: TransitionMatrix, other: TransitionMatrix, transposed: bool) -> None:
+        """Compare two matrices, in a job; say so if the other one was transposed."""
+        self._about = (_transposed(),) if transposed else ()
         self.verdict.say("clock", tr("Comparing…"))
         self._session.runner.run(
             tr("Comparing two matrices"),
@@ -274,13 +285,21 @@ class CompareCard(Card):
             )
         else:
             lines = (
+                *self._about,
                 tr("No: neither can be made from the other. Together they tell more than each."),
                 _forbidden(tr("This from the other"), names, this),
                 _forbidden(tr("The other from this"), names, other),
             )
             self.verdict.say("danger", "\n".join(lines))
             return
-        self.verdict.say("good", words)
+        self.verdict.say("good", "\n".join((*self._about, words)))
+
+
+def _transposed() -> str:
+    return tr(
+        "Its rows summed to 1, its columns didn't: its rows were taken as original values, and the"
+        " matrix was transposed."
+    )
 
 
 def _compare(this: TransitionMatrix, other: TransitionMatrix, context: Context) -> Comparison:
