@@ -255,6 +255,45 @@ def test_columns_that_can_not_be_corrected_are_refused(programs, folder):
     assert {"perturbed.py", "perturbed.R"} < set(listed)
 
 
+STRONG = """
+source("perturbed.R")
+data <- read.csv("noisy.csv", stringsAsFactors = FALSE)
+print(tryCatch(regression(data, "days", "income"), error = conditionMessage))
+"""
+
+
+@pytest.mark.parametrize("language", ["Python", "R"])
+def test_a_predictor_that_is_lost_in_its_noise_is_refused(tmp_path, folder, language):
+    noisy = people(4)[["days", "income"]]
+    noisy["income"] += np.random.default_rng(4).normal(0, 100, len(noisy))
+    package = json.loads((folder / "datapackage.json").read_bytes())
+    for field in package["resources"][0]["schema"]["fields"]:
+        if field["name"] == "income":
+            field["sfumato"]["channel"]["noise_covariance"] = [[10_000.0]]
+    (tmp_path / "datapackage.json").write_text(json.dumps(package), "utf-8")
+    for name in ("perturbed.py", "perturbed.R"):
+        shutil.copy(folder / name, tmp_path)
+    if language == "Python":
+        spec = importlib.util.spec_from_file_location("strong", tmp_path / "perturbed.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        with pytest.raises(ValueError, match="too few to correct"):
+            module.regression(noisy, "days", ["income"])
+        return
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed")
+    noisy.to_csv(tmp_path / "noisy.csv", index=False)
+    done = subprocess.run(
+        ["Rscript", "--vanilla", "-e", STRONG],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert "too few to correct" in done.stdout, done.stderr
+
+
 def test_a_bundle_without_perturbed_columns_has_no_programs(tmp_path):
     write_bundle(plain_contents(pd.DataFrame({"a": [1]})), tmp_path, "csv", Silent())
     assert not list(tmp_path.glob("perturbed.*"))

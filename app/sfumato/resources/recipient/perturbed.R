@@ -218,10 +218,31 @@ perturbed_solve <- function(shares, fixed, own, y, noise, logistic) {
     found <- found + step
     if (max(abs(step)) < 1e-9 * max(1, abs(found))) {
       inverse <- solve(slope)
+      perturbed_check_noise(shares, fixed, own, inside, inverse)
       return(list(estimate = found, covariance = inverse %*% crossprod(score) %*% t(inverse)))
     }
   }
   stop("The regression has no solution: there are too few records for so many terms.")
+}
+
+perturbed_check_noise <- function(shares, fixed, own, inside, inverse) {
+  # Refuse noise in which a predictor's own spread, beside the other terms, is lost: where the noisy
+  # spread less the noise's is below five standard errors, intervals hold the truth too rarely.
+  for (place in which(diag(inside) > 0)) {
+    along <- inverse[, place] / inverse[place, place]
+    spread <- rep(-sum(along * (inside %*% along)), nrow(shares))
+    for (k in seq_len(nrow(fixed))) {
+      first <- seq_len(ncol(fixed))
+      rest <- sum(fixed[k, ] * along[first]) + as.vector(own %*% along[-first])
+      spread <- spread + shares[, k] * rest^2
+    }
+    if (sum(spread) < 5 * sqrt(length(spread)) * sd(spread)) {
+      stop(
+        "The noise of a predictor hides how far its true values spread, so these records",
+        " are too few to correct for it. Leave noisy predictors out."
+      )
+    }
+  }
 }
 
 perturbed_uniforms <- function(first, count, seed) {

@@ -231,8 +231,34 @@ def _solved(
         found = found + step
         if np.abs(step).max() < 1e-9 * max(1.0, np.abs(found).max()):
             inverse = np.linalg.inv(slope)
+            _check_noise(shares, fixed, own, inside, inverse)
             return found, inverse @ (score.T @ score) @ inverse.T
     raise ValueError("The regression has no solution: there are too few records for so many terms.")
+
+
+def _check_noise(
+    shares: np.ndarray,
+    fixed: Sequence[Sequence[float]],
+    own: np.ndarray,
+    inside: np.ndarray,
+    inverse: np.ndarray,
+) -> None:
+    """Refuse noise in which a predictor's own spread, beside the other terms, is lost.
+
+    The spread is found as the noisy one less the noise's. Where that is less than five standard
+    errors above 0, intervals would hold the truth too rarely.
+    """
+    for place in np.flatnonzero(np.diag(inside) > 0):
+        along = inverse[:, place] / inverse[place, place]
+        spread = np.full(len(shares), -along @ inside @ along)
+        for cell, constant in enumerate(fixed):
+            rest = np.array(constant) @ along[: len(constant)] + own @ along[len(constant) :]
+            spread += shares[:, cell] * rest**2
+        if spread.sum() < 5 * math.sqrt(len(spread)) * spread.std(ddof=1):
+            raise ValueError(
+                "The noise of a predictor hides how far its true values spread, so these records"
+                " are too few to correct for it. Leave noisy predictors out."
+            )
 
 
 @lru_cache
