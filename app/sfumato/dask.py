@@ -67,7 +67,7 @@ def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFram
         If the keys are not there, or are those of another plan.
     """
     schema = plain_schema(check_columns(plan, [str(name) for name in ddf.columns]))
-    refuse_repeated(plan, _repeated(ddf, plan, key_source))
+    refuse_repeated(plan.record_key, _repeated(ddf, plan, key_source))
     if (view := view_of(plan)) is not None:
         shown = _made(ddf, view, key_source)[list(view.released)]
         refuse_small(plan, int(class_counts(shown, view.released)["rows"].min().compute()))

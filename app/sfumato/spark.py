@@ -76,7 +76,7 @@ def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
     given = (plan.to_json(), key_source)
     key = df.select(_quoted(str(plan.record_key)))
     hashes = key.mapInArrow(partial(_hashes, *given), StructType([_binary()]))
-    refuse_repeated(plan, class_counts(hashes, [_ORDER]).where("rows > 1").count())
+    refuse_repeated(plan.record_key, class_counts(hashes, [_ORDER]).where("rows > 1").count())
     if (view := view_of(plan)) is not None:
         shown = class_counts(_made(df, view, key_source), view.released)
         refuse_small(plan, shown.agg({"rows": "min"}).collect()[0][0])

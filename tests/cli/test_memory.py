@@ -59,6 +59,22 @@ def test_what_can_not_be_read_in_parts_is_read_as_a_whole_and_it_is_said(line, k
     assert ("position" in line.remarks) != key
 
 
+def test_a_project_is_made_of_a_long_table_and_its_rules_and_levels_are_changed(line):
+    table(40).frame.astype(str).to_parquet(line.folder / "ward.parquet", index=False)
+    rules = line.folder / "rules.toml"
+    arguments = ("--table", line.folder / "ward.parquet", "--rules", rules, "--memory", "0")
+    assert line.run("init", line.project, *arguments) == ExitCode.OK, line.remarks
+    assert PARTS in line.remarks
+    assert "40 records" in line.remarks
+    rules.write_text(rules.read_text().replace("Ward 7", "Ward 8"))
+    assert line.run("rules", line.project, "--apply", rules, "--memory", "0") == ExitCode.OK
+    stated = ("--of", "Clinic A", "--level", "retention_probability=0.3", "--memory", "0")
+    assert line.run("recipients", line.project, *stated) == ExitCode.OK, line.remarks
+    assert "retention_probability = 0.3" in line.output
+    assert line.run("rules", line.project) == ExitCode.OK
+    assert "Ward 8" in line.output
+
+
 def bundle_in_parts(long, format_name):
     assert long.release("Clinic A", "--memory", "0", "--format", format_name) == ExitCode.OK
     [bundle] = long.bundles()

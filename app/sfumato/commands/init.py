@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from sfumato.commands.shared.command import (
     one_of,
     repeated,
 )
-from sfumato.commands.shared.opening import read_text
+from sfumato.commands.shared.opening import MEMORY, read_text
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.language import said, worded
@@ -61,6 +62,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             arguments.units,
             arguments.unit_rows,
             chosen,
+            Room(arguments.project.parent, arguments.memory * 1e6),
         )
     with ProjectFile.create(arguments.project, passphrase, document) as project:
         terminal.say(str(project.path))
@@ -80,6 +82,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         )
     )
     return ExitCode.OK
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much memory a table may take, in bytes, and which folder has room for the rest."""
+
+    folder: Path = Path()
+    memory: float = math.inf
 
 
 def _source_in(arguments: Namespace) -> tuple[Place, dict[str, str]]:
@@ -117,13 +127,15 @@ def document_for(
     units: Sequence[str] = (),
     unit_rows: int | None = None,
     chosen: Mapping[str, Any] = MappingProxyType({}),
+    room: Room = Room(),
 ) -> tuple[Document, tuple[Proposal, ...]]:
     """Return the document that rules make of a table, checked as a release would check it.
 
     Without rules, every column has the role that is proposed for it. The rules may name files of
     hierarchies, which are looked for in `folder`. Remarks on the table are told. What each column
     is proposed to be is returned beside the document. Of a database, `chosen` says which table or
-    query is read, in the names of `ReadOptions`.
+    query is read, in the names of `ReadOptions`. A table that would take more memory than there
+    is `room` for is read in parts where its file and the rules allow it.
 
     Raises
     ------
@@ -137,6 +149,10 @@ def document_for(
     from sfumato.project.source import read_source, title_of
 
     options = _reading_options(file, rules, chosen)
+    if not units:
+        part = Part(context, 0.0, 0.5 if rules is None else 0.8)
+        if found := _in_parts(file, options, rules, record_key, part, folder, tell, room):
+            return found
     table, source = read_source(file, options, Part(context, 0.0, 0.8), tell)
     proposed = proposals(table)
     if rules is None:
@@ -156,6 +172,83 @@ def document_for(
     return document, proposed
 
 
+def _in_parts(
+    file: Place,
+    options: ReadOptions,
+    rules: str | None,
+    record_key: str | None,
+    context: Context,
+    folder: Path | None,
+    tell: Tell,
+    room: Room,
+) -> tuple[Document, tuple[Proposal, ...]] | None:
+    """Return what `document_for` does of a long table; None where it is to be read as a whole."""
+    from sfumato.formats.reading import Note
+    from sfumato.project.document.entry_plan import check_policy, plan_release
+    from sfumato.project.document.model import Document
+    from sfumato.project.release.long_survey import reason_for_all_rows, survey_of
+    from sfumato.project.rules.rules import apply_rules
+    from sfumato.project.source import long_source_at, title_of
+
+    if room.memory == math.inf:
+        return None
+    found = long_source_at(file, options, room.memory, room.folder, Part(context, 0.0, 0.2))
+    if found is None:
+        return None
+    table, source = found
+    survey = survey_of(table, Part(context, 0.2, 0.7))
+    proposed = survey.proposals()
+    if rules is None:
+        columns = tuple(proposal.spec for proposal in proposed)
+        document = Document(title=title_of(file, options), source=source, columns=columns)
+    else:
+        document = apply_rules(rules, survey, Document(source=source), folder)
+    if record_key is not None:
+        survey.column_type(record_key)
+        document = replace(document, record_key=record_key)
+    if why := reason_for_all_rows(document):
+        tell(Note(worded("The table is read as a whole: {why}.", why=said(why))))
+        return None
+    if rules is not None:
+        attributes = survey.attributes_of(document, Part(context, 0.7, 0.8))
+        if document.record_key is not None:
+            survey.check_key(document.record_key, Part(context, 0.8, 0.9))
+        if document.generalization is None or document.policy or document.recipients:
+            check_policy(document)
+            for recipient in document.recipients:
+                plan_release(document, attributes, recipient)
+    tell(Note(_looked_at(survey.sample.rows)))
+    for note in _relations(document, survey.sample, Part(context, 0.9, 1.0), every=rules is None):
+        tell(note)
+    return document, proposed
+
+
+def _looked_at(rows: int) -> str:
+    """Say what was counted in all rows of a long table, and what looked for in some."""
+    return worded(
+        "The table is read in parts, since it is long. Values were counted in all rows;"
+        " what proposals rest on beside these counts, and which columns follow from others,"
+        " was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not"
+        " looked for.",
+        rows=rows,
+    )
+
+
+def _relations(
+    document: Document, table: Table, context: Context, *, every: bool
+) -> Iterator[Note]:
+    """Say which columns follow from others; see `_found`."""
+    from sfumato.analysis.dependencies import endangering
+    from sfumato.engine.core.columns import Role
+    from sfumato.engine.table.relations import exact_relations
+    from sfumato.formats.reading import Note
+
+    names = [spec.name for spec in document.columns if spec.role is not Role.IDENTIFYING]
+    relations = exact_relations(table, names, context)
+    for relation in relations if every else endangering(document, relations):
+        yield Note(f"{said(relation.sentence)} {said(relation.advice)}")
+
+
 def _found(document: Document, table: Table, context: Context, *, every: bool) -> Iterator[Note]:
     """Say which columns follow from others, and which rows belong together.
 
@@ -167,18 +260,12 @@ def _found(document: Document, table: Table, context: Context, *, every: bool) -
         Whether all columns are told that follow from others, or those only that tell a sensitive
         one.
     """
-    from sfumato.analysis.dependencies import endangering
     from sfumato.analysis.pooled_rows import found_unit
-    from sfumato.engine.core.columns import Role
-    from sfumato.engine.table.relations import exact_relations
     from sfumato.engine.table.repeated_units import find_repeated_units, units_of
     from sfumato.formats.reading import Note
     from sfumato.project.release.units import idle_bound, unit_sentence
 
-    names = [spec.name for spec in document.columns if spec.role is not Role.IDENTIFYING]
-    relations = exact_relations(table, names, Part(context, 0.0, 0.5))
-    for relation in relations if every else endangering(document, relations):
-        yield Note(f"{said(relation.sentence)} {said(relation.advice)}")
+    yield from _relations(document, table, Part(context, 0.0, 0.5), every=every)
     for unit in find_repeated_units(table, Part(context, 0.5, 1.0)):
         if found := found_unit(document, unit):
             pooled = worded(
@@ -271,6 +358,7 @@ COMMAND = Command(
             dest="units",
             default=[],
         ),
+        MEMORY,
         argument(
             "--unit-rows",
             type=int,

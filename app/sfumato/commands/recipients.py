@@ -15,9 +15,10 @@ from sfumato.commands.shared.command import (
     argument,
     repeated,
 )
-from sfumato.commands.shared.opening import open_project, source_of
+from sfumato.commands.shared.opening import MEMORY, known_source, open_project
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.progress import Part
 from sfumato.formats.language import ENGLISH, day, languages, localized, said, worded
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     """
     from sfumato.commands.shared.groups import recipient_called
     from sfumato.project.document.levels import state_level
+    from sfumato.project.release.long_survey import LongSurvey, reason_for_all_rows
     from sfumato.project.release.release_columns import attributes_of
 
     document = project.document
@@ -62,8 +64,13 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     keys = [_entry_key(document, name) for name in arguments.attribute or ()]
     statement = dict(_number(text) for text in arguments.level)
     with terminal.working() as context:
-        table = source_of(project, context)
-    stated = state_level(document, recipient.name, statement, attributes_of(document, table), keys)
+        part, why = Part(context, 0.0, 0.8), reason_for_all_rows(document)
+        table = known_source(project, arguments.memory * 1e6, part, why)
+        if isinstance(table, LongSurvey):
+            attributes = table.attributes_of(document, Part(context, 0.8, 1.0))
+        else:
+            attributes = attributes_of(document, table)
+    stated = state_level(project.document, recipient.name, statement, attributes, keys)
     project.save_document(stated.document)
     for key, error in stated.refused.items():
         terminal.note(worded("{key} keeps its level. {error}", key=key, error=error))
@@ -171,6 +178,7 @@ COMMAND = Command(
             " this term gets the same trust",
         ),
         repeated("--attribute", "COLUMN", "only for this attribute; may be given several times"),
+        MEMORY,
         JSON,
     ),
     _run,

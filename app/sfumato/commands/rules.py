@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, file_argument
-from sfumato.commands.shared.opening import open_project, read_text, source_of
+from sfumato.commands.shared.opening import MEMORY, known_source, open_project, read_text
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.formats.language import worded
 
@@ -21,7 +21,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     rules = read_text(arguments.apply)
     with open_project(arguments, terminal) as project:
         with terminal.working() as context:
-            table = source_of(project, context)
+            table = known_source(project, arguments.memory * 1e6, context)
         noise = KeyedNoise(project.keys)
         folder = arguments.apply.parent
         project.save_document(apply_rules(rules, table, project.document, folder, noise))
@@ -30,7 +30,11 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    (*PROJECT, file_argument("--apply", "RULES", "apply a rules file in place of printing them")),
+    (
+        *PROJECT,
+        file_argument("--apply", "RULES", "apply a rules file in place of printing them"),
+        MEMORY,
+    ),
     _run,
     (
         "sfumato rules clinic.sfumato > clinic.toml",

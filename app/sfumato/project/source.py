@@ -140,8 +140,29 @@ def open_long_source(
     if batches is None:
         return None
     _check_digest(path, document, digest_of_source(path, options, context))
-    folder = beside if os.access(beside, os.W_OK) else Path(tempfile.gettempdir())
-    return LongTable(batches, folder), replace(document, source=replace(source, path=str(path)))
+    found = replace(document, source=replace(source, path=str(path)))
+    return LongTable(batches, _writable(beside)), found
+
+
+def long_source_at(
+    path: Place, options: ReadOptions, memory: float, room: Path, context: Context
+) -> tuple[LongTable, Source] | None:
+    """Return a table for the first time without reading it, with what it takes to know it again.
+
+    None where it can't be read in parts, or fits into so many bytes. The folder `room` takes
+    what has to be put aside. Other parameters and errors are those of `read_source`.
+    """
+    path = _existing(path)
+    batches = open_batches(path, options)
+    if batches is None or batches.rows * len(batches.types) * _CELL_BYTES <= memory:
+        return None
+    digest = digest_of_source(path, options, context)
+    table = LongTable(batches, _writable(room))
+    return table, Source(str(path), digest, batches.rows, options.to_dict())
+
+
+def _writable(room: Path) -> Path:
+    return room if os.access(room, os.W_OK) else Path(tempfile.gettempdir())
 
 
 def locate_source(document: Document, path: Place, context: Context) -> Document:

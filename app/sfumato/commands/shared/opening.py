@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.formats.options import ReadOptions
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.long_survey import LongSurvey
     from sfumato.project.release.long_table import LongTable
 
 _NAMED: Final = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "point": "."}
@@ -185,6 +186,25 @@ def source_of(project: ProjectFile, context: Context) -> Table:
     if not project.read_only:
         project.save_document(document)
     return table
+
+
+def known_source(
+    project: ProjectFile, memory: float, context: Context, why_whole: str = ""
+) -> Table | LongSurvey:
+    """Return the source table, or what is known of one that would take more memory, in bytes.
+
+    Where there is a reason why it has to be read as a whole, it is. Raises what `source_of` does.
+    """
+    from sfumato.project.release.long_survey import survey_of
+    from sfumato.project.source import is_long, open_long_source
+
+    document = project.document
+    if document.source is not None and not why_whole and is_long(document, memory):
+        part = Part(context, 0.0, 0.2)
+        if found := open_long_source(document, part, project.path.parent):
+            project.save_document(found[1])
+            return survey_of(found[0], Part(context, 0.2, 1.0))
+    return source_of(project, context)
 
 
 def reading_of(arguments: Namespace, path: Path) -> ReadOptions:

@@ -53,7 +53,7 @@ def _made(
             buckets.add(_with_words(released, words, hashes[:, 1].copy()), words[:, 0])
         done, part = 0, Part(context, 0.6, 1.0)
         for ordered, repeated in made_ahead(map(_in_order, buckets)):
-            refuse_repeated(plan, repeated)
+            refuse_repeated(plan.record_key, repeated)
             part.report(done / table.rows, "Writing the file")
             done += len(ordered)
             if not plan.rows_as_in_table:

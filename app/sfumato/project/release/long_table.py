@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.engine.core.columns import ColumnSpec, Domain, Role
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part
@@ -30,9 +30,9 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
 from sfumato.engine.randomness.row_order import order_words
-from sfumato.engine.table.marks import Marks, class_counts, value_marks
+from sfumato.engine.table.marks import Marks, class_counts
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
-from sfumato.formats.columns.arrow import ArrowColumn, NativeColumn, precision
+from sfumato.formats.columns.arrow import NativeColumn, precision
 from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 from sfumato.project.document.model import Document
@@ -40,39 +40,13 @@ from sfumato.project.release.batches import table_of
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.value_counts import ColumnFacts, OpenColumn, ValueCounts
 
 SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""
-_MOST_VALUES: Final = 1 << 20
-"""A perturbed column of more different values is no attribute that is drawn from a list."""
-_SKETCHED: Final = 1 << 15
-"""Of a column with more different values, about so many stand for all."""
 _SIZES: Final = 8
 """Classes of fewer records are counted by their sizes."""
-_ONE: Final = np.uint64(1)
 _COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "microsecond"}
-
-
-@dataclass(frozen=True)
-class ColumnFacts:
-    """What is known of a column that leaves unperturbed, over all rows.
-
-    Parameters
-    ----------
-    missing
-        How many values are missing.
-    distinct
-        How many different values there are, missing not counted; about, where `counts` is None.
-    counts
-        How many records have each of them; None where they are too many to be counted apart.
-    ends
-        How many records have the smallest number, and how many the largest; None without numbers.
-    """
-
-    missing: int
-    distinct: int
-    counts: npt.NDArray[np.int64] | None
-    ends: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -208,11 +182,11 @@ class _Pass:
         names = [name for entry in document.policy for name in entry.attributes]
         self.attributes = dict.fromkeys(names)
         self.counters = {
-            name: _ValueCounts(document.column(name))
+            name: ValueCounts(document.column(name))
             for name in self.attributes
-            if not _stays_number(document.column(name))
+            if not stays_number(document.column(name))
         }
-        self.open = {name: _OpenColumn(document.column(name)) for name in public_names(document)}
+        self.open = {name: OpenColumn(document.column(name)) for name in public_names(document)}
         self.marked = [name for name in self.open if is_known_to_others(document.column(name))]
         if len(self.marked) == len(self.open):
             self.marked = []
@@ -243,9 +217,9 @@ class _Pass:
             raise TableError("The table changed while it was read.", "Start again.")
         witnesses, rows = self.witnesses.gathered()
         labels = (table.batches.value_labels, table.batches.column_labels)
-        found = Table(self._frame(witnesses), *labels, is_part=True)
+        found = Table(frame_of(witnesses, self.types), *labels, is_part=True)
         return Summary(
-            Table(self._frame(kept), *labels),
+            Table(frame_of(kept, self.types), *labels),
             found,
             rows,
             {name: self._encoded(found, rows, name) for name in self.attributes},
@@ -267,17 +241,6 @@ class _Pass:
         for name in names:
             total += self.open[name].marks(frame[name], count)
         return total
-
-    def _frame(self, batches: Sequence[pa.RecordBatch]) -> pd.DataFrame:
-        """Return rows as whoever reads the whole file has them."""
-        columns = {}
-        rows = sum(map(len, batches))
-        for name, kind in self.types.items():
-            column = NativeColumn(name, kind, rows)
-            for batch in batches:
-                column.add(batch[name])
-            columns[name] = column.finish()
-        return pd.DataFrame(columns, copy=False)
 
     def _encoded(self, witnesses: Table, rows: npt.NDArray[np.int64], name: str) -> EncodedColumn:
         """Return an attribute with the values of the witnesses, and how often each occurs."""
@@ -303,7 +266,19 @@ class _Pass:
         return replace(found, marked=tuple(self.marked), marked_alone=int(marked[1]))
 
 
-def _stays_number(spec: ColumnSpec) -> bool:
+def frame_of(
+    batches: Iterable[pa.RecordBatch], types: Mapping[str, pa.DataType], rows: int = 1
+) -> pd.DataFrame:
+    """Return columns of rows, about so many, as whoever reads the whole file has them."""
+    columns = {name: NativeColumn(name, kind, rows) for name, kind in types.items()}
+    for batch in batches:
+        for name, column in columns.items():
+            column.add(batch[name])
+    return pd.DataFrame({name: each.finish() for name, each in columns.items()}, copy=False)
+
+
+def stays_number(spec: ColumnSpec) -> bool:
+    """Whether a column is perturbed as numbers, and not as values of a list."""
     return spec.kind == "numeric" and spec.binning is None
 
 
@@ -370,133 +345,6 @@ class _Witnesses:
     def gathered(self) -> tuple[list[pa.RecordBatch], npt.NDArray[np.int64]]:
         """Return the rows that were kept, and their places in the table."""
         return self._batches, np.concatenate(self._rows)
-
-
-class _ValueCounts:
-    """How often each value, or bin, of a column occurs, in whatever batches its rows come."""
-
-    def __init__(self, spec: ColumnSpec) -> None:
-        self._spec = spec
-        self.values: pa.Array | None = None
-        self.counts = np.zeros(0, dtype=np.int64)
-        self.missing = 0
-
-    def add(self, column: pa.Array) -> npt.NDArray[np.int64]:
-        """Count some rows; return the places of the first ones with values not seen before."""
-        if self._spec.binning is not None:
-            bins = self._spec.binning.apply(self._series(column))
-            column = ArrowColumn(self._spec.name, bins).block(slice(None))
-        encoded = column.dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        self.missing += column.null_count
-        counts = np.bincount(codes + 1, minlength=len(encoded.dictionary) + 1)[1:]
-        if self.values is None:
-            self.values = encoded.dictionary.slice(0, 0)
-        known = pc.index_in(encoded.dictionary, value_set=self.values)
-        new = known.is_null().to_numpy(zero_copy_only=False)
-        places = known.fill_null(-1).to_numpy(zero_copy_only=False).copy()
-        places[new] = len(self.values) + np.arange(int(new.sum()))
-        self.values = pa.concat_arrays([self.values, encoded.dictionary.filter(pa.array(new))])
-        if len(self.values) > _MOST_VALUES:
-            raise TableError(
-                "Column {column} has more than {most:,} different {most:value|values}, too many to"
-                " perturb them one by one.",
-                "Treat it as numbers, or give it bins or fewer values.",
-                column=self._spec.name,
-                most=_MOST_VALUES,
-            )
-        grown = np.zeros(len(self.values), dtype=np.int64)
-        grown[: len(self.counts)] = self.counts
-        grown[places] += counts
-        self.counts = grown
-        firsts = [_first_place(encoded.indices, at) for at in np.flatnonzero(new).tolist()]
-        return np.array(firsts, dtype=np.int64)
-
-    def _series(self, values: pa.Array) -> pd.Series:
-        name, kind = self._spec.name, str(values.type)
-        return table_of(pa.record_batch([values], names=[name]), {name: kind}).column(name)
-
-    def by_domain(self, domain: Domain) -> npt.NDArray[np.int64]:
-        """Return how often each value of a domain occurs, shape (m,)."""
-        assert self.values is not None
-        codes = domain.encode(self._series(self.values), self._spec.name)
-        counts = np.bincount(codes, weights=self.counts, minlength=domain.size)
-        found: npt.NDArray[np.int64] = counts.astype(np.int64)
-        if self.missing:
-            found[domain.values.index(None)] += self.missing
-        return found
-
-
-def _first_place(codes: pa.Array, code: int) -> int:
-    return int(pc.index(codes, pa.scalar(code, codes.type)).as_py())
-
-
-class _OpenColumn:
-    """A column that leaves unperturbed: its values' marks, and what is counted of them."""
-
-    def __init__(self, spec: ColumnSpec) -> None:
-        self._spec = spec
-        self._missing = self._present = 0
-        self._marks = np.zeros(0, dtype=np.uint64)
-        self._counts = np.zeros(0, dtype=np.int64)
-        self._share = 64  # marks below 2 to this power stand for all
-        self._ends: list[tuple[float, int]] = []
-
-    def marks(self, column: pd.Series, count: bool) -> Marks:
-        """Return each row's mark as the column leaves, and count its values if asked."""
-        shown = self._spec.shown(column).rename(self._spec.name)
-        found, places = value_marks(shown)
-        if count:
-            missing = shown.isna().to_numpy()
-            self._missing += int(missing.sum())
-            self._present += int((~missing).sum())
-            if places is None:
-                self._sketch(*np.unique(self._below(found[~missing]), return_counts=True))
-            else:
-                counts = np.bincount(places + 1, minlength=len(found))[1:]
-                self._sketch(found[:-1][counts > 0], counts[counts > 0])
-            self._look_at_ends(shown)
-        return found if places is None else found[places]
-
-    def _below(self, marks: Marks) -> Marks:
-        return marks if self._share == 64 else marks[marks < _ONE << np.uint64(self._share)]
-
-    def _sketch(self, marks: Marks, counts: npt.NDArray[np.int64]) -> None:
-        """Add values by their marks; where they are too many, keep those with small marks."""
-        if self._share < 64:
-            kept = marks < _ONE << np.uint64(self._share)
-            marks, counts = marks[kept], counts[kept]
-        both = np.concatenate([self._marks, marks])
-        self._marks, places = np.unique(both, return_inverse=True)
-        weights = np.concatenate([self._counts, counts])
-        self._counts = np.bincount(places, weights=weights).astype(np.int64)
-        while len(self._marks) > _SKETCHED:
-            self._share -= 1
-            kept = self._marks < _ONE << np.uint64(self._share)
-            self._marks, self._counts = self._marks[kept], self._counts[kept]
-
-    def _look_at_ends(self, shown: pd.Series) -> None:
-        if not pd.api.types.is_numeric_dtype(shown.dtype) or not shown.notna().any():
-            return
-        ends = [(end, int((shown == end).sum())) for end in (shown.min(), shown.max())]
-        for place, better in enumerate((np.less, np.greater)):
-            end, records = ends[place]
-            if len(self._ends) < 2:
-                self._ends.append((end, records))
-            elif better(end, self._ends[place][0]):
-                self._ends[place] = (end, records)
-            elif end == self._ends[place][0]:
-                self._ends[place] = (end, self._ends[place][1] + records)
-
-    def facts(self) -> ColumnFacts:
-        """Return what was found."""
-        complete = self._share == 64
-        distinct = len(self._marks)
-        if not complete:
-            about = min(distinct << (64 - self._share), self._present - 1)
-            distinct = about if bool((self._counts > 1).any()) else self._present
-        ends = (self._ends[0][1], self._ends[1][1]) if self._ends else None
-        return ColumnFacts(self._missing, distinct, self._counts if complete else None, ends)
 
 
 def reason_for_whole(document: Document) -> str:

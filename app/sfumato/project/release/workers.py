@@ -242,7 +242,7 @@ def refuse_small(plan: Plan, smallest: int) -> None:
         )
 
 
-def refuse_repeated(plan: Plan, count: int) -> None:
+def refuse_repeated(record_key: str | None, count: int) -> None:
     """Refuse a table in which several rows share a record key, where some do.
 
     Raises
@@ -255,7 +255,7 @@ def refuse_repeated(plan: Plan, count: int) -> None:
             "The record key {column} is not unique: {count:,} {count:key stands|keys stand} in"
             " several rows.",
             "Mend these rows, or choose a column whose values are unique.",
-            column=plan.record_key,
+            column=record_key,
             count=count,
         )
 

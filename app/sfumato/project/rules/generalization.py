@@ -30,11 +30,12 @@ from sfumato.project.document.generalization import (
     PopulationFile,
 )
 from sfumato.project.document.model import ViewRule
+from sfumato.project.release.long_survey import LongSurvey
 from sfumato.project.rules.reading import Section, suggestion
 
 
 def hierarchies_in(
-    listed: Section, columns: Sequence[ColumnSpec], table: Table, folder: Path | None
+    listed: Section, columns: Sequence[ColumnSpec], table: Table | LongSurvey, folder: Path | None
 ) -> dict[str, Recipe]:
     """Return the hierarchies that rules list, by column.
 
@@ -74,7 +75,9 @@ def hierarchies_in(
     return found
 
 
-def _from_file(section: Section, spec: ColumnSpec, table: Table, folder: Path | None) -> Taxonomy:
+def _from_file(
+    section: Section, spec: ColumnSpec, table: Table | LongSurvey, folder: Path | None
+) -> Taxonomy:
     name = section.required_text("file")
     section.finish()
     if folder is None and not Path(name).is_absolute():

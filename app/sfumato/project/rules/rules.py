@@ -6,9 +6,8 @@ what the command line starts a project from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +29,14 @@ from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Statement
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.proposals import propose_columns
-from sfumato.engine.table.table import Table, encode_column, with_proposed_domain
+from sfumato.engine.table.proposals import Proposal, proposals
+from sfumato.engine.table.table import Attribute, Table, encode_column, with_proposed_domain
 from sfumato.formats.language import ENGLISH, languages
 from sfumato.formats.options import ReadOptions
 from sfumato.project.document.column_edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.release.fingerprinting import with_spacing
+from sfumato.project.release.long_survey import LongSurvey
 from sfumato.project.rules.generalization import generalization_in, hierarchies_in, view_in
 from sfumato.project.rules.reading import RulesText, Section, suggestion
 from sfumato.project.rules.writing import (
@@ -65,7 +65,7 @@ def reading_options_in(text: str) -> dict[str, Any] | None:
 
 def apply_rules(
     text: str,
-    table: Table,
+    table: Table | LongSurvey,
     document: Document,
     folder: Path | None = None,
     noise: KeyedNoise | None = None,
@@ -82,7 +82,7 @@ def apply_rules(
     text
         The rules, TOML.
     table
-        The table that they are applied to.
+        The table that they are applied to, or what is known of one too long for memory.
     document
         What is decided so far.
     folder
@@ -100,14 +100,14 @@ def apply_rules(
     title = rules.text("title")
     record_key = _record_key(rules, table)
     _check_reading(rules.section("reading"))
-    columns = _columns(rules, table)
+    known = _InMemory(table) if isinstance(table, Table) else table
+    columns = _columns(rules, known)
     noise = noise or KeyedNoise(KeyRing(ProjectSecret.generate().reveal()))
     hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
-    generalizing = rules.section("generalization")
-    generalization = generalization_in(generalizing, columns, hierarchies, folder)
-    policy = tuple(
-        _entry(section, columns, table, noise, hierarchies) for section in rules.sections("policy")
-    )
+    part = rules.section("generalization")
+    generalization = generalization_in(part, columns, hierarchies, folder)
+    stated = rules.sections("policy")
+    policy = tuple(_entry(each, columns, known, noise, hierarchies) for each in stated)
     rules.refuse_repeated("policy", [name for entry in policy for name in entry.attributes])
     recipients = _recipients(rules, policy, columns)
     settled = replace(
@@ -135,7 +135,7 @@ def _spaced(document: Document, rules: Section) -> Document:
         raise rules.explained("level_spacing", error) from None
 
 
-def _record_key(rules: Section, table: Table) -> str | None:
+def _record_key(rules: Section, table: Table | LongSurvey) -> str | None:
     name = rules.text("record_key")
     if name is not None and name not in table.columns:
         raise rules.error(
@@ -201,7 +201,7 @@ def _check_reading(reading: Section) -> None:
         raise reading.explained("", error) from None
 
 
-def _columns(rules: Section, table: Table) -> tuple[ColumnSpec, ...]:
+def _columns(rules: Section, table: _Known) -> tuple[ColumnSpec, ...]:
     others = rules.choice("other_columns", Role)
     listed = rules.section("columns")
     for name in listed.names():
@@ -219,30 +219,44 @@ def _columns(rules: Section, table: Table) -> tuple[ColumnSpec, ...]:
                 ' other_columns = "identifying"',
                 column=name,
             )
-    kinds = _Kinds(table)
+    proposed: dict[str, Kind] = {}
+
+    def kind_of(name: str) -> Kind:
+        """Return what kind a column probably is; looked at when first asked for."""
+        if not proposed:
+            proposed.update((each.spec.name, each.spec.kind) for each in table.proposals())
+        return proposed[name]
+
     return tuple(
-        _column(listed.section(name), name, kinds)
+        _column(listed.section(name), name, table, kind_of)
         if name in given
-        else _with_domain(ColumnSpec(name, others or Role.IDENTIFYING, kinds.of(name)), table)
+        else _with_domain(ColumnSpec(name, others or Role.IDENTIFYING, kind_of(name)), table)
         for name in table.columns
     )
 
 
-class _Kinds:
-    """What kind each column of a table probably is; looked at when first asked for."""
+class _InMemory:
+    """What is known of a table that is in memory, as of a `LongSurvey`."""
 
     def __init__(self, table: Table) -> None:
-        self.table = table
+        self._table, self.columns = table, table.columns
 
-    @cached_property
-    def _proposed(self) -> dict[str, Kind]:
-        return {spec.name: spec.kind for spec in propose_columns(self.table)}
+    def proposals(self) -> tuple[Proposal, ...]:
+        return proposals(self._table)
 
-    def of(self, name: str) -> Kind:
-        return self._proposed[name]
+    def with_domain(self, spec: ColumnSpec) -> ColumnSpec:
+        return with_proposed_domain(self._table, spec)
+
+    def attributes(self, specs: Sequence[ColumnSpec]) -> tuple[Attribute, ...]:
+        return tuple(encode_column(self._table, spec).attribute for spec in specs)
 
 
-def _column(section: Section, name: str, kinds: _Kinds) -> ColumnSpec:
+_Known = _InMemory | LongSurvey
+
+
+def _column(
+    section: Section, name: str, table: _Known, kind_of: Callable[[str], Kind]
+) -> ColumnSpec:
     role = section.choice("role", Role)
     if role is None:
         raise section.rules.error(
@@ -254,7 +268,7 @@ def _column(section: Section, name: str, kinds: _Kinds) -> ColumnSpec:
     spec = ColumnSpec(
         name=name,
         role=role,
-        kind=section.choice("kind", Kind) or kinds.of(name),
+        kind=section.choice("kind", Kind) or kind_of(name),
         missing=section.choice("missing", MissingRule) or MissingRule.VALUE,
         binning=_binning(section),
         domain=_domain(section),
@@ -264,14 +278,14 @@ def _column(section: Section, name: str, kinds: _Kinds) -> ColumnSpec:
     )
     section.finish()
     try:
-        return _with_domain(spec, kinds.table)
+        return _with_domain(spec, table)
     except SfumatoError as error:
         raise section.explained("", error) from None
 
 
-def _with_domain(spec: ColumnSpec, table: Table) -> ColumnSpec:
+def _with_domain(spec: ColumnSpec, table: _Known) -> ColumnSpec:
     """Fix the domain of a sensitive attribute that is released as categories."""
-    return with_proposed_domain(table, spec) if needs_domain(spec) else spec
+    return table.with_domain(spec) if needs_domain(spec) else spec
 
 
 def _binning(section: Section) -> Binning | None:
@@ -373,7 +387,7 @@ def _domain_value(section: Section, position: int, item: Any) -> tuple[Value, st
 def _entry(
     section: Section,
     columns: tuple[ColumnSpec, ...],
-    table: Table,
+    table: _Known,
     noise: KeyedNoise,
     hierarchies: Mapping[str, Recipe],
 ) -> PolicyEntry:
@@ -405,13 +419,8 @@ def _entry(
     if not mechanism.completes_settings:
         return PolicyEntry(attributes, name, settings)
     try:
-        chosen = tuple(
-            replace(
-                encode_column(table, find_column(columns, attribute)).attribute,
-                hierarchy=hierarchies.get(attribute),
-            )
-            for attribute in attributes
-        )
+        found = table.attributes([find_column(columns, attribute) for attribute in attributes])
+        chosen = tuple(replace(each, hierarchy=hierarchies.get(each.name)) for each in found)
         return PolicyEntry(attributes, name, mechanism.complete_settings(chosen, settings, noise))
     except SfumatoError as error:
         raise section.explained("settings", error) from None

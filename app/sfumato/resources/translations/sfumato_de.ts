@@ -12292,7 +12292,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../analysis/views.py" line="373"/>
-        <location filename="../../project/rules/generalization.py" line="157"/>
+        <location filename="../../project/rules/generalization.py" line="160"/>
         <source>{column} is not a quasi-identifier.</source>
         <translation>{column} ist kein Quasi-Identifikator.</translation>
     </message>
@@ -13246,71 +13246,76 @@ Rückgabewerte:
         <translation>Ein Projekt aus einer Tabelle und einer Regeldatei anlegen oder mit den vorgeschlagenen Rollen.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="43"/>
+        <location filename="../../commands/init.py" line="44"/>
         <location filename="../../formats/files.py" line="248"/>
         <location filename="../../project/project_file.py" line="430"/>
         <source>Choose another name.</source>
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="43"/>
+        <location filename="../../commands/init.py" line="44"/>
         <location filename="../../project/project_file.py" line="395"/>
         <location filename="../../project/project_file.py" line="430"/>
         <source>There is a file at {path} already.</source>
         <translation>Unter {path} gibt es schon eine Datei.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="46"/>
+        <location filename="../../commands/init.py" line="47"/>
         <source>--query asks a database: name it by --database.</source>
         <translation>--query fragt eine Datenbank: Nennen Sie sie mit --database.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="75"/>
+        <location filename="../../commands/init.py" line="77"/>
         <source>{rows:,} {rows:record|records}, {columns} {columns:column|columns}, {recipients} {recipients:recipient|recipients}.</source>
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="185"/>
+        <location filename="../../commands/init.py" line="229"/>
+        <source>The table is read in parts, since it is long. Values were counted in all rows; what proposals rest on beside these counts, and which columns follow from others, was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not looked for.</source>
+        <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist. Werte wurden in allen Zeilen gezählt; worauf Vorschläge neben diesen Zählungen beruhen und welche Spalten aus anderen folgen, wurde in {rows:,} {rows:Zeile|Zeilen} gesucht. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
+    </message>
+    <message>
+        <location filename="../../commands/init.py" line="272"/>
         <source>Pooled, their releases tell more than one row&apos;s: sfumato audit units says it, and --unit {column} protects by it.</source>
         <translation>Zusammengefasst verraten ihre Freigaben mehr als die einer Zeile: sfumato audit units sagt es, und --unit {column} schützt danach.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="217"/>
+        <location filename="../../commands/init.py" line="304"/>
         <source>{name} is {value}; proposed: {value_2}. {reason}</source>
         <translation>{name} ist {value}; vorgeschlagen: {value_2}. {reason}</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="248"/>
+        <location filename="../../commands/init.py" line="335"/>
         <source>the table, or a folder of Parquet files that are one table; with --database, the name of a table or view in it</source>
         <translation>die Tabelle oder ein Ordner mit Parquet-Dateien, die eine Tabelle sind; mit --database der Name einer Tabelle oder Sicht darin</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="251"/>
+        <location filename="../../commands/init.py" line="338"/>
         <source>a SELECT statement for the database, in a file</source>
         <translation>eine SELECT-Anweisung für die Datenbank, in einer Datei</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="257"/>
+        <location filename="../../commands/init.py" line="344"/>
         <source>a file of SQLite or DuckDB, or postgresql://user@host/database; the password is never written there, but read from PGPASSWORD or a password file</source>
         <translation>eine Datei von SQLite oder DuckDB oder postgresql://benutzer@host/datenbank; das Kennwort steht nie dort, sondern wird aus PGPASSWORD oder einer Kennwortdatei gelesen</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="260"/>
+        <location filename="../../commands/init.py" line="347"/>
         <source>the rules file (TOML); without it, roles are proposed</source>
         <translation>die Regeldatei (TOML); ohne sie werden Rollen vorgeschlagen</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="264"/>
+        <location filename="../../commands/init.py" line="351"/>
         <source>the column that tells records apart, in place of the one in the rules</source>
         <translation>die Spalte, die Datensätze unterscheidet, anstelle der in den Regeln genannten</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="269"/>
+        <location filename="../../commands/init.py" line="356"/>
         <source>protect by the rows that share this column (a person&apos;s visits, a household&apos;s members); may be given several times</source>
         <translation>nach den Zeilen schützen, die diese Spalte teilen (die Besuche einer Person, die Mitglieder eines Haushalts); mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="278"/>
+        <location filename="../../commands/init.py" line="366"/>
         <source>release at most K rows of a unit; as many as the largest has where absent</source>
         <translation>höchstens K Zeilen einer Einheit freigeben; ohne Angabe so viele, wie die größte hat</translation>
     </message>
@@ -13654,67 +13659,67 @@ Rückgabewerte:
         <translation>Die Empfänger, ihre Stufen und was sich seit ihren Freigaben geändert hat auflisten oder Stufen festlegen.</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="33"/>
+        <location filename="../../commands/recipients.py" line="34"/>
         <source>sfumato: --of NAME goes with --level TERM=NUMBER or --tell-in</source>
         <translation>sfumato: --of NAME gehört zu --level GRÖSSE=ZAHL oder --tell-in</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="44"/>
+        <location filename="../../commands/recipients.py" line="45"/>
         <source>The project has no recipients yet.</source>
         <translation>Das Projekt hat noch keine Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="69"/>
+        <location filename="../../commands/recipients.py" line="76"/>
         <source>{key} keeps its level. {error}</source>
         <translation>{key} behält seine Stufe. {error}</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="91"/>
+        <location filename="../../commands/recipients.py" line="98"/>
         <source>The policy protects no {name}.</source>
         <translation>Das Regelwerk schützt kein {name}.</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="102"/>
+        <location filename="../../commands/recipients.py" line="109"/>
         <source>Write, for instance: --level epsilon=2</source>
         <translation>Schreiben Sie zum Beispiel: --level epsilon=2</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="102"/>
+        <location filename="../../commands/recipients.py" line="109"/>
         <source>{text} is not a level.</source>
         <translation>{text} ist keine Stufe.</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="121"/>
+        <location filename="../../commands/recipients.py" line="128"/>
         <source>no level yet</source>
         <translation>noch keine Stufe</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="125"/>
+        <location filename="../../commands/recipients.py" line="132"/>
         <source>  last release: {day}, nothing changed since</source>
         <translation>  letzte Freigabe: {day}, seither nichts geändert</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="127"/>
+        <location filename="../../commands/recipients.py" line="134"/>
         <source>  last release: {day}, changed since:</source>
         <translation>  letzte Freigabe: {day}, seither geändert:</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="160"/>
+        <location filename="../../commands/recipients.py" line="167"/>
         <source>the recipient of whom something is stated</source>
         <translation>der Empfänger, für den etwas festgelegt wird</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="165"/>
+        <location filename="../../commands/recipients.py" line="172"/>
         <source>the language of what bundles tell the recipient, such as de</source>
         <translation>die Sprache, in der Datenpakete den Empfänger ansprechen, etwa de</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="170"/>
+        <location filename="../../commands/recipients.py" line="177"/>
         <source>the recipient&apos;s level from now on, for all attributes: epsilon=2; a mechanism without this term gets the same trust</source>
         <translation>die Stufe des Empfängers von jetzt an, für alle Merkmale: epsilon=2; ein Verfahren ohne diese Größe erhält dasselbe Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="173"/>
+        <location filename="../../commands/recipients.py" line="180"/>
         <source>only for this attribute; may be given several times</source>
         <translation>nur für dieses Merkmal; mehrfach möglich</translation>
     </message>
@@ -13906,7 +13911,7 @@ Rückgabewerte:
         <translation>Die Regeln sind angewandt.</translation>
     </message>
     <message>
-        <location filename="../../commands/rules.py" line="33"/>
+        <location filename="../../commands/rules.py" line="35"/>
         <source>apply a rules file in place of printing them</source>
         <translation>eine Regeldatei anwenden, statt die Regeln auszugeben</translation>
     </message>
@@ -14076,77 +14081,78 @@ Rückgabewerte:
         <translation>Bekannt sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="29"/>
+        <location filename="../../commands/shared/opening.py" line="30"/>
         <source>the text&apos;s encoding, e.g. cp1252</source>
         <translation>die Zeichenkodierung des Textes, z. B. cp1252</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="33"/>
+        <location filename="../../commands/shared/opening.py" line="34"/>
         <source>between fields: a character, tab, comma or semicolon</source>
         <translation>zwischen Feldern: ein Zeichen, tab, comma oder semicolon</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="38"/>
+        <location filename="../../commands/shared/opening.py" line="39"/>
         <source>the mark in decimal numbers</source>
         <translation>das Zeichen in Dezimalzahlen</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="43"/>
+        <location filename="../../commands/shared/opening.py" line="44"/>
         <source>a text that means a missing value, beside the empty one; may be repeated</source>
         <translation>ein Text, der einen fehlenden Wert bedeutet, neben dem leeren; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="49"/>
+        <location filename="../../commands/shared/opening.py" line="50"/>
         <source>how many lines above the table are left out</source>
         <translation>wie viele Zeilen über der Tabelle weggelassen werden</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="51"/>
+        <location filename="../../commands/shared/opening.py" line="52"/>
         <source>the sheet of a workbook</source>
         <translation>das Blatt einer Arbeitsmappe</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="56"/>
+        <location filename="../../commands/shared/opening.py" line="57"/>
         <source>read a file that unpacks to far more than its size lets one expect</source>
         <translation>eine Datei lesen, die sich auf weit mehr entpackt, als ihre Größe erwarten lässt</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="59"/>
+        <location filename="../../commands/shared/opening.py" line="60"/>
         <source>how the file is read (usual: found out)</source>
         <translation>wie die Datei gelesen wird (üblich: wird ermittelt)</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="73"/>
+        <location filename="../../commands/shared/opening.py" line="74"/>
         <source>An unfinished release to {recipient} was settled: {explanation}. ({target})</source>
         <translation>Eine unvollendete Freigabe an {recipient} wurde abgeschlossen: {explanation}. ({target})</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="90"/>
+        <location filename="../../commands/shared/opening.py" line="91"/>
         <source>read a Parquet table in parts that would take more memory than so many megabytes (usual: 1000)</source>
         <translation>eine Parquet-Tabelle in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (üblich: 1000)</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="141"/>
+        <location filename="../../commands/shared/opening.py" line="142"/>
         <source>The table is read in parts, since it is long.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="143"/>
+        <location filename="../../commands/init.py" line="210"/>
+        <location filename="../../commands/shared/opening.py" line="144"/>
         <source>The table is read as a whole: {why}.</source>
         <translation>Die Tabelle wird als Ganzes gelesen: {why}.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="145"/>
+        <location filename="../../commands/shared/opening.py" line="146"/>
         <source>The table is read as a whole, since its file can&apos;t be read in parts.</source>
         <translation>Die Tabelle wird als Ganzes gelesen, da ihre Datei nicht in Teilen gelesen werden kann.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="169"/>
+        <location filename="../../commands/shared/opening.py" line="170"/>
         <source>Save it as UTF-8.</source>
         <translation>Speichern Sie sie als UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="169"/>
+        <location filename="../../commands/shared/opening.py" line="170"/>
         <source>{path} is not text in UTF-8.</source>
         <translation>{path} ist kein Text in UTF-8.</translation>
     </message>
@@ -14184,7 +14190,7 @@ Rückgabewerte:
     <message>
         <location filename="../../commands/shared/population.py" line="84"/>
         <location filename="../../engine/generalization/risk.py" line="186"/>
-        <location filename="../../project/rules/generalization.py" line="202"/>
+        <location filename="../../project/rules/generalization.py" line="205"/>
         <source>Give the share of the population that is in the table, above 0 and at most 1.</source>
         <translation>Geben Sie den Anteil der Grundgesamtheit an, der in der Tabelle ist, über 0 und höchstens 1.</translation>
     </message>
@@ -20872,9 +20878,9 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/document/generalization.py" line="136"/>
-        <location filename="../../project/rules/generalization.py" line="331"/>
+        <location filename="../../project/rules/generalization.py" line="334"/>
         <location filename="../../project/rules/reading.py" line="182"/>
-        <location filename="../../project/rules/rules.py" line="446"/>
+        <location filename="../../project/rules/rules.py" line="455"/>
         <source>Mend it.</source>
         <translation>Berichtigen Sie ihn.</translation>
     </message>
@@ -20885,7 +20891,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/document/levels.py" line="111"/>
-        <location filename="../../project/rules/rules.py" line="483"/>
+        <location filename="../../project/rules/rules.py" line="492"/>
         <source>State it by one of: {terms}.</source>
         <translation>Geben Sie sie durch eines davon an: {terms}.</translation>
     </message>
@@ -21037,7 +21043,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/publication/generalization_pipeline.py" line="288"/>
-        <location filename="../../project/source.py" line="224"/>
+        <location filename="../../project/source.py" line="245"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -21426,78 +21432,99 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="168"/>
+        <location filename="../../project/release/long_table.py" line="142"/>
         <source>What is asked for needs all rows of the table at once, and it is too long for the memory that may be taken.</source>
         <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="170"/>
+        <location filename="../../project/release/long_table.py" line="144"/>
         <source>Let more memory be taken, or let an engine do it.</source>
         <translation>Lassen Sie mehr Arbeitsspeicher zu oder überlassen Sie es einer Maschine.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="196"/>
+        <location filename="../../project/release/long_table.py" line="170"/>
         <source>{finding} There may be more such rows.</source>
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="228"/>
+        <location filename="../../project/release/long_survey.py" line="146"/>
+        <source>Looking for a row</source>
+        <translation>Sucht eine Zeile</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_survey.py" line="182"/>
+        <source>Reading columns</source>
+        <translation>Liest Spalten</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_survey.py" line="198"/>
+        <source>Looking at the record keys</source>
+        <translation>Sieht die Datensatzschlüssel durch</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_survey.py" line="238"/>
+        <location filename="../../project/release/long_table.py" line="202"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="242"/>
+        <location filename="../../project/release/long_survey.py" line="249"/>
+        <location filename="../../project/release/long_table.py" line="216"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="242"/>
+        <location filename="../../project/release/long_survey.py" line="249"/>
+        <location filename="../../project/release/long_table.py" line="216"/>
         <source>The table changed while it was read.</source>
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="401"/>
+        <location filename="../../project/release/value_counts.py" line="75"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="403"/>
+        <location filename="../../project/release/value_counts.py" line="77"/>
         <source>Treat it as numbers, or give it bins or fewer values.</source>
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="504"/>
+        <location filename="../../project/release/long_table.py" line="352"/>
         <source>{recipient} sees the quasi-identifiers more coarsely</source>
         <translation>{recipient} sieht die Quasi-Identifikatoren gröber</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="510"/>
+        <location filename="../../project/release/long_survey.py" line="220"/>
+        <location filename="../../project/release/long_table.py" line="358"/>
         <location filename="../../project/release/plan.py" line="496"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="512"/>
+        <location filename="../../project/release/long_table.py" line="360"/>
         <source>{entry} is fitted to earlier releases</source>
         <translation>{entry} ist an frühere Freigaben angepasst</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="514"/>
+        <location filename="../../project/release/long_table.py" line="362"/>
         <source>records are told apart by their position</source>
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="516"/>
+        <location filename="../../project/release/long_survey.py" line="215"/>
+        <location filename="../../project/release/long_table.py" line="364"/>
         <source>rows belong to units</source>
         <translation>Zeilen gehören zu Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="518"/>
+        <location filename="../../project/release/long_survey.py" line="217"/>
+        <location filename="../../project/release/long_table.py" line="366"/>
         <source>risks are weighed by sampling weights</source>
         <translation>Risiken werden mit Stichprobengewichten gewichtet</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="520"/>
+        <location filename="../../project/release/long_table.py" line="368"/>
         <source>a single column leaves</source>
         <translation>eine einzige Spalte wird weitergegeben</translation>
     </message>
@@ -21753,7 +21780,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/audit_answers.py" line="228"/>
-        <location filename="../../project/release/long_table.py" line="319"/>
+        <location filename="../../project/release/long_table.py" line="294"/>
         <location filename="../../project/release/uniqueness.py" line="188"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -22130,116 +22157,116 @@ Rückgabewerte:
         <translation>unendlich</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="61"/>
+        <location filename="../../project/rules/generalization.py" line="62"/>
         <location filename="../../project/rules/rules.py" line="209"/>
         <source>the table has no such column.</source>
         <translation>Die Tabelle hat keine solche Spalte.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="82"/>
-        <location filename="../../project/rules/generalization.py" line="271"/>
+        <location filename="../../project/rules/generalization.py" line="85"/>
+        <location filename="../../project/rules/generalization.py" line="274"/>
         <source>the folder of the rules is not known.</source>
         <translation>Der Ordner der Regeln ist nicht bekannt.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="83"/>
-        <location filename="../../project/rules/generalization.py" line="272"/>
+        <location filename="../../project/rules/generalization.py" line="86"/>
+        <location filename="../../project/rules/generalization.py" line="275"/>
         <source>Write the file with its whole path.</source>
         <translation>Schreiben Sie die Datei mit ihrem ganzen Pfad.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="120"/>
-        <location filename="../../project/rules/rules.py" line="389"/>
+        <location filename="../../project/rules/generalization.py" line="123"/>
+        <location filename="../../project/rules/rules.py" line="403"/>
         <source>{column} is not a sensitive column.</source>
         <translation>{column} ist keine sensible Spalte.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="151"/>
-        <location filename="../../project/rules/rules.py" line="383"/>
+        <location filename="../../project/rules/generalization.py" line="154"/>
+        <location filename="../../project/rules/rules.py" line="397"/>
         <source>List the columns.</source>
         <translation>Führen Sie die Spalten auf.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="151"/>
+        <location filename="../../project/rules/generalization.py" line="154"/>
         <location filename="../../project/rules/reading.py" line="140"/>
         <source>the key {key} is missing or empty.</source>
         <translation>Der Schlüssel {key} fehlt oder ist leer.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="162"/>
+        <location filename="../../project/rules/generalization.py" line="165"/>
         <source>{column} has no hierarchy.</source>
         <translation>{column} hat keine Hierarchie.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="163"/>
+        <location filename="../../project/rules/generalization.py" line="166"/>
         <source>Add a section [hierarchies.{column}], or leave the column out.</source>
         <translation>Fügen Sie einen Abschnitt [hierarchies.{column}] hinzu oder lassen Sie die Spalte weg.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="190"/>
-        <location filename="../../project/rules/generalization.py" line="201"/>
-        <location filename="../../project/rules/rules.py" line="473"/>
+        <location filename="../../project/rules/generalization.py" line="193"/>
+        <location filename="../../project/rules/generalization.py" line="204"/>
+        <location filename="../../project/rules/rules.py" line="482"/>
         <source>the number is out of range.</source>
         <translation>Die Zahl liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="191"/>
+        <location filename="../../project/rules/generalization.py" line="194"/>
         <source>Give the share of the records that may be left out, from 0 to below 1.</source>
         <translation>Geben Sie den Anteil der Datensätze an, die weggelassen werden dürfen, von 0 bis unter 1.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="228"/>
+        <location filename="../../project/rules/generalization.py" line="231"/>
         <source>it is not one of the quasi_identifiers.</source>
         <translation>Es ist keiner der quasi_identifiers.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="232"/>
+        <location filename="../../project/rules/generalization.py" line="235"/>
         <source>Give a whole number from 0, without quotes.</source>
         <translation>Geben Sie eine ganze Zahl ab 0 an, ohne Anführungszeichen.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="232"/>
+        <location filename="../../project/rules/generalization.py" line="235"/>
         <source>a level was expected.</source>
         <translation>Eine Stufe wurde erwartet.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="240"/>
+        <location filename="../../project/rules/generalization.py" line="243"/>
         <source>the level of {column} is missing.</source>
         <translation>Die Stufe von {column} fehlt.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="241"/>
+        <location filename="../../project/rules/generalization.py" line="244"/>
         <source>State a level for each of the quasi_identifiers, or for none.</source>
         <translation>Geben Sie für jeden der quasi_identifiers eine Stufe an oder für keinen.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="295"/>
+        <location filename="../../project/rules/generalization.py" line="298"/>
         <source>the key {key} is missing, or not a text, a number or true/false.</source>
         <translation>Der Schlüssel {key} fehlt oder ist weder Text noch Zahl noch true/false.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="296"/>
+        <location filename="../../project/rules/generalization.py" line="299"/>
         <source>Write {{ there = &quot;…&quot;, here = &quot;…&quot; }}, with {{ missing = true }} for missing.</source>
         <translation>Schreiben Sie {{ there = &quot;…&quot;, here = &quot;…&quot; }}, mit {{ missing = true }} für fehlend.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="321"/>
+        <location filename="../../project/rules/generalization.py" line="324"/>
         <source>Write, say: k = 5</source>
         <translation>Schreiben Sie zum Beispiel: k = 5</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="321"/>
+        <location filename="../../project/rules/generalization.py" line="324"/>
         <source>a whole number from 1 was expected.</source>
         <translation>Eine ganze Zahl ab 1 wurde erwartet.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="328"/>
+        <location filename="../../project/rules/generalization.py" line="331"/>
         <source>it is not a quasi-identifier.</source>
         <translation>Es ist kein Quasi-Identifikator.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="331"/>
-        <location filename="../../project/rules/rules.py" line="446"/>
+        <location filename="../../project/rules/generalization.py" line="334"/>
+        <location filename="../../project/rules/rules.py" line="455"/>
         <source>a whole number from 0 was expected.</source>
         <translation>Eine ganze Zahl ab 0 wurde erwartet.</translation>
     </message>
@@ -22311,13 +22338,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/rules/reading.py" line="189"/>
-        <location filename="../../project/rules/rules.py" line="468"/>
+        <location filename="../../project/rules/rules.py" line="477"/>
         <source>Write it without quotes.</source>
         <translation>Schreiben Sie es ohne Anführungszeichen.</translation>
     </message>
     <message>
         <location filename="../../project/rules/reading.py" line="189"/>
-        <location filename="../../project/rules/rules.py" line="468"/>
+        <location filename="../../project/rules/rules.py" line="477"/>
         <source>a number was expected.</source>
         <translation>Eine Zahl wurde erwartet.</translation>
     </message>
@@ -22333,7 +22360,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/rules/reading.py" line="228"/>
-        <location filename="../../project/rules/rules.py" line="466"/>
+        <location filename="../../project/rules/rules.py" line="475"/>
         <source>there is no such key.</source>
         <translation>Es gibt keinen solchen Schlüssel.</translation>
     </message>
@@ -22423,117 +22450,117 @@ Rückgabewerte:
         <translation>Fügen Sie einen Abschnitt dafür hinzu oder eine Zeile, die sagt, was alle anderen sind: other_columns = &quot;identifying&quot;</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="249"/>
+        <location filename="../../project/rules/rules.py" line="263"/>
         <source>the key role is missing.</source>
         <translation>Der Schlüssel role fehlt.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="250"/>
+        <location filename="../../project/rules/rules.py" line="264"/>
         <source>Add one of: {known}.</source>
         <translation>Fügen Sie eines davon hinzu: {known}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="280"/>
+        <location filename="../../project/rules/rules.py" line="294"/>
         <source>Add them.</source>
         <translation>Fügen Sie sie hinzu.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="280"/>
+        <location filename="../../project/rules/rules.py" line="294"/>
         <source>there are no bin_edges.</source>
         <translation>Es gibt keine bin_edges.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="309"/>
+        <location filename="../../project/rules/rules.py" line="323"/>
         <source>it says for whom pseudonyms are the same.</source>
         <translation>Es sagt, für wen Pseudonyme gleich sind.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="310"/>
+        <location filename="../../project/rules/rules.py" line="324"/>
         <source>Write &quot;each&quot;, &quot;shared&quot;, or a list of recipients.</source>
         <translation>Schreiben Sie &quot;each&quot;, &quot;shared&quot; oder eine Liste von Empfängern.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="321"/>
+        <location filename="../../project/rules/rules.py" line="335"/>
         <source>there is no recipient {name}.</source>
         <translation>Es gibt keinen Empfänger {name}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="353"/>
+        <location filename="../../project/rules/rules.py" line="367"/>
         <source>item {item} has to be either a value or missing.</source>
         <translation>Eintrag {item} muss entweder ein Wert oder fehlend sein.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="354"/>
+        <location filename="../../project/rules/rules.py" line="368"/>
         <source>Write {{ value = 1, label = &quot;…&quot; }} or {{ missing = true }}.</source>
         <translation>Schreiben Sie {{ value = 1, label = &quot;…&quot; }} oder {{ missing = true }}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="365"/>
+        <location filename="../../project/rules/rules.py" line="379"/>
         <source>item {item} is not a text, a number or true/false.</source>
         <translation>Eintrag {item} ist weder Text noch Zahl noch true/false.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="366"/>
+        <location filename="../../project/rules/rules.py" line="380"/>
         <source>Put it in quotes; so are dates.</source>
         <translation>Setzen Sie es in Anführungszeichen, auch Datumsangaben.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="383"/>
+        <location filename="../../project/rules/rules.py" line="397"/>
         <source>the key attributes is missing or empty.</source>
         <translation>Der Schlüssel attributes fehlt oder ist leer.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="397"/>
+        <location filename="../../project/rules/rules.py" line="411"/>
         <source>there is no mechanism {found}.</source>
         <translation>Es gibt kein Verfahren {found}.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="441"/>
+        <location filename="../../project/rules/rules.py" line="450"/>
         <source>the policy has no such entry.</source>
         <translation>Das Regelwerk hat keinen solchen Eintrag.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="456"/>
+        <location filename="../../project/rules/rules.py" line="465"/>
         <source>there is no such language.</source>
         <translation>Es gibt keine solche Sprache.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="474"/>
+        <location filename="../../project/rules/rules.py" line="483"/>
         <source>Give a number from {low:g} to {high:g}.</source>
         <translation>Geben Sie eine Zahl von {low:g} bis {high:g} an.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="482"/>
+        <location filename="../../project/rules/rules.py" line="491"/>
         <source>the level is not complete, or stated twice.</source>
         <translation>Die Stufe ist unvollständig oder doppelt angegeben.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="208"/>
+        <location filename="../../project/source.py" line="229"/>
         <source>Open a table under Data.</source>
         <translation>Öffnen Sie unter Daten eine Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="208"/>
+        <location filename="../../project/source.py" line="229"/>
         <source>The project has no source table yet.</source>
         <translation>Das Projekt hat noch keine Quelltabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="223"/>
+        <location filename="../../project/source.py" line="244"/>
         <source>The source table is not at {path}.</source>
         <translation>Die Quelltabelle liegt nicht unter {path}.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="234"/>
+        <location filename="../../project/source.py" line="255"/>
         <source>Accept it as a new edition of the table, or bring the old one back.</source>
         <translation>Nehmen Sie sie als neue Ausgabe der Tabelle an oder bringen Sie die alte zurück.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="237"/>
+        <location filename="../../project/source.py" line="258"/>
         <source>Bring the old table back. Before the first release you can accept the changed one as a new edition; after it, only a project with a record-key column can go on.</source>
         <translation>Bringen Sie die alte Tabelle zurück. Vor der ersten Freigabe können Sie die geänderte als neue Ausgabe annehmen; danach kann nur ein Projekt mit einer Spalte als Datensatzschlüssel weitergeführt werden.</translation>
     </message>
     <message>
-        <location filename="../../project/source.py" line="241"/>
+        <location filename="../../project/source.py" line="262"/>
         <source>The table {path} changed since the project last read it.</source>
         <translation>Die Tabelle {path} hat sich geändert, seit das Projekt sie zuletzt gelesen hat.</translation>
     </message>

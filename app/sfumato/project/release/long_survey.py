@@ -1,0 +1,269 @@
+"""What a new project needs to know of a table that is too long for memory, found in one pass.
+
+Missing and different values are counted in all rows, and so is every value of a column that has
+not too many of them. Where a decision needs the rows of a column themselves (the spread of numbers
+that is measured, combinations of values), this column alone is read as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from secrets import token_bytes
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.errors import DomainError, TableError
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.disclosure.open_columns import sample_rows
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.engine.randomness.record_ids import key_hashes
+from sfumato.engine.table.profile import profile_columns
+from sfumato.engine.table.proposals import Proposal, proposals
+from sfumato.engine.table.summary import ColumnProfile
+from sfumato.engine.table.table import (
+    Attribute,
+    Table,
+    encode_attribute,
+    encode_column,
+    no_column,
+    with_proposed_domain,
+)
+from sfumato.project.document.model import Document
+from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.long_table import (
+    SAMPLE,
+    LongTable,
+    frame_of,
+    naming_rows,
+    stays_number,
+)
+from sfumato.project.release.value_counts import OpenColumn, ValueCounts, series_of
+from sfumato.project.release.workers import refuse_repeated
+
+_COUNTED: Final = 1 << 16
+"""The values of a column that has more different ones are not counted one by one."""
+
+
+@dataclass(frozen=True)
+class LongSurvey:
+    """What is known of a long table before anything is decided about it.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    sample
+        Rows drawn evenly.
+    profiles
+        What each column looks like: counts of all rows; shares and the like by the sample.
+    counts
+        How often each value occurs, of the columns that don't have too many.
+    """
+
+    table: LongTable
+    sample: Table
+    profiles: tuple[ColumnProfile, ...]
+    counts: dict[str, ValueCounts] = field(repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns' names, in order."""
+        return self.table.columns
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Return what each column is proposed to be."""
+        return proposals(self.sample, self.profiles)
+
+    def column(self, name: str) -> pd.Series:
+        """Return every value of a column, often but once; a missing one where there is any.
+
+        Raises
+        ------
+        TableError
+            If the table has no such column.
+        """
+        self.column_type(name)
+        found = self.counts.get(name)
+        return self._rows([name]).column(name) if found is None else found.seen()
+
+    def column_type(self, name: str) -> pa.DataType:
+        """Return what a column is read as.
+
+        Raises
+        ------
+        TableError
+            If the table has no such column.
+        """
+        if name not in self.columns:
+            raise no_column(name)
+        return self.table.batches.types[name]
+
+    def with_domain(self, spec: ColumnSpec) -> ColumnSpec:
+        """Return a column whose domain is what the rows suggest."""
+        return with_proposed_domain(self._only(self.column(spec.name)), spec)
+
+    def attributes(self, specs: Sequence[ColumnSpec]) -> tuple[Attribute, ...]:
+        """Return what a mechanism knows about the attributes of a policy entry.
+
+        Raises
+        ------
+        DomainError
+            If a row does not fit.
+        """
+        [first, *others] = specs
+        found = None if others or stays_number(first) else self.counts.get(first.name)
+        if found is None:
+            rows = self._rows([spec.name for spec in specs])
+            return tuple(encode_column(rows, spec).attribute for spec in specs)
+        with self._naming_row(first, Silent()):
+            return (self._counted(found, first),)
+
+    def attributes_of(self, document: Document, context: Context) -> dict[str, Attribute]:
+        """Return the attributes of a policy; numbers are those of the sample.
+
+        Raises
+        ------
+        DomainError, TableError
+            If a row does not fit the document, as a release would, naming the row.
+        """
+        specs = (document.column(name) for each in document.policy for name in each.attributes)
+        return {spec.name: self._checked(spec, context) for spec in specs}
+
+    @contextmanager
+    def _naming_row(self, spec: ColumnSpec, context: Context) -> Iterator[None]:
+        """Let errors in a column's values name the first row of the table that has such a one."""
+        try:
+            yield
+        except DomainError:
+            first_row = 0
+            for batch in self.table.read([spec.name], "Looking for a row", context):
+                with naming_rows(np.arange(first_row, first_row + len(batch))):
+                    encode_attribute(self._only(series_of(batch[spec.name], spec.name)), spec)
+                first_row += len(batch)
+            raise
+
+    def _checked(self, spec: ColumnSpec, context: Context) -> Attribute:
+        if not stays_number(spec):
+            with self._naming_row(spec, context):
+                encoded = encode_attribute(self._only(self.column(spec.name)), spec)
+            found = self.counts.get(spec.name)
+            return encoded.attribute if found is None else self._counted(found, spec)
+        profile = next(each for each in self.profiles if each.name == spec.name)
+        if profile.numbers is not None:
+            ends = [profile.numbers.minimum, profile.numbers.maximum]
+            none = [float("nan")] * bool(profile.missing)
+            with self._naming_row(spec, context):
+                encode_attribute(self._only(pd.Series([*ends, *none], name=spec.name)), spec)
+        return encode_attribute(self.sample, spec).attribute
+
+    def _counted(self, found: ValueCounts, spec: ColumnSpec) -> Attribute:
+        """Return an attribute of categories as the counts of its values tell it."""
+        encoded = encode_column(self._only(found.seen()), spec)
+        domain = encoded.attribute.domain
+        assert domain is not None
+        weights = np.append(found.counts, [found.missing] * bool(found.missing))
+        counts = np.bincount(encoded.values, weights=weights, minlength=domain.size)
+        return replace(encoded.attribute, counts=counts.astype(np.int64), codes=None)
+
+    def _only(self, series: pd.Series) -> Table:
+        labels = self.table.batches.value_labels
+        return Table(pd.DataFrame({series.name: series}), labels, is_part=True)
+
+    def _rows(self, names: Sequence[str]) -> Table:
+        """Return all rows of some columns."""
+        types = {name: self.table.batches.types[name] for name in names}
+        rows = self.table.read(names, "Reading columns", Silent())
+        return Table(
+            frame_of(rows, types, self.table.rows), self.table.batches.value_labels, is_part=True
+        )
+
+    def check_key(self, name: str, context: Context) -> None:
+        """Refuse a record key.
+
+        Raises
+        ------
+        TableError
+            If it is missing in a row, or stands in two.
+        """
+        keys, first_row = KeyRing(token_bytes(SECRET_BYTES)), 0
+        repeated = 0
+        with Buckets(self.table.folder, self.table.rows) as buckets:
+            for batch in self.table.read([name], "Looking at the record keys", context):
+                with naming_rows(np.arange(first_row, first_row + len(batch))):
+                    hashes = key_hashes(series_of(batch[name], name), keys, Silent())
+                first_row += len(batch)
+                words = [hashes[:, 0].copy(), hashes[:, 1].copy()]
+                buckets.add(pa.record_batch(words, names=["first", "second"]), words[0])
+            for bucket in buckets:
+                found = np.stack([column.to_numpy() for column in bucket.columns])
+                found = found[:, np.lexsort(found)]
+                same = (found[:, 1:] == found[:, :-1]).all(axis=0)
+                repeated += int(np.count_nonzero(np.diff(same.astype(np.int8), prepend=0) == 1))
+        refuse_repeated(name, repeated)
+
+
+def reason_for_all_rows(document: Document) -> str:
+    """Return why a document can't be checked without all rows at once; empty where it can."""
+    if document.unit is not None:
+        return Sentence("rows belong to units")
+    if any(column.role is Role.WEIGHT for column in document.columns):
+        return Sentence("risks are weighed by sampling weights")
+    for entry in document.policy:
+        if mechanism_called(entry.mechanism).needs_groups:
+            return Sentence("{entry} is released by groups of records", entry=entry.key)
+    return ""
+
+
+def survey_of(table: LongTable, context: Context) -> LongSurvey:
+    """Look at all rows of a table once.
+
+    Raises
+    ------
+    TableError
+        If the table changed while it was read.
+    FileError
+        If a row can't be read.
+    """
+    seen = {name: OpenColumn(ColumnSpec(name, Role.INSENSITIVE)) for name in table.columns}
+    counts = {name: ValueCounts(ColumnSpec(name, Role.INSENSITIVE)) for name in table.columns}
+    places, first_row = sample_rows(table.rows, SAMPLE), 0
+    kept: list[pa.RecordBatch] = []
+    for batch in table.read(table.columns, "Looking at the rows", Part(context, 0.0, 0.9)):
+        start, end = np.searchsorted(places, [first_row, first_row + len(batch)])
+        kept.append(batch.take(pa.array(places[start:end] - first_row)))
+        first_row += len(batch)
+        for name, column in seen.items():
+            column.marks(series_of(batch[name], name), True)
+            if name in counts:
+                counts[name].add(batch[name])
+                if len(counts[name].counts) > _COUNTED:
+                    del counts[name]
+    if first_row != table.rows:
+        raise TableError("The table changed while it was read.", "Start again.")
+    batches = table.batches
+    frame = frame_of(kept, batches.types, len(places))
+    sample = Table(frame, batches.value_labels, batches.column_labels)
+    profiles = profile_columns(sample, Part(context, 0.9, 1.0))
+    exact = (_exact(each, table.rows, seen[each.name], counts.get(each.name)) for each in profiles)
+    return LongSurvey(table, sample, tuple(exact), counts)
+
+
+def _exact(
+    profile: ColumnProfile, rows: int, seen: OpenColumn, counted: ValueCounts | None
+) -> ColumnProfile:
+    """Return a profile with what was counted in all rows."""
+    facts = seen.facts()
+    distinct = facts.distinct if counted is None else len(counted.counts)
+    profile = replace(profile, count=rows, missing=facts.missing, distinct=distinct)
+    if profile.numbers is None or not seen.ends:
+        return profile
+    low, high = (float(end) for end, _ in seen.ends)
+    return replace(profile, numbers=replace(profile.numbers, minimum=low, maximum=high))

@@ -1,0 +1,182 @@
+"""What is counted of a column of a long table, in whatever batches its rows come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.engine.core.columns import ColumnSpec, Domain
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.table.marks import Marks, value_marks
+from sfumato.formats.columns.arrow import ArrowColumn
+from sfumato.project.release.batches import table_of
+
+_MOST_VALUES: Final = 1 << 20
+"""A perturbed column of more different values is no attribute that is drawn from a list."""
+_SKETCHED: Final = 1 << 15
+"""Of a column with more different values, about so many stand for all."""
+_ONE: Final = np.uint64(1)
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What is known of a column that leaves unperturbed, over all rows.
+
+    Parameters
+    ----------
+    missing
+        How many values are missing.
+    distinct
+        How many different values there are, missing not counted; about, where `counts` is None.
+    counts
+        How many records have each of them; None where they are too many to be counted apart.
+    ends
+        How many records have the smallest number, and how many the largest; None without numbers.
+    """
+
+    missing: int
+    distinct: int
+    counts: npt.NDArray[np.int64] | None
+    ends: tuple[int, int] | None
+
+
+class ValueCounts:
+    """How often each value, or bin, of a column occurs, in whatever batches its rows come."""
+
+    def __init__(self, spec: ColumnSpec) -> None:
+        self._spec = spec
+        self.values: pa.Array | None = None
+        self.counts = np.zeros(0, dtype=np.int64)
+        self.missing = 0
+
+    def add(self, column: pa.Array) -> npt.NDArray[np.int64]:
+        """Count some rows; return the places of the first ones with values not seen before."""
+        if self._spec.binning is not None:
+            bins = self._spec.binning.apply(self._series(column))
+            column = ArrowColumn(self._spec.name, bins).block(slice(None))
+        encoded = column.dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        self.missing += column.null_count
+        counts = np.bincount(codes + 1, minlength=len(encoded.dictionary) + 1)[1:]
+        if self.values is None:
+            self.values = encoded.dictionary.slice(0, 0)
+        known = pc.index_in(encoded.dictionary, value_set=self.values)
+        new = known.is_null().to_numpy(zero_copy_only=False)
+        places = known.fill_null(-1).to_numpy(zero_copy_only=False).copy()
+        places[new] = len(self.values) + np.arange(int(new.sum()))
+        self.values = pa.concat_arrays([self.values, encoded.dictionary.filter(pa.array(new))])
+        if len(self.values) > _MOST_VALUES:
+            raise TableError(
+                "Column {column} has more than {most:,} different {most:value|values}, too many to"
+                " perturb them one by one.",
+                "Treat it as numbers, or give it bins or fewer values.",
+                column=self._spec.name,
+                most=_MOST_VALUES,
+            )
+        grown = np.zeros(len(self.values), dtype=np.int64)
+        grown[: len(self.counts)] = self.counts
+        grown[places] += counts
+        self.counts = grown
+        met, firsts = np.unique(codes, return_index=True)
+        found: npt.NDArray[np.int64] = firsts[np.isin(met, np.flatnonzero(new))]
+        return found
+
+    def _series(self, values: pa.Array) -> pd.Series:
+        return series_of(values, self._spec.name)
+
+    def seen(self) -> pd.Series:
+        """Return each value once, and a missing one at the end where there is any."""
+        assert self.values is not None
+        none = pa.nulls(int(self.missing > 0), self.values.type)
+        return self._series(pa.concat_arrays([self.values, none]))
+
+    def by_domain(self, domain: Domain) -> npt.NDArray[np.int64]:
+        """Return how often each value of a domain occurs, shape (m,)."""
+        assert self.values is not None
+        codes = domain.encode(self._series(self.values), self._spec.name)
+        counts = np.bincount(codes, weights=self.counts, minlength=domain.size)
+        found: npt.NDArray[np.int64] = counts.astype(np.int64)
+        if self.missing:
+            found[domain.values.index(None)] += self.missing
+        return found
+
+
+def series_of(values: pa.Array, name: str) -> pd.Series:
+    """Return values as whoever reads the whole file has them."""
+    batch = pa.record_batch([values], names=[name])
+    return table_of(batch, {name: str(values.type)}).column(name)
+
+
+class OpenColumn:
+    """A column that leaves unperturbed: its values' marks, and what is counted of them."""
+
+    def __init__(self, spec: ColumnSpec) -> None:
+        self._spec = spec
+        self._missing = self._present = 0
+        self._marks = np.zeros(0, dtype=np.uint64)
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._share = 64  # marks below 2 to this power stand for all
+        self.ends: list[tuple[float, int]] = []
+        """The smallest and the largest number, each with its records; empty without numbers."""
+
+    def marks(self, column: pd.Series, count: bool) -> Marks:
+        """Return each row's mark as the column leaves, and count its values if asked."""
+        shown = self._spec.shown(column).rename(self._spec.name)
+        found, places = value_marks(shown)
+        if count:
+            missing = shown.isna().to_numpy()
+            self._missing += int(missing.sum())
+            self._present += int((~missing).sum())
+            if places is None:
+                self._sketch(*np.unique(self._below(found[~missing]), return_counts=True))
+            else:
+                counts = np.bincount(places + 1, minlength=len(found))[1:]
+                self._sketch(found[:-1][counts > 0], counts[counts > 0])
+            self._look_at_ends(shown)
+        return found if places is None else found[places]
+
+    def _below(self, marks: Marks) -> Marks:
+        return marks if self._share == 64 else marks[marks < _ONE << np.uint64(self._share)]
+
+    def _sketch(self, marks: Marks, counts: npt.NDArray[np.int64]) -> None:
+        """Add values by their marks; where they are too many, keep those with small marks."""
+        if self._share < 64:
+            kept = marks < _ONE << np.uint64(self._share)
+            marks, counts = marks[kept], counts[kept]
+        both = np.concatenate([self._marks, marks])
+        self._marks, places = np.unique(both, return_inverse=True)
+        weights = np.concatenate([self._counts, counts])
+        self._counts = np.bincount(places, weights=weights).astype(np.int64)
+        while len(self._marks) > _SKETCHED:
+            self._share -= 1
+            kept = self._marks < _ONE << np.uint64(self._share)
+            self._marks, self._counts = self._marks[kept], self._counts[kept]
+
+    def _look_at_ends(self, shown: pd.Series) -> None:
+        if not pd.api.types.is_numeric_dtype(shown.dtype) or not shown.notna().any():
+            return
+        ends = [(end, int((shown == end).sum())) for end in (shown.min(), shown.max())]
+        for place, better in enumerate((np.less, np.greater)):
+            end, records = ends[place]
+            if len(self.ends) < 2:
+                self.ends.append((end, records))
+            elif better(end, self.ends[place][0]):
+                self.ends[place] = (end, records)
+            elif end == self.ends[place][0]:
+                self.ends[place] = (end, self.ends[place][1] + records)
+
+    def facts(self) -> ColumnFacts:
+        """Return what was found."""
+        complete = self._share == 64
+        distinct = len(self._marks)
+        if not complete:
+            about = min(distinct << (64 - self._share), self._present - 1)
+            distinct = about if bool((self._counts > 1).any()) else self._present
+        ends = (self.ends[0][1], self.ends[1][1]) if self.ends else None
+        return ColumnFacts(self._missing, distinct, self._counts if complete else None, ends)

@@ -1,0 +1,181 @@
+"""Rules applied to what one pass tells of a long table decide what they do of the table itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sfumato.commands.init import Room, document_for
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.proposals import proposals
+from sfumato.formats.options import ReadOptions
+from sfumato.formats.reading import open_batches, read_table
+from sfumato.formats.tables import parquet
+from sfumato.project.document.model import Document
+from sfumato.project.release import buckets, long_survey
+from sfumato.project.release.long_survey import survey_of
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.rules.rules import apply_rules
+
+ROWS = 400
+OPTIONS = ReadOptions(format="parquet")
+RULES = """
+format = 1
+record_key = "person"
+other_columns = "insensitive"
+columns.person = { role = "identifying" }
+columns.illness = { role = "sensitive" }
+columns.ward = { role = "sensitive", kind = "categorical", missing = "value" }
+columns.grade = { role = "sensitive", kind = "numeric", bin_edges = [0, 10, 20, 50] }
+columns.cost = { role = "sensitive", kind = "numeric" }
+columns.stay = { role = "sensitive", kind = "numeric" }
+columns.sex = { role = "sensitive" }
+columns.smoker = { role = "sensitive" }
+policy = [
+    { attributes = ["illness"], mechanism = "finegrain", settings = { theta = 8.0 } },
+    { attributes = ["ward"], mechanism = "uniform" },
+    { attributes = ["grade"], mechanism = "uniform" },
+    { attributes = ["cost", "stay"], mechanism = "gaussian" },
+    { attributes = ["sex", "smoker"], mechanism = "joint", settings = { mode = "strict" } },
+]
+[hierarchies.zip]
+file = "zip.csv"
+"""
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 70)
+    monkeypatch.setattr(buckets, "BUCKET_ROWS", 40)
+    monkeypatch.setattr(long_survey, "SAMPLE", 90)
+
+
+def frame_of(rows=ROWS):
+    rng = np.random.default_rng(2)
+    illness = rng.choice(["cold", "flu", "gout"], rows).astype(object)
+    illness[380] = "rare"
+    ward = rng.choice(["A", "B"], rows).astype(object)
+    ward[390] = None
+    return pd.DataFrame(
+        {
+            "person": [f"P{i:05}" for i in range(rows)],
+            "zip": rng.choice(["10115", "20095"], rows),
+            "illness": illness,
+            "ward": ward,
+            "grade": rng.integers(0, 50, rows),
+            "cost": rng.lognormal(5, 1, rows),
+            "stay": rng.geometric(0.2, rows).astype(float),
+            "sex": rng.choice(["f", "m"], rows),
+            "smoker": rng.choice([True, False], rows),
+            "visits": rng.integers(0, 9, rows),
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "zip.csv").write_text("10115;east\n20095;north\n")
+    frame_of().to_parquet(tmp_path / "ward.parquet", index=False)
+    return tmp_path
+
+
+def survey_in(folder):
+    batches = open_batches(folder / "ward.parquet", OPTIONS)
+    return survey_of(LongTable(batches, folder), Silent())
+
+
+def whole_in(folder):
+    return read_table(folder / "ward.parquet", OPTIONS, Silent())
+
+
+def decided(rules, table, folder):
+    noise = KeyedNoise(KeyRing(bytes(32)))
+    return apply_rules(rules, table, Document(), folder, noise)
+
+
+@pytest.mark.parametrize("counted", [1 << 16, 3], ids=["counted", "read by columns"])
+def test_rules_make_the_same_document_of_a_long_table(folder, monkeypatch, counted):
+    monkeypatch.setattr(long_survey, "_COUNTED", counted)
+    survey, whole = survey_in(folder), whole_in(folder)
+    document = decided(RULES, survey, folder)
+    assert document == decided(RULES, whole, folder)
+    assert "rare" in document.column("illness").domain.values
+    assert None in document.column("ward").domain.values
+    wanted = attributes_of(document, whole)
+    for name, attribute in survey.attributes_of(document, Silent()).items():
+        assert attribute.domain == wanted[name].domain
+        if attribute.counts is not None:
+            assert attribute.counts.tolist() == wanted[name].counts.tolist()
+
+
+def test_what_is_proposed_rests_on_counts_of_all_rows(folder):
+    survey, whole = survey_in(folder), whole_in(folder)
+    assert survey.sample.rows == 90
+    assert survey.proposals() == proposals(whole)
+    assert [each.count for each in survey.profiles] == [ROWS] * len(whole.columns)
+
+
+def document_in_parts(folder, rules=RULES, **more):
+    told = []
+    document, proposed = document_for(
+        folder / "ward.parquet", rules, None, Silent(), folder, told.append,
+        room=Room(folder, 0.0), **more,
+    )  # fmt: skip
+    return document, proposed, " ".join(note.text for note in told)
+
+
+def test_a_project_is_made_of_a_long_table_as_of_the_table_in_memory(folder):
+    document, proposed, told = document_in_parts(folder, None)
+    whole, wanted = document_for(folder / "ward.parquet", None, None, Silent())
+    assert (document, proposed) == (whole, wanted)
+    assert "90 rows" in told
+    assert document.source.rows == ROWS
+    document, _, _ = document_in_parts(folder)
+    assert document.record_key == "person"
+    assert sorted(path.name for path in folder.iterdir()) == ["ward.parquet", "zip.csv"]
+
+
+ILLNESSES = 'values = ["cold", "flu", "gout", "rare"]'
+MISFITS = {
+    "a value outside": ("illness", "Secret", ILLNESSES, "illness.*row 212"),
+    "a value outside, uniform": ("ward", "Secret", 'values = ["A", "B"]', "ward.*row 212"),
+    "none": ("sex", None, 'missing = "refused"', "sex.*row 212"),
+    "a number outside": ("grade", 77, "", "grade.*row 212"),
+    "an infinity": ("stay", float("inf"), "", "stay.*row 212"),
+    "no key": ("person", None, "", "person.*row 212"),
+    "a key twice": ("person", "P00007", "", "1 key stands in several rows"),
+}
+
+
+@pytest.mark.parametrize("case", MISFITS)
+def test_a_row_that_does_not_fit_is_named(folder, case):
+    name, value, stated, words = MISFITS[case]
+    frame = frame_of()
+    if name in ("person", "sex"):
+        frame[name] = frame[name].astype(object)
+    frame.loc[211, name] = value
+    frame["ward"] = frame["ward"].fillna("B")
+    frame.to_parquet(folder / "ward.parquet", index=False)
+    rules = RULES.replace('mechanism = "gaussian"', 'mechanism = "gaussian", settings = SPREADS')
+    rules = rules.replace("SPREADS", "{ spreads = { cost = 9.0, stay = 2.0 } }")
+    if stated:
+        rules = rules.replace(f"columns.{name} = {{", f"columns.{name} = {{ {stated},")
+        rules = rules.replace(', missing = "value"', "")
+    with pytest.raises(SfumatoError, match=words) as refused:
+        document_in_parts(folder, rules)
+    assert "Secret" not in str(refused.value)
+
+
+def test_what_needs_all_rows_is_said_and_read_as_a_whole(folder):
+    rules = RULES.replace("columns.person", 'columns.visits = { role = "weight" }\ncolumns.person')
+    frame = frame_of()
+    frame["visits"] += 1
+    frame.to_parquet(folder / "ward.parquet", index=False)
+    document, _, told = document_in_parts(folder, rules)
+    assert "read as a whole: risks are weighed by sampling weights" in told
+    assert document.source.rows == ROWS
