@@ -118,7 +118,7 @@ ALTERATIONS = {
     "open values": (with_other_sex, "sex: 2 of 40 rows differ, first in row 4"),
     "rows cut off": (lambda frame: frame.iloc[:-3], "37 records of 40: 3 are missing"),
     "rows added": (lambda frame: pd.concat([frame, frame[:2]]), "42 records, 2 more than"),
-    "a column less": (lambda frame: frame[["sex"]], "has 1 columns"),
+    "a column less": (lambda frame: frame[["sex"]], "has 1 column"),
 }
 
 
