@@ -108,12 +108,12 @@ CASES = (
     ),
     case(
         "another holder's table with another domain",
-        "Registry shows 1 values, first in row 6",
+        "Registry shows 1 value, first in row 6",
         publishing(others=other(OTHER + "north,Quicksilver\n")),
     ),
     case(
         "another holder's table with a missing sensitive value",
-        "Registry shows 1 values, first in row 2",
+        "Registry shows 1 value, first in row 2",
         publishing(others=other("region,diagnosis\nnorth,Measles\nnorth,\n")),
     ),
     case(
@@ -136,7 +136,7 @@ CASES = (
     ),
     case(
         "another holder's table that leaves too little",
-        "narrow somebody's value to 1 values",
+        "narrow somebody's value to 1 value",
         publishing(others=other("region,diagnosis\nnorth,Measles\nnorth,Measles\n")),
     ),
     case(
