@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from textwrap import fill
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +99,10 @@ def quiet_axes(axes: Axes, style: PlotStyle, grid: str = "x") -> None:
         axes.grid(axis=grid, color=style.line, linewidth=points(1.0))  # type: ignore[arg-type]
 
 
+TITLE_LETTERS: Final = 34
+"""How many letters stand in a line of a title, which may have half of a figure's width."""
+
+
 def name_axes(axes: Axes, style: PlotStyle, x: str = "", y: str = "", title: str = "") -> None:
     """Name what the axes are, and what they show."""
     look = label_font(style, style.small)
@@ -106,6 +111,7 @@ def name_axes(axes: Axes, style: PlotStyle, x: str = "", y: str = "", title: str
     if y:
         axes.set_ylabel(y, color=style.muted, **look)  # type: ignore[arg-type]
     if title:
+        title = fill(title, TITLE_LETTERS, break_long_words=False)
         axes.set_title(title, loc="left", color=style.text, pad=8, **label_font(style, weight=600))  # type: ignore[arg-type]
 
 

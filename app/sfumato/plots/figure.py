@@ -20,6 +20,7 @@ from sfumato.plots.style import PlotStyle
 DOTS_PER_INCH = 100.0
 """The resolution at a device pixel ratio of 1: one point is 100 / 72 pixels."""
 
+USUAL_WIDTH = 640.0
 MOST_LINES = 6
 """A headline longer than this runs over the edge."""
 
@@ -153,6 +154,17 @@ class PlotFigure(Figure):
         if engine is not None and self.axes:
             engine.execute(self)
 
+    def height_for(self, width: float) -> float:
+        """Return the height at which nothing is cramped, in pixels like the width.
+
+        In less than the usual width the texts above take more lines, and the axes keep their room.
+        """
+        above = [
+            sum(block.height(each - 2 * self.margin - self.corner) for block in self.texts_above)
+            for each in (width, max(width, USUAL_WIDTH))
+        ]
+        return self.preferred_height + above[0] - above[1]
+
     def pixels(self) -> npt.NDArray[np.uint8]:
         """Draw, and return red, green, blue and alpha of every pixel, shape (rows, columns, 4)."""
         canvas = self.canvas
@@ -266,14 +278,24 @@ class _Block:
         if not self.words:
             return 0.0
         width, height = fig.get_size_inches() * DOTS_PER_INCH
-        wrapped = _wrap(self.words, self.face, width - 2 * left - fig.corner)
-        wrapped[MOST_LINES - 1 :] = [" ".join(wrapped[MOST_LINES - 1 :])]
+        room = width - 2 * left - fig.corner
+        wrapped = self._wrapped(room)
         leading = self.pixels * LEADING
         for place, artist in enumerate(self.lines):
             artist.set_text(wrapped[place] if place < len(wrapped) else "")
             baseline = top + self.pixels + place * leading
             artist.set_position((left / width, 1.0 - baseline / height))
-        return len([text for text in wrapped if text]) * leading + 4.0
+        return self.height(room)
+
+    def height(self, width: float) -> float:
+        """Return the height that the text takes in a width."""
+        lines = len([text for text in self._wrapped(width) if text]) if self.words else 0
+        return lines * self.pixels * LEADING + 4.0 if lines else 0.0
+
+    def _wrapped(self, width: float) -> list[str]:
+        wrapped = _wrap(self.words, self.face, width)
+        wrapped[MOST_LINES - 1 :] = [" ".join(wrapped[MOST_LINES - 1 :])]
+        return wrapped
 
 
 def _wrap(words: list[str], face: FontProperties, width: float) -> list[str]:

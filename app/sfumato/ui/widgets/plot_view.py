@@ -194,11 +194,19 @@ class PlotView(QWidget):
         self.setAccessibleDescription(figure.subtitle)
         if self.table is not None:
             self.table.show_figure(figure)
-        self._preferred_height = scaled(figure.preferred_height)
-        self.setMinimumHeight(round(0.85 * self._preferred_height))
-        self.setMaximumHeight(round(1.25 * self._preferred_height))
-        self.updateGeometry()
+        self._take_height()
         self._more.show()
+
+    def _take_height(self) -> None:
+        """Ask for the height that the figure takes in this width."""
+        if self._figure is None:
+            return
+        height = scaled(self._figure.height_for(self.width() / Space.scale))
+        if height != self._preferred_height:
+            self._preferred_height = height
+            self.setMinimumHeight(round(0.85 * height))
+            self.setMaximumHeight(round(1.25 * height))
+            self.updateGeometry()
 
     def sizeHint(self) -> QSize:
         """Return the size at which nothing is cramped."""
@@ -264,6 +272,8 @@ class PlotView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Draw again once the size has settled."""
         super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self._take_height()
         self._more.move(self.width() - self._more.sizeHint().width(), 0)
         if self.table is not None:
             self.table.setGeometry(self.rect())
