@@ -81,7 +81,7 @@ def test_the_headline_counts_who_gains_and_who_pays():
     data = RetentionData(("a", "b", "c"), np.full(3, 1 / 3), np.array([0.5, 0.3, 0.1]), 0.3)
     headline = build_retention_by_value(data, STYLES["light"]).headline
     assert headline.startswith("1 of 3 values is kept more often")
-    assert headline.endswith("1 pay for it")
+    assert headline.endswith("1 pays for it")
     equal = RetentionData(data.names, data.frequencies, np.full(3, 0.3), 0.3)
     assert "as often as" in build_retention_by_value(equal, STYLES["light"]).headline
     nobody = RetentionData(data.names, data.frequencies, np.array([0.5, 0.3, 0.3]), 0.3)
