@@ -66,8 +66,8 @@ def test_bytes_that_are_no_utf_8_are_told_with_their_line(tmp_path, rows):
     content = b"a,b\n" + b"1,2\n" * rows + "3,Zürich\n".encode("cp1252") + b"4,5\n"
     with pytest.raises(WrongEncoding) as caught:
         read_text(tmp_path, content)
-    line = f"{rows + 2:,}".replace(",", " ")
-    assert caught.value.what.startswith(f"Line {line} of table.csv is not text in the encoding")
+    said = f"Line {rows + 2:,} of table.csv is not text in the encoding"
+    assert caught.value.what.startswith(said)
     assert "rich" not in str(caught.value) + repr(caught.value.__context__)
 
 

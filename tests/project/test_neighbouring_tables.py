@@ -37,7 +37,11 @@ ROWS = 400
 ILLNESSES = ("asthma", "cold", "flu", "gout", "HIV", "measles")
 DOMAIN = Domain(ILLNESSES, {"HIV": "HIV infection"})
 FORMATS = ("csv", "parquet", "sav", "dta")
-CATEGORICAL = sorted(name for name, m in all_mechanisms().items() if Kind.CATEGORICAL in m.kinds)
+CATEGORICAL = sorted(
+    name
+    for name, each in all_mechanisms().items()
+    if Kind.CATEGORICAL in each.kinds and each.least_attributes == 1
+)
 NUMERIC = {
     "one column of numbers": (("income",),),
     "columns of numbers together": (("income", "rent"),),

@@ -13,19 +13,20 @@ import pytest
 
 from sfumato.analysis.guarantee import guarantee_of
 from sfumato.analysis.views import with_proposed_hierarchies
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import LadderError, PolicyError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.combinations import combined
+from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.entry_plan import plan_release
 from sfumato.project.document.model import Source, Unit, ViewRule
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of, plan_for, released_columns
-from sfumato.project.release.units import idle_bound, propose_unit
+from sfumato.project.release.units import by_unit, idle_bound, propose_unit
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
 from tests.project.making import new_project
@@ -288,3 +289,13 @@ def test_another_bound_after_a_release_is_another_ladder(released):
     project.save_document(document.with_unit(replace(document.unit, most_rows=2)))
     with pytest.raises(LadderError, match="illness was released"):
         make_release(project, table, "Public", project.path.parent / "more", "csv", Silent())
+
+
+def test_combinations_of_columns_that_are_drawn_once_are_counted_once_for_a_unit():
+    frame = pd.DataFrame({"illness": ["HIV", "HIV", "cold"], "job": ["cook", "cook", "nurse"]})
+    unit, codes = Unit(("person",), 2, ("illness", "job")), np.array([0, 0, 1])
+    columns = [encode_attribute(Table(frame), ColumnSpec(name)) for name in frame]
+    once = [by_unit(unit, codes, column).attribute for column in columns]
+    assert combined(once).counts.tolist() == [1, 0, 0, 1]
+    mixed = [by_unit(replace(unit, constant=("job",)), codes, each).attribute for each in columns]
+    assert combined(mixed).counts.sum() == 3

@@ -67,7 +67,7 @@ def test_every_part_of_the_promise_is_examined(project, tmp_path):
     assert "to Clinic A, recorded on 2026-11-20" in found["Ledger"]
     assert found["Records"] == "It has all 900 records of the source table."
     assert found["Columns"] == "It has the 5 columns that were released."
-    assert found["Identifying columns"] == "None of the 1 identifying columns is in it."
+    assert found["Identifying columns"] == "The identifying column is not in it."
     assert found["Unperturbed columns"] == "All 3 are as in the source table."
     assert found["illness: values"] == "All 900 are those that the key gives."
     assert "illness: Retained values" in found

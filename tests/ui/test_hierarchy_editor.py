@@ -211,7 +211,7 @@ def test_a_kind_that_does_not_fit_says_so(panel, qtbot):
     dialog = open_editor(panel, qtbot, "town")
     choose(dialog.builder.kind, Intervals.kind)
     settle(qtbot, panel.session)
-    assert "not finite numbers" in messages(dialog.messages)[0]
+    assert "no finite numbers" in messages(dialog.messages)[0]
     assert not dialog.keep.isEnabled()
     choose(dialog.builder.kind, FourLevels.kind)
     settle(qtbot, panel.session)

@@ -111,7 +111,7 @@ def test_attribute_and_knowledge_can_be_chosen(filled):
     choose(filled.attribute, 1)
     choose(filled.knowledge, SAMPLES[2])
     assert "income" in filled.errors.figure.headline
-    assert "1200 released records" in filled.errors.figure.subtitle
+    assert "1,200 released records" in filled.errors.figure.subtitle
 
 
 def test_numbers_whose_spread_can_t_be_measured_are_named(qtbot, page):

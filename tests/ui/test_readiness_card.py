@@ -124,9 +124,9 @@ def test_columns_that_tell_the_disease_are_a_danger_with_clicks_that_mend_it(
     opened(qtbot, panel, tmp_path, with_telling_wards())
     assert "Danger: From ward, released unperturbed, the best guess of disease" in words(panel)
     assert panel.state() is PanelState.ATTENTION
-    press(qtbot, panel, "Mark ward as sensitive too")
+    press(qtbot, panel, "Protect ward together with disease")
     assert panel.session.document.column("ward").role is Role.SENSITIVE
-    assert panel.session.undo_text == "Mark ward as sensitive too"
+    assert panel.session.undo_text == "Protect ward together with disease"
     panel.session.undo()
     wait_for_jobs(qtbot, panel.session)
     press(qtbot, panel, "Drop ward")

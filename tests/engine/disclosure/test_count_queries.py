@@ -184,7 +184,7 @@ def test_a_table_without_public_attributes_has_no_pool() -> None:
 
 def test_a_selectivity_that_nothing_reaches_is_named() -> None:
     _, _, table = grouped()
-    with pytest.raises(EstimationError, match="3900 records"):
+    with pytest.raises(EstimationError, match="3,900 records"):
         query_pool(table, Silent(), selectivity=0.975)
 
 

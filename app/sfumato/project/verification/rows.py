@@ -305,7 +305,7 @@ def _check_identifying(bundle: Bundle, regenerator: Regenerator) -> Check:
         title,
         True,
         Sentence(
-            "None of the {identifying} identifying {identifying:column|columns} is in it.",
+            "{identifying:The identifying column is not|None of the identifying columns is} in it.",
             identifying=len(identifying),
         ),
     )

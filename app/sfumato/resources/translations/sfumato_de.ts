@@ -4493,44 +4493,44 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Grafik, wird gezeichnet, sobald sie in Sicht kommt</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="365"/>
+        <location filename="../../ui/widgets/plot_view.py" line="375"/>
         <source>Show as table</source>
         <translation>Als Tabelle zeigen</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="370"/>
+        <location filename="../../ui/widgets/plot_view.py" line="380"/>
         <source>Copy picture</source>
         <translation>Bild kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="371"/>
+        <location filename="../../ui/widgets/plot_view.py" line="381"/>
         <source>Copy values</source>
         <translation>Werte kopieren</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="374"/>
+        <location filename="../../ui/widgets/plot_view.py" line="384"/>
         <source>Save as PNG…</source>
         <translation>Als PNG speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="377"/>
+        <location filename="../../ui/widgets/plot_view.py" line="387"/>
         <source>Save as SVG…</source>
         <translation>Als SVG speichern&#xa0;…</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="381"/>
+        <location filename="../../ui/widgets/plot_view.py" line="391"/>
         <source>Save values as CSV…</source>
         <translation>Werte als CSV speichern&#xa0;…</translation>
     </message>
     <message>
         <location filename="../../ui/widgets/plot_view.py" line="105"/>
         <location filename="../../ui/widgets/plot_view.py" line="130"/>
-        <location filename="../../ui/widgets/plot_view.py" line="423"/>
+        <location filename="../../ui/widgets/plot_view.py" line="433"/>
         <source>plot</source>
         <translation>Grafik</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="424"/>
+        <location filename="../../ui/widgets/plot_view.py" line="434"/>
         <source>Save the plot</source>
         <translation>Grafik speichern</translation>
     </message>
@@ -23272,8 +23272,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/verification/rows.py" line="307"/>
-        <source>None of the {identifying} identifying {identifying:column|columns} is in it.</source>
-        <translation>Keine der {identifying} direkt identifizierenden {identifying:Spalte|Spalten} ist darin.</translation>
+        <source>{identifying:The identifying column is not|None of the identifying columns is} in it.</source>
+        <translation>{identifying:Die direkt identifizierende Spalte ist nicht|Keine der direkt identifizierenden Spalten ist} darin.</translation>
     </message>
     <message>
         <location filename="../../project/verification/rows.py" line="294"/>

@@ -26,8 +26,6 @@ from sfumato.engine.table.combinations import (
     separate_codes,
 )
 from sfumato.engine.table.table import Attribute, ColumnSpec, Table, encode_attribute
-from sfumato.project.document.model import Unit
-from sfumato.project.release.units import by_unit
 from tests.engine.categories import KEYS, joint_of_chain, released
 from tests.noise import NOISE
 
@@ -96,16 +94,6 @@ def test_a_combination_s_name_may_be_ambiguous_and_its_code_is_not():
     assert domain.names[0] != domain.names[1]
     assert domain.names[1] == "a · c"
     assert len(set(domain.values)) == 4
-
-
-def test_combinations_of_columns_that_are_drawn_once_are_counted_once_for_a_unit():
-    frame = pd.DataFrame({"illness": ["HIV", "HIV", "cold"], "job": ["cook", "cook", "nurse"]})
-    unit, codes = Unit(("person",), 2, ("illness", "job")), np.array([0, 0, 1])
-    columns = [encode_attribute(Table(frame), ColumnSpec(name)) for name in frame]
-    once = [by_unit(unit, codes, column).attribute for column in columns]
-    assert combined(once).counts.tolist() == [1, 0, 0, 1]
-    mixed = [by_unit(replace(unit, constant=("job",)), codes, each).attribute for each in columns]
-    assert combined(mixed).counts.sum() == 3
 
 
 # ----- the ladder
