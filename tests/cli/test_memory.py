@@ -75,6 +75,20 @@ def test_a_project_is_made_of_a_long_table_and_its_rules_and_levels_are_changed(
     assert "Ward 8" in line.output
 
 
+def test_a_table_whose_rows_belong_to_units_is_read_as_a_whole_and_it_is_said(line):
+    table(40).frame.astype(str).to_parquet(line.folder / "ward.parquet", index=False)
+    arguments = ("--table", line.folder / "ward.parquet", "--rules", line.folder / "rules.toml")
+    unit = ("--unit", "sex", "--unit-rows", "40")
+    assert line.run("init", line.project, *arguments, *unit) == ExitCode.OK, line.remarks
+    assert WHOLE not in line.remarks
+    line.project.unlink()
+    assert line.run("init", line.project, *arguments, *unit, "--memory", "0") == ExitCode.OK
+    assert f"{WHOLE}: rows belong to units." in line.remarks
+    stated = ("--of", "Clinic A", "--level", "retention_probability=0.3", "--memory", "0")
+    line.run("recipients", line.project, *stated)
+    assert f"{WHOLE}: rows belong to units." in line.remarks
+
+
 def bundle_in_parts(long, format_name):
     assert long.release("Clinic A", "--memory", "0", "--format", format_name) == ExitCode.OK
     [bundle] = long.bundles()

@@ -149,7 +149,9 @@ def document_for(
     from sfumato.project.source import read_source, title_of
 
     options = _reading_options(file, rules, chosen)
-    if not units:
+    if units:
+        _say_whole(file, options, tell, room)
+    else:
         part = Part(context, 0.0, 0.5 if rules is None else 0.8)
         if found := _in_parts(file, options, rules, record_key, part, folder, tell, room):
             return found
@@ -221,6 +223,16 @@ def _in_parts(
     for note in _relations(document, survey.sample, Part(context, 0.9, 1.0), every=rules is None):
         tell(note)
     return document, proposed
+
+
+def _say_whole(file: Place, options: ReadOptions, tell: Tell, room: Room) -> None:
+    """Say that a long table is read as a whole, since its rows belong to units."""
+    from sfumato.formats.reading import Note
+    from sfumato.project.source import long_batches
+
+    if room.memory < math.inf and long_batches(file, options, room.memory):
+        why = worded("rows belong to units")
+        tell(Note(worded("The table is read as a whole: {why}.", why=why)))
 
 
 def _looked_at(rows: int) -> str:

@@ -58,6 +58,7 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     from sfumato.project.document.levels import state_level
     from sfumato.project.release.long_survey import LongSurvey, reason_for_all_rows
     from sfumato.project.release.release_columns import attributes_of
+    from sfumato.project.source import is_long
 
     document = project.document
     recipient = recipient_called(document, arguments.of)
@@ -65,7 +66,10 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     statement = dict(_number(text) for text in arguments.level)
     with terminal.working() as context:
         part, why = Part(context, 0.0, 0.8), reason_for_all_rows(document)
-        table = known_source(project, arguments.memory * 1e6, part, why)
+        memory = arguments.memory * 1e6
+        if why and is_long(document, memory):
+            terminal.note(worded("The table is read as a whole: {why}.", why=said(why)))
+        table = known_source(project, memory, part, why)
         if isinstance(table, LongSurvey):
             attributes = table.attributes_of(document, Part(context, 0.8, 1.0))
         else:

@@ -21,6 +21,7 @@ from sfumato.formats.reading import (
     open_batches,
     read_known,
 )
+from sfumato.formats.table_format import Batches
 from sfumato.formats.tables import format_called
 from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import SourceChanged, SourceMissing
@@ -153,12 +154,20 @@ def long_source_at(
     what has to be put aside. Other parameters and errors are those of `read_source`.
     """
     path = _existing(path)
-    batches = open_batches(path, options)
-    if batches is None or batches.rows * len(batches.types) * _CELL_BYTES <= memory:
+    batches = long_batches(path, options, memory)
+    if batches is None:
         return None
     digest = digest_of_source(path, options, context)
     table = LongTable(batches, _writable(room))
     return table, Source(str(path), digest, batches.rows, options.to_dict())
+
+
+def long_batches(path: Place, options: ReadOptions, memory: float) -> Batches | None:
+    """Return a file's rows as batches; None as `long_source_at` says."""
+    batches = open_batches(_existing(path), options)
+    if batches is None or batches.rows * len(batches.types) * _CELL_BYTES <= memory:
+        return None
+    return batches
 
 
 def _writable(room: Path) -> Path:
