@@ -17,9 +17,7 @@ from sfumato.engine.matrices.privacy import (
     epsilon_of_gamma,
     gamma_for_epsilon,
     gamma_for_rho,
-    retention_for_epsilon,
     retention_for_gamma,
-    retention_for_rho,
     rho2_of_gamma,
 )
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
@@ -84,7 +82,8 @@ def test_rounding_down_costs_next_to_nothing(gamma, size):
 @settings(deadline=None, max_examples=100)
 @given(st.floats(0.0, 40.0), SIZES)
 def test_a_stated_epsilon_holds_for_the_matrix(epsilon, size):
-    assert uniform_matrix(retention_for_epsilon(epsilon, size), size).epsilon <= epsilon
+    kept = retention_for_gamma(gamma_for_epsilon(epsilon), size)
+    assert uniform_matrix(kept, size).epsilon <= epsilon
 
 
 @settings(deadline=None, max_examples=150)
@@ -93,7 +92,7 @@ def test_stated_limits_on_belief_hold_upward_and_downward(one, other, size):
     rho1, rho2 = min(one, other), max(one, other)
     if rho1 == rho2:
         return
-    matrix = uniform_matrix(retention_for_rho(rho1, rho2, size), size)
+    matrix = uniform_matrix(retention_for_gamma(gamma_for_rho(rho1, rho2), size), size)
     assert matrix.rho2_for(rho1) <= rho2
     assert matrix.gamma <= gamma_for_rho(rho1, rho2)
     falling = rho2 / (rho2 + matrix.gamma * (1 - rho2))
@@ -109,7 +108,7 @@ def test_a_level_restated_by_its_own_gamma_comes_back(retention, size):
 
 def test_an_epsilon_beyond_all_numbers_still_gives_a_level_below_one():
     assert gamma_for_epsilon(1e6) == pytest.approx(1.797e308, rel=1e-3)
-    assert 0.999 < retention_for_epsilon(1e6, 5) < 1.0
+    assert 0.999 < retention_for_gamma(gamma_for_epsilon(1e6), 5) < 1.0
     assert gamma_for_epsilon(0.0) == 1.0
     assert epsilon_of_gamma(1.0) == 0.0
 

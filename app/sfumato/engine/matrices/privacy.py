@@ -208,28 +208,6 @@ def retention_for_rarest(gamma: float, least: float) -> float:
     return _largest_below(_rounded_down(odds / (1 + odds)), holds)
 
 
-def retention_for_epsilon(epsilon: float, size: int) -> float:
-    """Return the largest retention probability whose privacy loss is at most ε.
-
-    Raises
-    ------
-    LevelError
-        If ε is out of range.
-    """
-    return retention_for_gamma(gamma_for_epsilon(epsilon), size)
-
-
-def retention_for_rho(rho1: float, rho2: float, size: int) -> float:
-    """Return the largest retention probability with (ρ1, ρ2)-privacy.
-
-    Raises
-    ------
-    LevelError
-        Unless 0 < ρ1 < ρ2 < 1.
-    """
-    return retention_for_gamma(gamma_for_rho(rho1, rho2), size)
-
-
 def _largest_below(start: float, holds: Callable[[float], bool]) -> float:
     """Return `start`, or the nearest number below that passes the test, in growing steps."""
     number, step = start, math.ulp(start)

@@ -580,15 +580,19 @@ class Mechanism(ABC):
     def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
         """Examine a released file against the true table, independently of the keys."""
 
-    @abstractmethod
     def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Attributes,
-        settings: Settings,
+        self, one: Released, other: Released, attributes: Attributes, settings: Settings
     ) -> tuple[Check, ...]:
         """Examine whether the less trusted of two releases is a garbling of the other."""
+        if self.trust(one.level) < self.trust(other.level):
+            one, other = other, one
+        return self.check_garbling(one, other, attributes, settings)
+
+    @abstractmethod
+    def check_garbling(
+        self, upper: Released, lower: Released, attributes: Attributes, settings: Settings
+    ) -> tuple[Check, ...]:
+        """Examine whether the less trusted of two releases, `lower`, is a garbling of `upper`."""
 
 
 class GroupProtection(Mechanism):

@@ -6,8 +6,9 @@ Released columns that keep or replace are examined against what they should be, 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,13 +28,16 @@ from sfumato.engine.matrices.goodness_of_fit import (
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.matrices.privacy import (
+    check_gamma,
     check_retention,
     delta_of_gamma,
     gamma_for_epsilon,
     gamma_for_rho,
+    retention_for_gamma,
     rho2_of_gamma,
     whole_odds,
 )
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import (
     Check,
     Fact,
@@ -246,6 +250,15 @@ ODDS_TERM = LevelTerm(
     (LevelField("gamma", "γ", 1.001, 1e9),),
 )
 
+RETENTION_TERM = LevelTerm(
+    "retention",
+    "Retention probability",
+    "The share of values that are kept on purpose; the others are replaced at random.",
+    (LevelField("retention_probability", "p", *PROBABILITY),),
+)
+
+USUAL_TERMS = (RETENTION_TERM, LOSS_TERM, BELIEF_TERM, ODDS_TERM)
+
 LIMITS = (
     "How values are distributed in a group of records can be estimated, the better the larger"
     " the group. That is what the release is for.",
@@ -260,6 +273,11 @@ class CategoricalMechanism(Mechanism):
     """A mechanism for one attribute with a domain, whose level runs from 0 (noise) to 1."""
 
     kinds = frozenset({Kind.CATEGORICAL})
+    terms: ClassVar[tuple[LevelTerm, ...]] = USUAL_TERMS
+    stated_level: ClassVar[str] = "retention_probability"
+    """The field that states the level itself, of a term with no other."""
+    most_values: ClassVar[int | None] = None
+    """How many values a domain may have; None for any number."""
 
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there is one categorical attribute with two values."""
@@ -271,7 +289,7 @@ class CategoricalMechanism(Mechanism):
         Raises
         ------
         PolicyError
-            Unless there is one categorical attribute with two values.
+            Unless there is one categorical attribute with two values, and not too many.
         """
         if len(attributes) != 1:
             raise PolicyError(
@@ -295,28 +313,114 @@ class CategoricalMechanism(Mechanism):
                 "Add the other values that could occur to its domain.",
                 column=attribute.name,
             )
+        if self.most_values is not None and attribute.domain.size > self.most_values:
+            raise PolicyError(
+                "{mechanism} takes {most:,} {most:value|values} at most; the domain of column"
+                " {column} has {size:,}.",
+                "Choose uniform retention or per-value limits, or group the values.",
+                column=attribute.name,
+                size=attribute.domain.size,
+                mechanism=self.title,
+                most=self.most_values,
+            )
         return attribute.domain
+
+    def default_statements(self, count: int) -> tuple[Statement, ...]:
+        """Propose levels that fall by halves, or more slowly where there are many."""
+        return falling_retentions(0.6, 0.01, count)
+
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
+        """Return the level that a statement means, rounded down.
+
+        Raises
+        ------
+        LevelError
+            If the statement is none of the mechanism's terms, or out of range.
+        """
+        self.check_settings(attributes, settings)
+        numbers = numbers_of(statement)
+        if numbers.keys() == {self.stated_level}:
+            return check_retention(numbers[self.stated_level])
+        gamma = stated_gamma(numbers)
+        if gamma is None:
+            raise unknown_statement(self, statement)
+        check_gamma(gamma)
+        return self.level_within(gamma, attributes, settings)
+
+    def level_within(self, gamma: float, attributes: Attributes, settings: Settings) -> float:
+        """Return the highest level at which a release multiplies no odds by more than γ.
+
+        Raises
+        ------
+        LevelError
+            If there is none.
+        """
+        del settings
+        return retention_for_gamma(gamma, self.domain_of(attributes).size)
+
+    def spent(self, level: float, settings: Settings) -> float:
+        """Return ε0 of what a release at a level tells beside its values."""
+        del level
+        return self.byproduct_epsilon(settings)
+
+    def restate(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`.
+
+        Where nothing is promised, ε and γ are infinite and ρ2 is 1.
+        """
+        matrix = self.matrix(level, attributes, settings)
+        itself = next(t for t in self.terms if [f.name for f in t.fields] == [self.stated_level])
+        stated = {itself.name: {self.stated_level: level}}
+        return {**stated, **self.matrix_terms(matrix, self.spent(level, settings))}
 
     def trust(self, level: float) -> float:
         """Return the level itself."""
         return check_retention(level)
 
-    def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Attributes,
-        settings: Settings,
+    @abstractmethod
+    def matrix(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> PerturbationMatrix:
+        """Return the perturbation matrix of a level."""
+
+    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
+        """Examine a released column against the true one: rows, domain, and the matrix's law."""
+        domain, codes = self.domain_of(request.attributes), codes_of(request)
+        column = released.columns[request.attributes[0].name]
+        matrix = self.matrix(released.level, request.attributes, request.settings)
+        if isinstance(matrix, RetentionMatrix):
+            return check_against_table(domain, codes, column, matrix.retention)
+        return check_against_matrix(domain, codes, column, matrix)
+
+    def garbling(
+        self, upper: float, lower: float, attributes: Attributes, settings: Settings
+    ) -> PerturbationMatrix | None:
+        """Return what makes the release at a lower level from that at an upper one.
+
+        None for uniform replacement, whatever made the upper one.
+        """
+        del upper, lower, attributes, settings
+        return None
+
+    def check_garbling(
+        self, upper: Released, lower: Released, attributes: Attributes, settings: Settings
     ) -> tuple[Check, ...]:
-        """Examine whether the less trusted of two releases is a garbling of the other."""
+        """Examine whether the less trusted of two releases, `lower`, is a garbling of `upper`."""
         self.check_settings(attributes, settings)
-        domain = self.domain_of(attributes)
-        name = attributes[0].name
-        if upper.level < lower.level:
-            upper, lower = lower, upper
-        return check_between_releases(
-            domain, upper.columns[name], upper.level, lower.columns[name], lower.level
-        )
+        domain, name = self.domain_of(attributes), attributes[0].name
+        above, below = upper.columns[name], lower.columns[name]
+        channel = None
+        if upper.level != lower.level:
+            channel = self.garbling(upper.level, lower.level, attributes, settings)
+        if channel is None:
+            return check_between_releases(domain, above, upper.level, below, lower.level)
+        try:
+            codes = domain.encode(above)
+        except DomainError as error:
+            return (Check("Values of the more trusted release", False, error.what),)
+        return check_against_matrix(domain, codes, below, channel)
 
     def lost_by_changing(
         self, levels: Sequence[float], attributes: Attributes, settings: Settings
@@ -398,6 +502,11 @@ def falling_retentions(first: float, last: float, count: int) -> tuple[Statement
     factor = max(0.5, (last / first) ** (1.0 / max(count - 1, 1)))
     levels = (first * factor**place for place in range(count))
     return tuple({"retention_probability": float(f"{level:.3g}")} for level in levels)
+
+
+def falling_factors(count: int) -> tuple[Statement, ...]:
+    """Propose trust factors that fall by halves from 1."""
+    return tuple({"trust_factor": float(f"{0.5**place:.3g}")} for place in range(count))
 
 
 def losses_added(losses: Sequence[float]) -> str:

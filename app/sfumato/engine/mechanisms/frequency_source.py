@@ -169,6 +169,26 @@ def left_for_values(names: Sequence[str], gammas: Floats, cost: float) -> Floats
     return left
 
 
+def left_for_levels(gamma: float, cost: float) -> float:
+    """Return what of a bound on the odds is left for released values, γ·e^(−ε0), at least 1.
+
+    Raises
+    ------
+    LevelError
+        If nothing is.
+    """
+    left = left_over(gamma, cost)
+    if left <= 1.0 < gamma:
+        raise LevelError(
+            "An odds factor of {gamma} leaves nothing for the released values: the noisy"
+            " frequencies alone cost ε0 = {epsilon}.",
+            "Give a larger one, or lower ε0 of the frequencies.",
+            gamma=formatted(gamma, ".4g"),
+            epsilon=formatted(cost, "g"),
+        )
+    return max(left, 1.0)
+
+
 def usual_frequencies(records: int) -> Frequencies:
     """Return noisy counts with as little ε0 as leaves a share a standard error of 1 %.
 

@@ -6728,8 +6728,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/explore_page.py" line="79"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="147"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="56"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="146"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="55"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="212"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -7171,8 +7171,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="382"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="55"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="329"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="54"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="328"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
@@ -7618,89 +7618,77 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/base.py" line="150"/>
+        <location filename="../../ui/panels/policy/mechanisms/base.py" line="151"/>
         <source>Or state the level exactly, by any of these:</source>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="43"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="63"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="42"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="62"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="48"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="47"/>
         <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The distribution that follows from them, which recipients see, discloses at most ε0; every figure includes it.</source>
         <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die daraus folgende Verteilung, die Empfänger sehen, verrät höchstens ε0; jede Zahl enthält das.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="53"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="52"/>
         <source>The table is not used, so the distribution discloses nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verrät die Verteilung nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="73"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="72"/>
         <source>What each value is replaced by, and how often</source>
         <translation>Wodurch jeder Wert ersetzt wird und wie oft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="78"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="77"/>
         <source>Share of an even distribution that is mixed in</source>
         <translation>Anteil einer Gleichverteilung, der beigemischt wird</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="82"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="81"/>
         <source>Rare values are replacements more often then, which the promise depends on; released shares stray a little further from the true ones.</source>
         <translation>Seltene Werte dienen dann öfter als Ersatz, wovon die Zusage abhängt; freigegebene Anteile weichen etwas weiter von den wahren ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="89"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="88"/>
         <source>What replaced values are drawn from</source>
         <translation>Woraus ersetzte Werte gezogen werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="118"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="117"/>
         <source>The rarest replacement is {value}: {share}. Shares counted in a release as they are, without correction, are off by at most {most} {most:point|points}, by chance aside.</source>
         <translation>Der seltenste Ersatz ist {value}: {share}. In einer Freigabe unkorrigiert ausgezählte Anteile weichen, vom Zufall abgesehen, um höchstens {most} {most:Prozentpunkt|Prozentpunkte} ab.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="148"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="361"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="147"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="360"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="149"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="148"/>
         <source>As a replacement</source>
         <translation>Als Ersatz</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="177"/>
+        <location filename="../../ui/panels/policy/mechanisms/base.py" line="173"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="43"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="282"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="390"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="215"/>
-        <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="23"/>
         <source>Trusted partner</source>
         <translation>Vertrauter Partner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="178"/>
+        <location filename="../../ui/panels/policy/mechanisms/base.py" line="174"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="44"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="283"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="391"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="216"/>
-        <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="24"/>
         <source>Contract recipient</source>
         <translation>Vertragspartner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="179"/>
+        <location filename="../../ui/panels/policy/mechanisms/base.py" line="175"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="45"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="284"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="392"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="217"/>
-        <location filename="../../ui/panels/policy/mechanisms/uniform.py" line="25"/>
         <source>Public</source>
         <translation>Öffentlichkeit</translation>
     </message>
@@ -7731,13 +7719,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="108"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="252"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="242"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="121"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="261"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="251"/>
         <source>Moves {parts}, typically.</source>
         <translation>Verschiebt typischerweise {parts}.</translation>
     </message>
@@ -7778,14 +7766,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="59"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="62"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="61"/>
         <source>Measured with noise</source>
         <translation>Verrauscht gemessen</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="61"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="59"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="62"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="61"/>
         <source>Stated</source>
         <translation>Angegeben</translation>
     </message>
@@ -7801,7 +7789,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="69"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="72"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="71"/>
         <source>Measure again</source>
         <translation>Erneut messen</translation>
     </message>
@@ -7966,7 +7954,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Matrix importieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="192"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="191"/>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="208"/>
         <source>Tables of text (*.csv *.tsv *.txt)</source>
         <translation>Texttabellen (*.csv *.tsv *.txt)</translation>
@@ -8129,148 +8117,148 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="68"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="67"/>
         <source>Counts of the combinations with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities that follow from them, which recipients see, disclose at most ε0; every figure includes it.</source>
         <translation>Häufigkeiten der Kombinationen mit Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die daraus folgen und die Empfänger sehen, geben höchstens ε0 preis; jede Zahl enthält es.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="87"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="86"/>
         <source>All alike</source>
         <translation>Alle gleich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="87"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="86"/>
         <source>Limits of their own</source>
         <translation>Eigene Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="89"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="88"/>
         <source>How often combinations are kept</source>
         <translation>Wie oft Kombinationen erhalten bleiben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="91"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="90"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="41"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="91"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="90"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="76"/>
         <source>Strict</source>
         <translation>Streng</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="93"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="134"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="92"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="133"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="78"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="94"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="93"/>
         <source>Limit all other combinations</source>
         <translation>Alle anderen Kombinationen begrenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="99"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="98"/>
         <source>Add the limit</source>
         <translation>Grenze hinzufügen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="101"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="100"/>
         <source>Limits of values and of combinations</source>
         <translation>Grenzen von Werten und von Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="102"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="101"/>
         <source>Remove the selected limits</source>
         <translation>Ausgewählte Grenzen entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="107"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="106"/>
         <source>How often each combination is kept</source>
         <translation>Wie oft jede Kombination erhalten bleibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="119"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="118"/>
         <source>Combinations</source>
         <translation>Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="124"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="127"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="123"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="126"/>
         <source>At most ρ1 probable before</source>
         <translation>Vorher höchstens ρ1 wahrscheinlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="125"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="124"/>
         <source>At most ρ2 probable after</source>
         <translation>Nachher höchstens ρ2 wahrscheinlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="129"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="128"/>
         <source>after at most ρ2</source>
         <translation>nachher höchstens ρ2</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="137"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="136"/>
         <source>A limit of a value holds for each of its combinations.</source>
         <translation>Eine Grenze für einen Wert gilt für jede seiner Kombinationen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="173"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="172"/>
         <source>{size} {size:combination|combinations}, of which {occurring} occur in the table. A replaced record shows any of them, also one that occurs nowhere.</source>
         <translation>{size} {size:Kombination|Kombinationen}, von denen {occurring} in der Tabelle vorkommen. Ein ersetzter Datensatz zeigt irgendeine davon, auch eine, die nirgends vorkommt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="181"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="180"/>
         <source>At trust factor 1, combinations are kept with probabilities from {low} to {high}.</source>
         <translation>Bei Vertrauensfaktor 1 bleiben Kombinationen mit Wahrscheinlichkeiten von {low} bis {high} erhalten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="215"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="214"/>
         <source>any value</source>
         <translation>beliebiger Wert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="217"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="216"/>
         <source>Value of {name}</source>
         <translation>Wert von {name}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="256"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="255"/>
         <source>Choose a value first, of one column or of several.</source>
         <translation>Wählen Sie zuerst einen Wert, aus einer Spalte oder aus mehreren.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="268"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="267"/>
         <source>Select limits in the list first.</source>
         <translation>Wählen Sie zuerst Grenzen in der Liste aus.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="283"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="282"/>
         <source>Solving the limits…</source>
         <translation>Die Grenzen werden gelöst …</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="286"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="285"/>
         <source>Solving the limits of combinations</source>
         <translation>Grenzen von Kombinationen lösen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="341"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="340"/>
         <source>any {name}</source>
         <translation>{name} beliebig</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="360"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="359"/>
         <source>Combination</source>
         <translation>Kombination</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="362"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="361"/>
         <source>Kept at trust factor 1</source>
         <translation>Erhalten bei Vertrauensfaktor 1</translation>
     </message>
@@ -8809,7 +8797,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten der Tabelle gelöst: Wer alle anderen Datensätze kennt, kann den Wert einer Person aus den Beibehaltungswahrscheinlichkeiten ablesen. Lösen Sie sie erneut oder behandeln Sie alle Werte als gleich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="74"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="73"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="38"/>
         <source>The table is not used, so the retention probabilities disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
@@ -9491,158 +9479,158 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="57"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="56"/>
         <source>Lower bound</source>
         <translation>Untere Grenze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="58"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="57"/>
         <source>Upper bound</source>
         <translation>Obere Grenze</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="60"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="59"/>
         <source>Bounds</source>
         <translation>Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="61"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="60"/>
         <source>Where the bounds come from</source>
         <translation>Woher die Grenzen stammen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="65"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="64"/>
         <source>ε0 of the bounds</source>
         <translation>ε0 der Grenzen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="67"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="66"/>
         <source>How much the bounds may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0; a smaller ε0 leaves more records outside the bounds.</source>
         <translation>Wie viel die Grenzen über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0; bei kleinerem ε0 liegen mehr Datensätze außerhalb der Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="76"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="75"/>
         <source>Step between released numbers</source>
         <translation>Schritt zwischen freigegebenen Zahlen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="79"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="78"/>
         <source>Numbers are rounded to it before noise is added; all releases share it.</source>
         <translation>Auf ihn werden Zahlen gerundet, bevor Rauschen hinzukommt; alle Freigaben haben denselben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="86"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="85"/>
         <source>Between which bounds numbers lie</source>
         <translation>Zwischen welchen Grenzen die Zahlen liegen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="128"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="127"/>
         <source>The table is not used, so the bounds disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht herangezogen; die Grenzen verraten also über niemanden etwas.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="132"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="131"/>
         <source>Bounds {lowest} and {highest}, {steps} {steps:step|steps}.</source>
         <translation>Grenzen {lowest} und {highest}, {steps} {steps:Schritt|Schritte}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="142"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="141"/>
         <source>{share} of the table&apos;s numbers lie outside and are released as a bound.</source>
         <translation>{share} der Zahlen der Tabelle liegen außerhalb und werden als Grenze freigegeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="154"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="153"/>
         <source>Enter bounds that are known without this table, such as 0 and 120 for an age.</source>
         <translation>Geben Sie Grenzen ein, die ohne diese Tabelle bekannt sind, etwa 0 und 120 für ein Alter.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="188"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="187"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="58"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="57"/>
         <source>Each value&apos;s chapter</source>
         <translation>Das Kapitel jeder Ausprägung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="73"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="72"/>
         <source>Chapters by so many first letters of values</source>
         <translation>Kapitel nach so vielen Anfangsbuchstaben der Ausprägungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="53"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="52"/>
         <source>From a hierarchy file…</source>
         <translation>Aus einer Hierarchiedatei…</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="57"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="56"/>
         <source>Chapters and their values</source>
         <translation>Kapitel und ihre Ausprägungen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="75"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="74"/>
         <source>Chapters by a level of a hierarchy</source>
         <translation>Kapitel nach einer Ebene einer Hierarchie</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="78"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="77"/>
         <source>A file has a line for each value: the value, then its labels at each level.</source>
         <translation>Eine Datei hat für jede Ausprägung eine Zeile: die Ausprägung, dann ihre Bezeichnungen auf jeder Ebene.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="85"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="84"/>
         <source>Share of the replacements that stay in the chapter</source>
         <translation>Anteil der Ersetzungen, die im Kapitel bleiben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="89"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="88"/>
         <source>The more stay, the more often chapters are right, and the more a release tells about them at one retention probability.</source>
         <translation>Je mehr bleiben, desto öfter stimmen die Kapitel, und desto mehr verrät eine Freigabe bei gleicher Beibehaltungswahrscheinlichkeit über sie.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="97"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="96"/>
         <source>Type into a chapter to rename it, or to join it to another by that one&apos;s name; type into the lower list to move single values. Several selected cells are filled at once.</source>
         <translation>Schreiben Sie in ein Kapitel, um es umzubenennen oder unter dem Namen eines anderen mit diesem zu vereinen; schreiben Sie in die untere Liste, um einzelne Ausprägungen zu verschieben. Mehrere gewählte Zellen werden auf einmal gefüllt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="100"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="99"/>
         <source>Which values are replaced by which first</source>
         <translation>Welche Ausprägungen zuerst durch welche ersetzt werden</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="147"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="146"/>
         <source>{chapters} chapters of {least} to {most} {most:value|values}.</source>
         <translation>{chapters} Kapitel mit {least} bis {most} {most:Ausprägung|Ausprägungen}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="163"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="162"/>
         <source>None</source>
         <translation>Keine</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="163"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="162"/>
         <source>There is no hierarchy</source>
         <translation>Es gibt keine Hierarchie</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="168"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="167"/>
         <source>Level {level}: {classes} {classes:chapter|chapters}</source>
         <translation>Ebene {level}: {classes} Kapitel</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="192"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="191"/>
         <source>Read chapters from a hierarchy</source>
         <translation>Kapitel aus einer Hierarchie lesen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="230"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="229"/>
         <source>A chapter has no name. Give every value a chapter.</source>
         <translation>Ein Kapitel hat keinen Namen. Geben Sie jeder Ausprägung ein Kapitel.</translation>
     </message>
     <message>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="54"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="55"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="56"/>
         <source>Chapter</source>
         <translation>Kapitel</translation>
     </message>
@@ -16378,16 +16366,16 @@ Rückgabewerte:
         <translation>Wählen Sie ein anderes Verfahren oder geben Sie an, dass das Merkmal in allen Zeilen gleich ist.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="50"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="54"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="157"/>
         <location filename="../../engine/mechanisms/uniform/adoption.py" line="52"/>
         <source>A sound release fails this less than once in {times:,.0f} times.</source>
         <translation>Eine ordnungsgemäße Freigabe fällt hierbei seltener als einmal in {times:,.0f} Fällen durch.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="70"/>
-        <location filename="../../engine/mechanisms/categorical.py" line="75"/>
-        <location filename="../../engine/mechanisms/categorical.py" line="95"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="74"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="79"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="99"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="190"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="194"/>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="45"/>
@@ -16397,11 +16385,11 @@ Rückgabewerte:
         <translation>die Tabelle</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="71"/>
-        <location filename="../../engine/mechanisms/categorical.py" line="96"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="75"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="100"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="389"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="489"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="510"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="368"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="383"/>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="112"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="316"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="317"/>
@@ -16409,17 +16397,17 @@ Rückgabewerte:
         <translation>Freigegebene Werte</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="76"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="80"/>
         <source>their true value</source>
         <translation>ihren wahren Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="101"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="105"/>
         <source>Possible values</source>
         <translation>Mögliche Werte</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="129"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="133"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="231"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="238"/>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="71"/>
@@ -16428,263 +16416,272 @@ Rückgabewerte:
         <translation>die Freigabe mit höherem Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="130"/>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="346"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="356"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="134"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="421"/>
         <source>Values of the more trusted release</source>
         <translation>Werte der Freigabe mit höherem Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="131"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="135"/>
         <source>Values of the less trusted release</source>
         <translation>Werte der Freigabe mit geringerem Vertrauen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="136"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="140"/>
         <source>the other release of this level</source>
         <translation>die andere Freigabe dieser Stufe</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="138"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="142"/>
         <source>what the more trusted one shows</source>
         <translation>was die mit höherem Vertrauen zeigt</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="145"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="149"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="377"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="282"/>
         <source>Number of records</source>
         <translation>Zahl der Datensätze</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="161"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="165"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="317"/>
         <source>All values are in the domain.</source>
         <translation>Alle Werte liegen im Wertebereich.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="175"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="179"/>
         <source>Every record shows the same value as {whose}.</source>
         <translation>Jeder Datensatz zeigt denselben Wert (Vergleich: {whose}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="176"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="180"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="469"/>
         <source>Equal values</source>
         <translation>Gleiche Werte</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="186"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="190"/>
         <source>Retained values</source>
         <translation>Beibehaltene Werte</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="206"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="210"/>
         <location filename="../../engine/mechanisms/uniform/adoption.py" line="182"/>
         <source>There are too few records to examine how replaced values spread.</source>
         <translation>Es sind zu wenige Datensätze, um zu prüfen, wie ersetzte Werte sich verteilen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="209"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="213"/>
         <source>Released values spread over the domain with chi-square {statistic:,.1f}; about {freedom:,} is expected (chance {chance:.2g}). {alarm}</source>
         <translation>Freigegebene Werte verteilen sich mit Chi-Quadrat {statistic:,.1f} über den Wertebereich; erwartet wird etwa {freedom:,} (Wahrscheinlichkeit {chance:.2g}). {alarm}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="203"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="207"/>
         <source>Spread of released values</source>
         <translation>Verteilung freigegebener Werte</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="104"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="108"/>
         <source>{impossible:,} {impossible:record shows|records show} a value that the matrix never releases for {impossible:its|theirs}.</source>
         <translation>{impossible:,} {impossible:Datensatz zeigt|Datensätze zeigen} einen Wert, den die Matrix für {impossible:seinen|ihren} nie freigibt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="148"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="152"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="380"/>
         <source>{found:,} {found:record|records}; {whose} has {expected:,}.</source>
         <translation>{found:,} {found:Datensatz|Datensätze}; {whose} hat {expected:,}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="168"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="172"/>
         <source>{differing:,} {differing:record differs|records differ} from {whose}, first in row {first:,}.</source>
         <translation>{differing:,} {differing:Datensatz weicht|Datensätze weichen} ab (Vergleich: {whose}), zuerst in Zeile {first:,}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="189"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="193"/>
         <source>{kept:,} of {records:,} {records:record|records} ({share:.2%}) {kept:shows|show} {what}; {expected_share:.2%} are expected (chance {chance:.2g}). {alarm}</source>
         <translation>{kept:,} von {records:,} {records:Datensatz|Datensätzen} ({share:.2%}) {kept:zeigt|zeigen} {what}; erwartet werden {expected_share:.2%} (Wahrscheinlichkeit {chance:.2g}). {alarm}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="227"/>
-        <location filename="../../engine/mechanisms/categorical.py" line="375"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="231"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="479"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="75"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="341"/>
         <source>Privacy loss</source>
         <translation>Privatheitsverlust</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="228"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="232"/>
         <source>The logarithm of the most by which a release multiplies anyone&apos;s odds (local differential privacy).</source>
         <translation>Der Logarithmus des größten Faktors, um den eine Freigabe irgendjemandes Chancen erhöht (lokale Differential Privacy).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="235"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="239"/>
         <source>Limits on belief</source>
         <translation>Grenzen der Vermutung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="236"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="240"/>
         <source>Whoever held something to be at most ρ1 probable never comes to hold it more than ρ2 probable.</source>
         <translation>Wer etwas für höchstens mit ρ1 wahrscheinlich hielt, hält es danach nie für wahrscheinlicher als ρ2.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="243"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="247"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="348"/>
         <source>Odds factor</source>
         <translation>Chancenfaktor</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="244"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="248"/>
         <source>The most by which a release multiplies anyone&apos;s odds on anything about a value.</source>
         <translation>Der größte Faktor, um den eine Freigabe irgendjemandes Chancen auf irgendetwas über einen Wert erhöht.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="249"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="262"/>
         <source>How values are distributed in a group of records can be estimated, the better the larger the group. That is what the release is for.</source>
         <translation>Wie Werte in einer Gruppe von Datensätzen verteilt sind, lässt sich schätzen, umso besser, je größer die Gruppe ist. Dazu dient die Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="251"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="264"/>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="211"/>
         <source>Whoever knows that records depend on one another (relatives, visits of one person) can learn more from several of them together.</source>
         <translation>Wer weiß, dass Datensätze voneinander abhängen (Verwandte, Besuche einer Person), kann aus mehreren zusammen mehr erfahren.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="253"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="266"/>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="213"/>
         <source>That somebody is in the table, and the columns that are released as they are, stay visible.</source>
         <translation>Dass jemand in der Tabelle ist und die unverändert freigegebenen Spalten bleiben sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="277"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="295"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="109"/>
         <source>{mechanism} takes one attribute at a time; {count} were given.</source>
         <translation>{mechanism} nimmt ein Merkmal auf einmal; angegeben wurden {count}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="278"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="296"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="110"/>
         <source>Make a policy entry for each attribute.</source>
         <translation>Legen Sie für jedes Merkmal einen Eintrag im Regelwerk an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="285"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="303"/>
         <source>Column {column} is numeric without bins, so it can&apos;t be protected by {mechanism}.</source>
         <translation>Spalte {column} enthält Zahlen ohne Klassen, daher kann {mechanism} sie nicht schützen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="286"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="304"/>
         <source>Group its numbers into bins, or choose a mechanism for numbers.</source>
         <translation>Teilen Sie ihre Zahlen in Klassen ein oder wählen Sie ein Verfahren für Zahlen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="292"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="158"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="310"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="132"/>
         <source>The domain of column {column} has a single value, so there is nothing to hide among.</source>
         <translation>Der Wertebereich der Spalte {column} hat nur einen Wert, daher gibt es nichts, worunter er sich verbergen ließe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="294"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="160"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="312"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="134"/>
         <source>Add the other values that could occur to its domain.</source>
         <translation>Nehmen Sie die anderen Werte, die vorkommen könnten, in ihren Wertebereich auf.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="407"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="317"/>
+        <source>{mechanism} takes {most:,} {most:value|values} at most; the domain of column {column} has {size:,}.</source>
+        <translation>{mechanism} nimmt höchstens {most:,} {most:Wert|Werte}; der Wertebereich der Spalte {column} hat {size:,}.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/categorical.py" line="319"/>
+        <source>Choose uniform retention or per-value limits, or group the values.</source>
+        <translation>Wählen Sie gleichverteilte Ersetzung oder Grenzen je Wert oder gruppieren Sie die Werte.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/categorical.py" line="516"/>
         <source>If it is known that its value was another in each edition, the loss about which ones is ε = {total} at worst, where it is {one} for a value that is known to have stayed. No figure bounds what is told of whether it stayed.</source>
         <translation>Ist bekannt, dass der Wert in jeder Ausgabe ein anderer war, so beträgt der Verlust darüber, welche es waren, schlimmstenfalls ε = {total}; für einen bekanntermaßen gleich gebliebenen Wert beträgt er {one}. Keine Zahl begrenzt, was darüber verraten wird, ob er gleich blieb.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="360"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="464"/>
         <source>Values of the domain</source>
         <translation>Werte des Wertebereichs</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="360"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="464"/>
         <source>What a value can become.</source>
         <translation>Was aus einem Wert werden kann.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="363"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="467"/>
         <source>Odds factor, upward</source>
         <translation>Chancenfaktor, nach oben</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="365"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="469"/>
         <source>No released value multiplies anyone&apos;s odds on anything by more.</source>
         <translation>Kein freigegebener Wert erhöht irgendjemandes Chancen auf irgendetwas stärker.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="369"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="473"/>
         <source>Odds factor, downward</source>
         <translation>Chancenfaktor, nach unten</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="371"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="475"/>
         <source>No released value multiplies anyone&apos;s odds on anything by less.</source>
         <translation>Kein freigegebener Wert senkt irgendjemandes Chancen auf irgendetwas stärker.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="377"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="481"/>
         <source>The logarithm of γ (local differential privacy).</source>
         <translation>Der Logarithmus von γ (lokale Differential Privacy).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="380"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="484"/>
         <source>Growth of belief</source>
         <translation>Anstieg der Vermutung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="380"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="484"/>
         <source>No belief grows by more than this.</source>
         <translation>Keine Vermutung steigt um mehr als das.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="384"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="488"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="354"/>
         <source>Highest belief after {belief:g}</source>
         <translation>Höchste Vermutung nach {belief:g}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="387"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="491"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="357"/>
         <source>Whoever held something to be at most {belief:g} probable comes to hold it at most this probable.</source>
         <translation>Wer etwas für höchstens mit {belief:g} wahrscheinlich hielt, hält es danach für höchstens so wahrscheinlich.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="418"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="527"/>
         <source>This release says nothing about anyone&apos;s {name}: all of it is random.</source>
         <translation>Diese Freigabe sagt nichts über irgendjemandes {name}: Alles daran ist zufällig.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="447"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="556"/>
         <location filename="../../engine/mechanisms/reconstruction/limits.py" line="477"/>
         <source>Give a number.</source>
         <translation>Geben Sie eine Zahl an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="447"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="556"/>
         <source>The value of {name} is not a number.</source>
         <translation>Der Wert von {name} ist keine Zahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="472"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="581"/>
         <source>A level of {mechanism} can&apos;t be stated by {given}.</source>
         <translation>Eine Stufe von {mechanism} lässt sich nicht durch {given} angeben.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="473"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="582"/>
         <source>State one of: {known}.</source>
         <translation>Geben Sie eines davon an: {known}.</translation>
     </message>
@@ -16924,17 +16921,17 @@ Rückgabewerte:
         <translation>Das Rauschen wird addiert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="398"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="392"/>
         <source>Each column has noise of its own: only the diagonal of K counts.</source>
         <translation>Jede Spalte hat ihr eigenes Rauschen: Nur die Diagonale von K zählt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="399"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="393"/>
         <source>It varies together as the columns themselves do.</source>
         <translation>Es schwankt gemeinsam, wie die Spalten selbst es tun.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="412"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="406"/>
         <source> Afterwards numbers were rounded or clipped, as `rounding`, `lowest` and `highest` in `datapackage.json` say; where many of them are clipped, estimates are biased.</source>
         <translation> Danach wurden Zahlen gerundet oder abgeschnitten, wie `rounding`, `lowest` und `highest` in `datapackage.json` angeben; wo viele davon abgeschnitten sind, sind Schätzungen verzerrt.</translation>
     </message>
@@ -17282,56 +17279,45 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl an oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="116"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="440"/>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="55"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="76"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="349"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="91"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="49"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="61"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="214"/>
         <source>Trust factor</source>
         <translation>Vertrauensfaktor</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="56"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="50"/>
         <source>The share of records that show what the matrix shows; the others are replaced evenly.</source>
         <translation>Der Anteil der Datensätze, die zeigen, was die Matrix zeigt; die anderen werden gleichverteilt ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="76"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="66"/>
         <source>Any matrix (PRAM)</source>
         <translation>Beliebige Matrix (PRAM)</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="78"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="68"/>
         <source>A transition matrix states the probability with which each value is released as each other one.</source>
         <translation>Eine Übergangsmatrix gibt an, mit welcher Wahrscheinlichkeit jeder Wert als jeder andere freigegeben wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="89"/>
-        <source>The {size} values of {column} are too many for a matrix of their own: it takes at most {most}.</source>
-        <translation>Die {size} Werte von {column} sind zu viele für eine eigene Matrix: Sie nimmt höchstens {most}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="91"/>
-        <source>Choose per-value limits or uniform retention, or sort the values into groups.</source>
-        <translation>Wählen Sie Grenzen je Wert oder gleichverteilte Ersetzung oder ordnen Sie die Werte in Gruppen.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="172"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="128"/>
         <source>matrix ladder</source>
         <translation>Matrixleiter</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="201"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="157"/>
         <source>others</source>
         <translation>andere</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="203"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="159"/>
         <source>This release can rule out everything but one value of somebody&apos;s {name}: it promises nothing for {shown}, because zeros of the matrix leave no doubt.</source>
         <translation>Diese Freigabe kann alles bis auf einen Wert von jemandes {name} ausschließen: Für {shown} sagt sie nichts zu, weil Nullen der Matrix keinen Zweifel lassen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="211"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="167"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value by at most {gamma}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert höchstens um den Faktor {gamma}.</translation>
     </message>
@@ -17461,22 +17447,22 @@ Rückgabewerte:
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an oder lassen Sie die Häufigkeiten erneut ziehen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="200"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="220"/>
         <source>The setting frequencies is none of: {known}.</source>
         <translation>Die Einstellung frequencies ist keines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="201"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="221"/>
         <source>Choose where the frequencies come from.</source>
         <translation>Wählen Sie, woher die Häufigkeiten stammen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="213"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="233"/>
         <source>The stated shares are not a list of numbers from 0 on, one of them above 0.</source>
         <translation>Die angegebenen Anteile sind keine Liste von Zahlen ab 0, von denen eine über 0 liegt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="214"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="234"/>
         <source>Give one share for each value of the domain.</source>
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an.</translation>
     </message>
@@ -17604,323 +17590,272 @@ Rückgabewerte:
         <translation>Freigaben werden gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="77"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="62"/>
         <source>How much of the profile is kept: 1 meets the limits exactly, less keeps less of every value, more exceeds them.</source>
         <translation>Wie viel vom Profil beibehalten wird: 1 hält die Grenzen genau ein, weniger behält von jedem Wert weniger bei, mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="83"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="68"/>
         <source>Highest retention probability</source>
         <translation>Höchste Beibehaltungswahrscheinlichkeit</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="84"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="69"/>
         <source>The retention probability of the value that keeps most.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit des Werts, von dem am meisten beibehalten wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="85"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="70"/>
         <source>max p</source>
         <translation>max. p</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="97"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="82"/>
         <source>Per-value limits</source>
         <translation>Grenzen je Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="99"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="84"/>
         <source>Each value has a limit of its own and is kept as often as that allows; otherwise it is replaced by one drawn evenly from the whole domain.</source>
         <translation>Jeder Wert hat eine eigene Grenze und wird so oft beibehalten, wie diese erlaubt; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="136"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="100"/>
         <source>The limits leave nothing of any value: every retention probability is 0.</source>
         <translation>Die Grenzen lassen von keinem Wert etwas übrig: Jede Beibehaltungswahrscheinlichkeit ist 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="182"/>
-        <source>The profile of {column} has {given} {given:probability|probabilities} for {size} {size:value|values}.</source>
-        <translation>Das Profil von {column} hat {given} {given:Wahrscheinlichkeit|Wahrscheinlichkeiten} für {size} {size:Wert|Werte}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="239"/>
-        <source>An odds factor of {gamma:.4g} leaves nothing for the released values: the noisy frequencies alone cost ε0 = {epsilon:g}.</source>
-        <translation>Ein Chancenfaktor von {gamma:.4g} lässt für die freigegebenen Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon:g}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="253"/>
-        <source>Give a number from 0 to {highest:.4g}, at which the value that keeps most is always kept.</source>
-        <translation>Geben Sie eine Zahl von 0 bis {highest:.4g} an, bei der der am häufigsten beibehaltene Wert stets beibehalten wird.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="107"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="82"/>
         <source>The share of records whose combination is kept on purpose (with limits: of the combination that keeps most); the others are replaced at random.</source>
         <translation>Der Anteil der Datensätze, deren Kombination bewusst erhalten bleibt (mit Grenzen: bei der Kombination, die am meisten behält); die anderen werden zufällig ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="117"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="92"/>
         <source>Only with limits of combinations: how much of what they allow is kept. 1 meets them exactly, more exceeds them.</source>
         <translation>Nur mit Grenzen von Kombinationen: wie viel von dem erhalten bleibt, was sie erlauben. 1 hält sie genau ein, mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="128"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="103"/>
         <source>Joint retention</source>
         <translation>Gemeinsame Beibehaltung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="130"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="105"/>
         <source>The attributes are protected as one: the combination of a record&apos;s values is kept with a retention probability; otherwise it is replaced by one drawn evenly from all of them.</source>
         <translation>Die Merkmale werden als eines geschützt: Die Kombination der Werte eines Datensatzes bleibt mit einer Beibehaltungswahrscheinlichkeit erhalten; sonst wird sie durch eine ersetzt, die gleichverteilt aus allen gezogen wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="150"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="124"/>
         <source>{mechanism} protects several columns together; {column} stands alone.</source>
         <translation>{mechanism} schützt mehrere Spalten gemeinsam; {column} steht allein.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="151"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="125"/>
         <source>Add another column of categories, or choose uniform retention.</source>
         <translation>Nehmen Sie eine weitere Spalte mit Ausprägungen hinzu, oder wählen Sie die gleichverteilte Ersetzung.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="194"/>
-        <source>The limits leave nothing of any combination: every retention probability is 0.</source>
-        <translation>Die Grenzen lassen von keiner Kombination etwas übrig: Alle Beibehaltungswahrscheinlichkeiten sind 0.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="195"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="137"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="101"/>
         <source>Loosen the tightest limits.</source>
         <translation>Lockern Sie die engsten Grenzen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="226"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="151"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="116"/>
         <source>the retention probabilities of {name}</source>
         <translation>die Beibehaltungswahrscheinlichkeiten von {name}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="241"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="193"/>
         <source>Joint retention has no setting called {name}.</source>
         <translation>Die gemeinsame Beibehaltung hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="262"/>
-        <source>The profile of {columns} is not a list of {size} {size:probability|probabilities}, one of them above 0: one is needed for each combination.</source>
-        <translation>Das Profil von {columns} ist keine Liste von {size} {size:Wahrscheinlichkeit|Wahrscheinlichkeiten}, davon eine über 0: Für jede Kombination wird eine gebraucht.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="293"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="218"/>
         <source>Without limits of combinations there is no trust factor.</source>
         <translation>Ohne Grenzen von Kombinationen gibt es keinen Vertrauensfaktor.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="294"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="219"/>
         <source>State the level in another way, such as a retention probability.</source>
         <translation>Geben Sie die Stufe anders an, zum Beispiel als Beibehaltungswahrscheinlichkeit.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="381"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="276"/>
         <source>This release can prove a person&apos;s {names}: it promises nothing.</source>
         <translation>Diese Freigabe kann {names} einer Person beweisen: Sie sagt nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="385"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="280"/>
         <source>Whatever anyone believed about a person&apos;s {names} and how they depend on one another, this release multiplies the odds on any combination, and on any value of one of them, by at most {gamma}.</source>
         <translation>Was immer jemand über {names} einer Person und den Zusammenhang annahm: Diese Freigabe vervielfacht die Chancen auf jede Kombination und auf jeden einzelnen Wert höchstens um {gamma}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="395"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="290"/>
         <source>Whatever anyone believed about a person&apos;s {names} and how they depend on one another, this release multiplies the odds on the combination {value} by at most {odds}, and on no combination and no single value by more than {highest} ({exposed}).</source>
         <translation>Was immer jemand über {names} einer Person und den Zusammenhang annahm: Diese Freigabe vervielfacht die Chancen auf die Kombination {value} höchstens um {odds} und auf keine Kombination und keinen einzelnen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="406"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="305"/>
         <source>A combination is kept this often at most.</source>
         <translation>So oft bleibt eine Kombination höchstens erhalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="423"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="322"/>
         <source>Odds factor on {name} by itself</source>
         <translation>Chancenfaktor für {name} allein</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="425"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="324"/>
         <source>No released combination multiplies anyone&apos;s odds on one of its values by more.</source>
         <translation>Keine freigegebene Kombination vervielfacht jemandes Chancen auf einen seiner Werte stärker.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="444"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="302"/>
         <source>Combinations whose limit is exceeded</source>
         <translation>Kombinationen, deren Grenze überschritten ist</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="459"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="338"/>
         <source>kept with probability {retention:.6g}</source>
         <translation>blieb die Kombination ihrer Werte mit der Wahrscheinlichkeit {retention:.6g} erhalten</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="463"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="342"/>
         <source>kept with a probability of its own, from {low:.6g} to {high:.6g},</source>
         <translation>blieb die Kombination ihrer Werte mit einer eigenen Wahrscheinlichkeit erhalten, die zwischen {low:.6g} und {high:.6g} liegt,</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="536"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="175"/>
         <source>Give a number from 0 to {highest}, at which what is kept most is always kept.</source>
         <translation>Geben Sie eine Zahl von 0 bis {highest} an; dort bleibt, was am meisten behält, immer erhalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="221"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="155"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="120"/>
         <source>The retention probabilities of {name} follow from counts of the table with noise (ε0 = {epsilon:g}). The figures above include what they tell.</source>
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} folgen aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verraten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="265"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="184"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="192"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="143"/>
+        <source>The profile of {columns} is not a list of {size} {size:probability|probabilities}, one for each value and one of them above 0.</source>
+        <translation>Das Profil von {columns} ist keine Liste von {size} {size:Wahrscheinlichkeit|Wahrscheinlichkeiten}, eine für jeden Wert und davon eine über 0.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="145"/>
         <source>Solve the limits again.</source>
         <translation>Lösen Sie die Grenzen erneut.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="191"/>
-        <source>The profile of {column} is not a list of probabilities above 0.</source>
-        <translation>Das Profil von {column} ist keine Liste von Wahrscheinlichkeiten über 0.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="311"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="182"/>
         <source>An odds factor of {gamma} leaves nothing for the released values: the noisy frequencies alone cost ε0 = {epsilon}.</source>
         <translation>Ein Chancenfaktor von {gamma} lässt für die freigegebenen Werte nichts übrig: Schon die verrauschten Häufigkeiten kosten ε0 = {epsilon}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="216"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="313"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="241"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="184"/>
         <source>Give a larger one, or lower ε0 of the frequencies.</source>
         <translation>Geben Sie einen größeren an oder senken Sie ε0 der Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="535"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="252"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="174"/>
         <source>The trust factor {factor} is out of range.</source>
         <translation>Der Vertrauensfaktor {factor} liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="278"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="122"/>
         <source>fine-grain ladder</source>
         <translation>Leiter mit Grenzen je Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="316"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="151"/>
         <source>This release can prove that somebody&apos;s {name} is {value}: it promises nothing for that value.</source>
         <translation>Diese Freigabe kann beweisen, dass {name} von jemandem {value} ist: Für diesen Wert sagt sie nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="323"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="158"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on {value} by at most {odds}, and on no value by more than {highest} ({exposed}).</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf {value} höchstens um den Faktor {odds} und auf keinen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="440"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="351"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="214"/>
         <source>1 meets the limits exactly; more exceeds them.</source>
         <translation>1 hält die Grenzen genau ein; mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="355"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="168"/>
         <source>Values whose limit is exceeded</source>
         <translation>Werte mit überschrittener Grenze</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="446"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="357"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="220"/>
         <source>Recomputed from this release&apos;s retention probabilities.</source>
         <translation>Nachgerechnet aus den Beibehaltungswahrscheinlichkeiten dieser Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="395"/>
+        <location filename="../../engine/mechanisms/profile_mechanism.py" line="228"/>
         <source>The retention probabilities of {name} were solved for the exact counts of the table and are published with every release: anyone who knows all other records can tell a person&apos;s {name} from them. Solve the limits again, with noisy counts.</source>
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} wurden für die genauen Häufigkeiten der Tabelle gelöst und werden mit jeder Freigabe veröffentlicht: Wer alle anderen Datensätze kennt, kann {name} einer Person daraus ablesen. Lösen Sie die Grenzen erneut, mit verrauschten Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="103"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="70"/>
         <source>Published distribution</source>
         <translation>Veröffentlichte Verteilung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="105"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="72"/>
         <source>Each value is kept with a retention probability; otherwise it is replaced by one drawn from a distribution that is published with the release.</source>
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen aus einer Verteilung gezogenen ersetzt, die mit der Freigabe veröffentlicht wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="119"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="102"/>
-        <source>Choose uniform retention, or group the values.</source>
-        <translation>Wählen Sie gleichverteilte Ersetzung oder gruppieren Sie die Werte.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="157"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="110"/>
         <source>The distribution that replaced values of {name} are drawn from follows from counts of the table with noise (ε0 = {epsilon:g}). The figures above include what it tells.</source>
         <translation>Die Verteilung, aus der ersetzte Werte von {name} gezogen werden, folgt aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verrät.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="162"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="115"/>
         <source>the distribution of replaced values of {name}</source>
         <translation>die Verteilung ersetzter Werte von {name}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="170"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="123"/>
         <source>A published distribution has no setting called {name}.</source>
         <translation>Eine veröffentlichte Verteilung hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="117"/>
-        <source>The domain of column {column} has {size:,} {size:value|values}; a published distribution takes {most:,} at most.</source>
-        <translation>Der Wertebereich der Spalte {column} hat {size:,} {size:Wert|Werte}; eine veröffentlichte Verteilung nimmt höchstens {most:,}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="214"/>
-        <source>An odds factor of {gamma:.4g} leaves nothing for the released values: the published distribution alone costs ε0 = {epsilon:g}.</source>
-        <translation>Ein Chancenfaktor von {gamma:.4g} lässt für die freigegebenen Werte nichts übrig: Schon die veröffentlichte Verteilung kostet ε0 = {epsilon:g}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="234"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="150"/>
         <source>distribution ladder</source>
         <translation>Leiter mit veröffentlichter Verteilung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="273"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="189"/>
         <source>All released values are random. The distribution that they are drawn from multiplies the odds on a person&apos;s {name} by at most {gamma}.</source>
         <translation>Alle freigegebenen Werte sind zufällig. Die Verteilung, aus der sie gezogen werden, erhöht die Chancen auf {name} einer Person höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="281"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="197"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds by at most {gamma}, most of all those on {value}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen höchstens um den Faktor {gamma}, am stärksten die auf {value}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="290"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="206"/>
         <source>min π</source>
         <translation>min. π</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="291"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="207"/>
         <source>Rarest replacement</source>
         <translation>Seltenster Ersatz</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="293"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="209"/>
         <source>The rarer a replacement, the more its value stands out where it is released.</source>
         <translation>Je seltener ein Ersatz, desto mehr fällt sein Wert auf, wo er freigegeben wird.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="367"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="258"/>
         <source>The setting even_share is not a number from 0 to 1.</source>
         <translation>Die Einstellung even_share ist keine Zahl von 0 bis 1.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="368"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="259"/>
         <source>Give the share of an even distribution to mix in, such as 0.1.</source>
         <translation>Geben Sie den Anteil einer Gleichverteilung an, der beigemischt wird, etwa 0,1.</translation>
     </message>
@@ -18001,16 +17936,14 @@ Rückgabewerte:
         <translation>Die Einstellung {name} des Rekonstruktionsschutzes hat keine solche Auswahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="89"/>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="72"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="292"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="106"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="406"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="254"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="204"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="222"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="81"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="305"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="72"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="103"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="75"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="261"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="183"/>
         <source>Retention probability</source>
         <translation>Beibehaltungswahrscheinlichkeit</translation>
     </message>
@@ -18120,10 +18053,10 @@ Rückgabewerte:
         <translation>Pr</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="288"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="292"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="204"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="222"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="103"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="261"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="183"/>
         <source>A value is kept on purpose this often.</source>
         <translation>So oft wird ein Wert absichtlich beibehalten.</translation>
     </message>
@@ -18369,61 +18302,59 @@ Rückgabewerte:
         <translation>Wer sie alle hat, gibt dem wahren Wert im Mittel eine Wahrscheinlichkeit von {found:.1%}; mit einer Leiter derselben Stufen wären es {fitting:.1%}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="90"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="73"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="76"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="255"/>
         <source>The share of values that are kept on purpose; the others are replaced at random.</source>
         <translation>Der Anteil der Werte, die absichtlich beibehalten werden; die anderen werden zufällig ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="89"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="58"/>
         <source>Uniform retention</source>
         <translation>Gleichverteilte Ersetzung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="91"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="60"/>
         <source>Each value is kept with a retention probability; otherwise it is replaced by one drawn evenly from the whole domain.</source>
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="171"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="186"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="241"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="124"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="142"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="193"/>
         <location filename="../../engine/mechanisms/laplace/settings.py" line="138"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="110"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="78"/>
         <location filename="../../project/rules/reading.py" line="36"/>
         <source>Remove it.</source>
         <translation>Entfernen Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="110"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="78"/>
         <source>Uniform retention has no setting called {name}.</source>
         <translation>Gleichverteilte Ersetzung hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="267"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="278"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="208"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="183"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="208"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="142"/>
         <source>This release shows everyone&apos;s true {name}: it promises nothing.</source>
         <translation>Diese Freigabe zeigt {name} aller Personen im Original: Sie sagt nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="214"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="148"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds by at most {gamma}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="264"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="186"/>
         <source>Pii</source>
         <translation>Pii</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="265"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="187"/>
         <source>Records that show their true value</source>
         <translation>Datensätze, die ihren wahren Wert zeigen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="267"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="189"/>
         <source>Kept on purpose, or replaced by the same value by chance.</source>
         <translation>Absichtlich beibehalten oder zufällig durch denselben Wert ersetzt.</translation>
     </message>
@@ -24372,7 +24303,7 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="303"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="302"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="394"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
@@ -24899,12 +24830,12 @@ Rückgabewerte:
         <translation>So weit liegt eine freigegebene Zahl in 9 von 10 Fällen höchstens daneben.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="446"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="440"/>
         <source>A standard deviation of {spread:g} is more noise than can be added.</source>
         <translation>Eine Standardabweichung von {spread:g} ist mehr Rauschen, als hinzukommen kann.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="447"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="441"/>
         <source>Give at most {most:.4g}.</source>
         <translation>Geben Sie höchstens {most:.4g} an.</translation>
     </message>
@@ -24969,7 +24900,7 @@ Rückgabewerte:
         <translation>Geben Sie die Grenzen an, die ohne diese Tabelle bekannt sind, etwa 0 und 120 für ein Alter.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="199"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="198"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
     </message>
@@ -25004,102 +24935,97 @@ Rückgabewerte:
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="86"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="56"/>
         <source>Hierarchical retention</source>
         <translation>Hierarchische Ersetzung</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="88"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="58"/>
         <source>Each value is kept with a retention probability; otherwise it is replaced, first by a value of its own chapter and then by any, so that chapters stay right more often.</source>
         <translation>Jede Ausprägung bleibt mit einer Beibehaltungswahrscheinlichkeit erhalten; sonst wird sie ersetzt, zuerst durch eine ihres eigenen Kapitels und dann durch irgendeine, sodass Kapitel öfter stimmen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="185"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="141"/>
         <source>Hierarchical retention has no setting called {name}.</source>
         <translation>Die hierarchische Ersetzung hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="100"/>
-        <source>The domain of column {column} has {size} {size:value|values}; hierarchical retention takes {most} at most.</source>
-        <translation>Der Wertebereich der Spalte {column} hat {size} {size:Ausprägung|Ausprägungen}; die hierarchische Ersetzung nimmt höchstens {most}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="148"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="104"/>
         <source>The settings name chapters, and chapters_level as well.</source>
         <translation>Die Einstellungen nennen chapters und zugleich chapters_level.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="149"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="105"/>
         <source>Keep one of the two.</source>
         <translation>Behalten Sie eines von beiden.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="154"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="110"/>
         <source>Column {column} has no hierarchy that chapters could be taken from.</source>
         <translation>Die Spalte {column} hat keine Hierarchie, aus der Kapitel genommen werden könnten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="155"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="111"/>
         <source>Add a section [hierarchies.{column}], for instance with a file, or name the chapters.</source>
         <translation>Fügen Sie einen Abschnitt [hierarchies.{column}] hinzu, etwa mit einer Datei, oder nennen Sie die Kapitel.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="161"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="117"/>
         <source>The setting chapters_level is not a level of the hierarchy of column {column}, which has the levels 1 to {most} above the values.</source>
         <translation>Die Einstellung chapters_level ist keine Ebene der Hierarchie der Spalte {column}; diese hat über den Ausprägungen die Ebenen 1 bis {most}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="163"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="119"/>
         <source>Name one of them.</source>
         <translation>Nennen Sie eine davon.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="193"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="149"/>
         <source>The setting chapters does not name a chapter for each of the {size} {size:value|values}.</source>
         <translation>Die Einstellung chapters nennt nicht für jede der {size} {size:Ausprägung|Ausprägungen} ein Kapitel.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="195"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="151"/>
         <source>Give a list of texts in the order of the domain, the same text for values of one chapter.</source>
         <translation>Geben Sie eine Liste von Texten in der Reihenfolge des Wertebereichs an, denselben Text für Ausprägungen eines Kapitels.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="284"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="214"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value or chapter by at most {gamma}, and those between values of one chapter by at most {inside}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert oder irgendein Kapitel höchstens um den Faktor {gamma} und die zwischen Werten eines Kapitels höchstens um den Faktor {inside}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="295"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="225"/>
         <source>Retention of the chapter</source>
         <translation>Beibehaltung des Kapitels</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="297"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="227"/>
         <source>A value&apos;s chapter is kept on purpose this often.</source>
         <translation>So oft bleibt das Kapitel einer Ausprägung absichtlich erhalten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="300"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="230"/>
         <source>γ inside</source>
         <translation>γ innen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="301"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="231"/>
         <source>Odds factor inside a chapter</source>
         <translation>Chancenfaktor in einem Kapitel</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="303"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="233"/>
         <source>For somebody who knows the chapter, no released value multiplies the odds between two of its values by more.</source>
         <translation>Für jemanden, der das Kapitel kennt, erhöht kein freigegebener Wert die Chancen zwischen zwei seiner Ausprägungen stärker.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="384"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="292"/>
         <source>The setting inside_share is not a number from 0 to {most:g}.</source>
         <translation>Die Einstellung inside_share ist keine Zahl von 0 bis {most:g}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="385"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="293"/>
         <source>Give the share of replacements that stay in the chapter, such as 0.5.</source>
         <translation>Geben Sie den Anteil der Ersetzungen an, die im Kapitel bleiben, etwa 0,5.</translation>
     </message>

@@ -294,7 +294,7 @@ def test_limits_out_of_range_and_profiles_that_do_not_fit_are_refused():
     wrong = {"limits": [{"values": {"job": "cook"}, "rho1": 0.5, "rho2": 0.2}]}
     with pytest.raises(LevelError, match="limits of cook don't fit"):
         JOINT.complete_settings(ATTRIBUTES, wrong, NOISE)
-    with pytest.raises(PolicyError, match="one is needed for each combination"):
+    with pytest.raises(PolicyError, match="6 probabilities, one for each"):
         JOINT.check_settings(ATTRIBUTES, {**limited(), "profile": [0.5]})
     with pytest.raises(LevelError):
         JOINT.level({"sigma": 2}, ATTRIBUTES, {})

@@ -19,8 +19,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from sfumato.engine.core.columns import Domain
-from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
+from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import is_number
 from sfumato.engine.core.wording import Sentence, formatted
@@ -28,48 +27,31 @@ from sfumato.engine.ladders.distribution import CELLS, cells_of, release_from_ce
 from sfumato.engine.matrices.distribution_matrix import DistributionMatrix
 from sfumato.engine.matrices.matrix import DENSE_LIMIT
 from sfumato.engine.matrices.privacy import (
-    check_gamma,
-    check_retention,
-    left_over,
     retention_for_rarest,
     whole_odds,
 )
 from sfumato.engine.mechanisms.base import (
     Byproduct,
-    Check,
     Fact,
-    LevelField,
-    LevelTerm,
     Origin,
     Promise,
     PublishedFacts,
-    Released,
     ReleaseRequest,
     Settings,
-    Statement,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
-    BELIEF_TERM,
     LIMITS,
-    LOSS_TERM,
-    ODDS_TERM,
-    PROBABILITY,
     CategoricalMechanism,
     at_most,
-    check_against_matrix,
-    check_between_releases,
     codes_of,
     domain_parameters,
-    falling_retentions,
     nothing_told,
-    numbers_of,
-    stated_gamma,
-    unknown_statement,
 )
 from sfumato.engine.mechanisms.frequency_source import (
     frequencies_in,
     frequency_facts,
+    left_for_levels,
     records_of,
     usual_frequencies,
 )
@@ -79,22 +61,7 @@ from sfumato.engine.table.table import Attributes
 USUAL_EVEN_SHARE: Final = 0.1
 """The share of an even distribution that a new policy mixes in."""
 
-_HIGHEST, _LOWEST = 0.6, 0.01
-"""The first and the last level that are proposed."""
-
 _SETTINGS = ("frequencies", "frequencies_epsilon", "noisy_counts", "shares", "even_share")
-
-_TERMS = (
-    LevelTerm(
-        "retention",
-        "Retention probability",
-        "The share of values that are kept on purpose; the others are replaced at random.",
-        (LevelField("retention_probability", "p", *PROBABILITY),),
-    ),
-    LOSS_TERM,
-    BELIEF_TERM,
-    ODDS_TERM,
-)
 
 
 class PublishedDistribution(CategoricalMechanism):
@@ -107,22 +74,8 @@ class PublishedDistribution(CategoricalMechanism):
         " from a distribution that is published with the release."
     )
     order = 15
-    terms = _TERMS
     completes_settings = True
-
-    def domain_of(self, attributes: Attributes) -> Domain:
-        """Return the attribute's domain; raises `PolicyError` where it is too large, too."""
-        domain = super().domain_of(attributes)
-        if domain.size > DENSE_LIMIT:
-            raise PolicyError(
-                "The domain of column {column} has {size:,} {size:value|values}; a published"
-                " distribution takes {most:,} at most.",
-                "Choose uniform retention, or group the values.",
-                column=attributes[0].name,
-                size=domain.size,
-                most=DENSE_LIMIT,
-            )
-        return domain
+    most_values = DENSE_LIMIT
 
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return noisy counts of the table with a tenth of an even distribution."""
@@ -186,47 +139,10 @@ class PublishedDistribution(CategoricalMechanism):
         shares = frequencies_in(settings).of(attributes[0])
         return _cells(tuple(shares.tolist()), even_share_in(settings))
 
-    def default_statements(self, count: int) -> tuple[Statement, ...]:
-        """Propose levels that fall by halves, or more slowly where there are many."""
-        return falling_retentions(_HIGHEST, _LOWEST, count)
-
-    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
-        """Return the retention probability that a statement means, rounded down.
-
-        Raises
-        ------
-        LevelError
-            If the statement is none of the mechanism's terms, out of range, or leaves nothing for
-            the released values beside ε0.
-        """
+    def level_within(self, gamma: float, attributes: Attributes, settings: Settings) -> float:
+        """Return the retention probability for γ; raises `LevelError` where ε0 leaves nothing."""
         least = min(self.cells(attributes, settings)) / CELLS
-        numbers = numbers_of(statement)
-        match numbers:
-            case {"retention_probability": retention, **rest} if not rest:
-                return check_retention(retention)
-        gamma = stated_gamma(numbers)
-        if gamma is None:
-            raise unknown_statement(self, statement)
-        check_gamma(gamma)
-        cost = self.byproduct_epsilon(settings)
-        left = left_over(gamma, cost)
-        if left <= 1.0 < gamma:
-            raise LevelError(
-                "An odds factor of {gamma:.4g} leaves nothing for the released values: the"
-                " published distribution alone costs ε0 = {epsilon:g}.",
-                "Give a larger one, or lower ε0 of the frequencies.",
-                gamma=gamma,
-                epsilon=cost,
-            )
-        return retention_for_rarest(max(left, 1.0), least)
-
-    def restate(
-        self, level: float, attributes: Attributes, settings: Settings
-    ) -> Mapping[str, Statement]:
-        """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`."""
-        matrix = self.matrix(level, attributes, settings)
-        terms = self.matrix_terms(matrix, self.byproduct_epsilon(settings))
-        return {"retention": {"retention_probability": level}, **terms}
+        return retention_for_rarest(left_for_levels(gamma, self.byproduct_epsilon(settings)), least)
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attribute's name, its domain and the distribution."""
@@ -319,36 +235,11 @@ class PublishedDistribution(CategoricalMechanism):
             },
         )
 
-    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
-        """Examine a released column against the true one: rows, domain, spread."""
-        domain = self.domain_of(request.attributes)
-        matrix = self.matrix(released.level, request.attributes, request.settings)
-        column = released.columns[request.attributes[0].name]
-        return check_against_matrix(domain, codes_of(request), column, matrix)
-
-    def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Attributes,
-        settings: Settings,
-    ) -> tuple[Check, ...]:
-        """Examine whether the less trusted of two releases is a garbling of the other.
-
-        It keeps what the other shows with probability p_lower/p_upper, and else draws from π.
-        """
-        domain, name = self.domain_of(attributes), attributes[0].name
-        if upper.level < lower.level:
-            upper, lower = lower, upper
-        above, below = upper.columns[name], lower.columns[name]
-        try:
-            codes = domain.encode(above)
-        except DomainError as error:
-            return (Check("Values of the more trusted release", False, error.what),)
-        if upper.level == lower.level:
-            return check_between_releases(domain, above, upper.level, below, lower.level)
-        channel = self.matrix(lower.level / upper.level, attributes, settings)
-        return check_against_matrix(domain, codes, below, channel)
+    def garbling(
+        self, upper: float, lower: float, attributes: Attributes, settings: Settings
+    ) -> DistributionMatrix:
+        """Return what keeps a released value with probability p_lower/p_upper, or draws from π."""
+        return self.matrix(lower / upper, attributes, settings)
 
 
 MECHANISM = PublishedDistribution()

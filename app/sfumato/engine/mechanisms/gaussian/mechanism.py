@@ -368,17 +368,11 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         columns = [released.columns[name] for name in names]
         return check_noise(names, values_of(request.columns), columns, read, released.level)
 
-    def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Attributes,
-        settings: Settings,
+    def check_garbling(
+        self, upper: Released, lower: Released, attributes: Attributes, settings: Settings
     ) -> tuple[Check, ...]:
         """Examine whether the release with more noise is the other one with noise added."""
         read = self.read(attributes, settings)
-        if upper.level > lower.level:
-            upper, lower = lower, upper
         names = [attribute.name for attribute in attributes]
         return check_noise_between(
             names,

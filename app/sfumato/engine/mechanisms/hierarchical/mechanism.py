@@ -18,66 +18,36 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from sfumato.engine.core.columns import Domain
-from sfumato.engine.core.errors import DomainError, PolicyError, SfumatoError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import is_number
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.chapters import release_in_chapters
 from sfumato.engine.matrices.chapter_matrix import ChapterMatrix
-from sfumato.engine.matrices.privacy import check_gamma, check_retention
+from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.mechanisms.base import (
-    Check,
     Fact,
-    LevelField,
-    LevelTerm,
     Promise,
     PublishedFacts,
-    Released,
     ReleaseRequest,
     Settings,
-    Statement,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
-    BELIEF_TERM,
     LIMITS,
-    LOSS_TERM,
-    ODDS_TERM,
-    PROBABILITY,
     CategoricalMechanism,
     at_most,
-    check_against_matrix,
-    check_between_releases,
     codes_of,
     domain_parameters,
-    falling_retentions,
     nothing_told,
-    numbers_of,
-    stated_gamma,
-    unknown_statement,
 )
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
 
-MOST_VALUES: Final = 1_000
-"""How many values a domain may have: the matrix is kept whole."""
 USUAL_INSIDE: Final = 0.5
 MOST_INSIDE: Final = 0.99
 
 _DIGITS: Final = Digits(prec=40)
-
-_TERMS = (
-    LevelTerm(
-        "retention",
-        "Retention probability",
-        "The share of values that are kept on purpose; the others are replaced at random.",
-        (LevelField("retention_probability", "p", *PROBABILITY),),
-    ),
-    LOSS_TERM,
-    BELIEF_TERM,
-    ODDS_TERM,
-)
 
 
 class HierarchicalRetention(CategoricalMechanism):
@@ -90,22 +60,8 @@ class HierarchicalRetention(CategoricalMechanism):
         " value of its own chapter and then by any, so that chapters stay right more often."
     )
     order = 16
-    terms = _TERMS
     completes_settings = True
-
-    def domain_of(self, attributes: Attributes) -> Domain:
-        """Return the attribute's domain; raises `PolicyError` where it is too large, too."""
-        domain = super().domain_of(attributes)
-        if domain.size > MOST_VALUES:
-            raise PolicyError(
-                "The domain of column {column} has {size} {size:value|values}; hierarchical"
-                " retention takes {most} at most.",
-                "Choose uniform retention, or group the values.",
-                column=attributes[0].name,
-                size=formatted(domain.size, ","),
-                most=formatted(MOST_VALUES, ","),
-            )
-        return domain
+    most_values = 1_000  # the matrix is kept whole
 
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return chapters by the classes of a hierarchy, or the fewest letters that tell any."""
@@ -200,27 +156,8 @@ class HierarchicalRetention(CategoricalMechanism):
         numbers: dict[str, int] = {}
         return tuple(numbers.setdefault(each, len(numbers)) for each in given)
 
-    def default_statements(self, count: int) -> tuple[Statement, ...]:
-        """Propose levels that fall by halves, or more slowly where there are many."""
-        return falling_retentions(0.6, 0.01, count)
-
-    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
-        """Return the retention probability that a statement means, rounded down.
-
-        Raises
-        ------
-        LevelError
-            If the statement is none of the mechanism's terms, or out of range.
-        """
-        self.check_settings(attributes, settings)
-        numbers = numbers_of(statement)
-        match numbers:
-            case {"retention_probability": retention, **rest} if not rest:
-                return check_retention(retention)
-        gamma = stated_gamma(numbers)
-        if gamma is None:
-            raise unknown_statement(self, statement)
-        check_gamma(gamma)
+    def level_within(self, gamma: float, attributes: Attributes, settings: Settings) -> float:
+        """Return the retention probability that multiplies no odds by more than γ."""
         least = min(np.bincount(self.chapters(attributes, settings)))
         size, low, high = self.domain_of(attributes).size, 0.0, 1.0
         for _ in range(60):
@@ -233,13 +170,6 @@ class HierarchicalRetention(CategoricalMechanism):
                 else (low, middle)
             )
         return low
-
-    def restate(
-        self, level: float, attributes: Attributes, settings: Settings
-    ) -> Mapping[str, Statement]:
-        """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`."""
-        terms = self.matrix_terms(self.matrix(level, attributes, settings))
-        return {"retention": {"retention_probability": level}, **terms}
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attribute's name, its domain, chapters and share inside."""
@@ -332,35 +262,13 @@ class HierarchicalRetention(CategoricalMechanism):
             },
         )
 
-    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
-        """Examine a released column against the true one: rows, domain, spread."""
-        matrix = self.matrix(released.level, request.attributes, request.settings)
-        column = released.columns[request.attributes[0].name]
-        domain = self.domain_of(request.attributes)
-        return check_against_matrix(domain, codes_of(request), column, matrix)
-
-    def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Attributes,
-        settings: Settings,
-    ) -> tuple[Check, ...]:
-        """Examine whether the less trusted of two releases is the other, replaced further."""
-        domain, name = self.domain_of(attributes), attributes[0].name
-        if upper.level < lower.level:
-            upper, lower = lower, upper
-        above, below = upper.columns[name], lower.columns[name]
-        try:
-            codes = domain.encode(above)
-        except DomainError as error:
-            return (Check("Values of the more trusted release", False, error.what),)
-        if upper.level == lower.level:
-            return check_between_releases(domain, above, upper.level, below, lower.level)
-        first, then = levels_of(upper.level, settings), levels_of(lower.level, settings)
+    def garbling(
+        self, upper: float, lower: float, attributes: Attributes, settings: Settings
+    ) -> ChapterMatrix:
+        """Return what replaces a release at an upper level further."""
+        first, then = levels_of(upper, settings), levels_of(lower, settings)
         chapters = self.chapters(attributes, settings)
-        channel = ChapterMatrix(then[0] / first[0], then[1] / first[1], chapters)
-        return check_against_matrix(domain, codes, below, channel)
+        return ChapterMatrix(then[0] / first[0], then[1] / first[1], chapters)
 
 
 MECHANISM = HierarchicalRetention()

@@ -25,21 +25,13 @@ from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.members import odds_of_member
-from sfumato.engine.matrices.privacy import (
-    check_gamma,
-    check_retention,
-    left_over,
-    retention_for_gamma,
-    whole_odds,
-)
+from sfumato.engine.matrices.privacy import retention_for_gamma, whole_odds
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import (
-    Byproduct,
     Check,
     Fact,
     LevelField,
     LevelTerm,
-    Origin,
     Promise,
     PublishedFacts,
     Released,
@@ -53,30 +45,19 @@ from sfumato.engine.mechanisms.categorical import (
     LOSS_TERM,
     ODDS_TERM,
     PROBABILITY,
-    CategoricalMechanism,
     at_most,
     check_against_table,
     check_between_releases,
-    falling_retentions,
     nothing_told,
-    numbers_of,
-    stated_gamma,
-    unknown_statement,
 )
 from sfumato.engine.mechanisms.categorical import LIMITS as NOT_PROMISED
 from sfumato.engine.mechanisms.frequency_source import (
     Frequencies,
     frequencies_in,
     frequency_facts,
-    left_for_values,
 )
 from sfumato.engine.mechanisms.joint.limits import LIMITS, CombinationLimits
-from sfumato.engine.mechanisms.retention_profiles import (
-    Profile,
-    largest_level,
-    solve,
-    violations,
-)
+from sfumato.engine.mechanisms.profile_mechanism import ProfileMechanism
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import (
     combined,
@@ -90,17 +71,11 @@ from sfumato.engine.table.combinations import (
     separate_codes,
     sizes_of,
 )
-from sfumato.engine.table.table import Attributes
+from sfumato.engine.table.table import Attribute, Attributes
 
 Floats = npt.NDArray[np.float64]
 
-_HIGHEST, _LOWEST = 0.6, 0.01
-"""The first and the last level that are proposed."""
-
 _FREQUENCIES = ("frequencies", "frequencies_epsilon", "noisy_counts", "shares")
-_TOLERATED = 1e-12
-"""How far a stored profile may exceed its limits, by rounding."""
-
 _TERMS = (
     LevelTerm(
         "retention",
@@ -122,7 +97,7 @@ _TERMS = (
 )
 
 
-class JointRetention(CategoricalMechanism):
+class JointRetention(ProfileMechanism):
     """Combinations of several categories, kept or replaced as a whole."""
 
     name = "joint"
@@ -133,7 +108,6 @@ class JointRetention(CategoricalMechanism):
     )
     order = 12
     terms = _TERMS
-    completes_settings = True
     least_attributes = 2
     most_attributes = None
 
@@ -171,69 +145,47 @@ class JointRetention(CategoricalMechanism):
     def complete_settings(
         self, attributes: Attributes, settings: Settings, noise: KeyedNoise
     ) -> Settings:
-        """Return the settings with the optimal profile, where there are limits.
-
-        A profile that is there already stays: releases of one ladder share it. Limits are solved
-        for γ·e^(−ε0), so that profile and values together keep γ.
-
-        Raises
-        ------
-        PolicyError, LevelError
-            If the limits are not valid for the attributes.
-        """
+        """Return the settings with the optimal profile, where there are limits."""
         self._check_names(settings)
-        domain = self.domain_of(attributes)
-        if not settings or "profile" in settings:
-            return settings
-        limits = CombinationLimits.from_dict(settings)
-        whole = combined(attributes)
-        chosen = _frequencies(settings).drawn(whole, noise)
-        gammas = left_for_values(domain.names, limits.gammas(attributes), chosen.cost)
-        profile = solve(chosen.of(whole), gammas, limits.mode)
-        if not profile.retention.max() > 0:
-            raise LevelError(
-                "The limits leave nothing of any combination: every retention probability is 0.",
-                "Loosen the tightest limits.",
-            )
-        kept = [float(p) for p in profile.retention]
-        return {**limits.to_dict(), **chosen.to_dict(), "profile": kept}
+        self.check_attributes(attributes)
+        return super().complete_settings(attributes, settings, noise) if settings else settings
+
+    def limits(self, settings: Settings) -> CombinationLimits:
+        """Return the limits that settings state; raises `PolicyError` where they are none."""
+        return CombinationLimits.from_dict(settings)
+
+    def gammas(self, attributes: Attributes, settings: Settings, shares: Floats) -> Floats:
+        """Return each combination's bound γ, shape (m,)."""
+        del shares
+        return self.limits(settings).gammas(attributes)
+
+    def frequencies(self, settings: Settings, records: int = 0) -> Frequencies:
+        """Return what the profile is solved for; every combination equally where not said."""
+        del records
+        return frequencies_in({"frequencies": "equal", **settings})
+
+    def whole(self, attributes: Attributes) -> Attribute:
+        """Return the attribute whose values are the combinations."""
+        return combined(attributes)
 
     def resettled(self, attributes: Attributes, settings: Settings) -> Settings:
         """Return the settings for other attributes: limits whose columns are left, to be solved."""
         if not settings:
             return {}
         names = {attribute.name for attribute in attributes}
-        limits = CombinationLimits.from_dict(settings).to_dict()
+        limits = self.limits(settings).to_dict()
         kept = [row for row in limits["limits"] if names.issuperset(row["values"])]
-        chosen = _frequencies(settings)
+        chosen = self.frequencies(settings)
         asked = Frequencies(chosen.source, chosen.epsilon).to_dict()
         return {**limits, "limits": kept, **({"frequencies": "equal"} if chosen.shares else asked)}
-
-    def byproduct_epsilon(self, settings: Settings) -> float:
-        """Return ε0 of the frequencies that the profile was solved for; 0 without limits."""
-        return _frequencies(settings).cost if settings else 0.0
-
-    def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
-        """Return the retention probabilities, unless the table was not asked for them."""
-        cost, name = self.byproduct_epsilon(settings), _listed(attributes)
-        if cost == 0.0:
-            return ()
-        sentence = Sentence(
-            "The retention probabilities of {name} follow from counts of the table with noise"
-            " (ε0 = {epsilon:g}). The figures above include what they tell.",
-            name=name,
-            epsilon=cost,
-        )
-        what = Sentence("the retention probabilities of {name}", name=name)
-        return (Byproduct(what, Origin.NOISY, sentence),)
 
     def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not limits with a fitting profile."""
         self._check_names(settings)
         self.profile(attributes, settings)
         if settings:
-            CombinationLimits.from_dict(settings)
-            _frequencies(settings)
+            self.limits(settings)
+            self.frequencies(settings)
 
     def _check_names(self, settings: Settings) -> None:
         for name in settings:
@@ -250,34 +202,9 @@ class JointRetention(CategoricalMechanism):
         PolicyError
             If there is none that fits the combinations.
         """
-        size = self.domain_of(attributes).size
         if not settings:
-            return np.ones(size)
-        try:
-            kept = np.array(settings.get("profile", ()), dtype=np.float64)
-        except (TypeError, ValueError):
-            kept = np.zeros(0)
-        sound = kept.shape == (size,) and bool(((kept >= 0) & (kept <= 1)).all())
-        if not sound or not kept.max() > 0:
-            raise PolicyError(
-                "The profile of {columns} is not a list of {size}"
-                " {size:probability|probabilities}, one of them above 0: one is needed for each"
-                " combination.",
-                "Solve the limits again.",
-                columns=_listed(attributes),
-                size=size,
-            )
-        return kept
-
-    def solved(self, attributes: Attributes, settings: Settings) -> Profile:
-        """Return the stored profile beside the limits that it was solved for, γ·e^(−ε0)."""
-        limits, cost = CombinationLimits.from_dict(settings), self.byproduct_epsilon(settings)
-        gammas = np.array([left_over(float(gamma), cost) for gamma in limits.gammas(attributes)])
-        return Profile(self.profile(attributes, settings), gammas, limits.mode)
-
-    def default_statements(self, count: int) -> tuple[Statement, ...]:
-        """Propose levels that fall by halves, or more slowly where there are many."""
-        return falling_retentions(_HIGHEST, _LOWEST, count)
+            return np.ones(self.domain_of(attributes).size)
+        return super().profile(attributes, settings)
 
     def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
         """Return the highest retention probability that a statement means, rounded down.
@@ -287,48 +214,25 @@ class JointRetention(CategoricalMechanism):
         LevelError
             If the statement is none of the mechanism's terms, or out of range.
         """
-        kept = self.profile(attributes, settings)
-        numbers = numbers_of(statement)
-        if not settings and "trust_factor" in numbers:
+        if not settings and "trust_factor" in statement:
             raise LevelError(
                 "Without limits of combinations there is no trust factor.",
                 "State the level in another way, such as a retention probability.",
             )
-        match numbers:
-            case {"retention_probability": retention, **rest} if not rest:
-                return check_retention(retention)
-            case {"trust_factor": factor, **rest} if not rest:
-                return _level_of_factor(factor, float(kept.max()))
-        gamma = stated_gamma(numbers)
-        if gamma is None:
-            raise unknown_statement(self, statement)
-        check_gamma(gamma)
-        if not settings:
-            return retention_for_gamma(gamma, len(kept))
-        cost = self.byproduct_epsilon(settings)
-        left = left_over(gamma, cost)
-        if left <= 1.0 < gamma:
-            raise LevelError(
-                "An odds factor of {gamma} leaves nothing for the released values: the noisy"
-                " frequencies alone cost ε0 = {epsilon}.",
-                "Give a larger one, or lower ε0 of the frequencies.",
-                gamma=formatted(gamma, ".4g"),
-                epsilon=formatted(cost, "g"),
-            )
-        return largest_level(kept, max(left, 1.0))
+        return super().level(statement, attributes, settings)
+
+    def level_within(self, gamma: float, attributes: Attributes, settings: Settings) -> float:
+        """Return the highest level that keeps γ; raises `LevelError` where ε0 leaves nothing."""
+        if settings:
+            return super().level_within(gamma, attributes, settings)
+        return retention_for_gamma(gamma, self.domain_of(attributes).size)
 
     def restate(
         self, level: float, attributes: Attributes, settings: Settings
     ) -> Mapping[str, Statement]:
-        """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`."""
-        kept = self.profile(attributes, settings)
-        terms = self.matrix_terms(
-            self.matrix(level, attributes, settings), self._spent(level, settings)
-        )
-        stated = {"retention": {"retention_probability": level}, **terms}
-        if settings:
-            stated["trust_factor"] = {"trust_factor": level / float(kept.max())}
-        return stated
+        """Return the level in each term; as a trust factor where there are limits."""
+        restated = super().restate(level, attributes, settings)
+        return {n: each for n, each in restated.items() if settings or n != "trust_factor"}
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attributes, their domains and the profile's proportions."""
@@ -360,19 +264,10 @@ class JointRetention(CategoricalMechanism):
         parts = zip(attributes, domains, separate_codes(shown, sizes), strict=True)
         return {each.name: domain.decode(own, each.name) for each, domain, own in parts}
 
-    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> RetentionMatrix:
-        """Return the matrix of the combinations: diag(s·q) + (1/m)·1·(1 − s·q)ᵀ."""
-        kept = self.profile(attributes, settings)
-        return RetentionMatrix(kept / kept.max() * check_retention(level))
-
-    def _spent(self, level: float, settings: Settings) -> float:
-        """Return ε0 of what a release at this level tells beside its values; at 0 it has none."""
-        return 0.0 if level == 0.0 else self.byproduct_epsilon(settings)
-
     def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises, computed from its matrix."""
         matrix = self.matrix(level, attributes, settings)
-        names, spent = _listed(attributes), self._spent(level, settings)
+        names, spent = _listed(attributes), self.spent(level, settings)
         odds = np.array([whole_odds(float(up), spent) for up in matrix.worst_odds_ratios().up])
         highest = float(odds.max())
         if level == 0.0:
@@ -403,9 +298,13 @@ class JointRetention(CategoricalMechanism):
                 highest=at_most(highest),
                 exposed=domain.names[least],
             )
+        exceeded: tuple[Fact, ...] = ()
+        if settings:
+            title = "Combinations whose limit is exceeded"
+            exceeded = self.limit_facts(level, attributes, settings, title)
         facts = (
             Fact("p", "Retention probability", level, "A combination is kept this often at most."),
-            *self._limit_facts(level, attributes, settings),
+            *exceeded,
             *self._facts_of_columns(matrix, attributes, spent),
             *frequency_facts(spent),
             *self.matrix_facts(matrix, spent),
@@ -428,30 +327,10 @@ class JointRetention(CategoricalMechanism):
             for place, attribute in enumerate(attributes)
         )
 
-    def _limit_facts(
-        self, level: float, attributes: Attributes, settings: Settings
-    ) -> tuple[Fact, ...]:
-        if not settings:
-            return ()
-        solved = self.solved(attributes, settings)
-        top = float(solved.retention.max())
-        excess = violations(solved.retention / top * level, solved.gammas, solved.mode)
-        return (
-            Fact(
-                "τ", "Trust factor", level / top, "1 meets the limits exactly; more exceeds them."
-            ),
-            Fact(
-                "",
-                "Combinations whose limit is exceeded",
-                float((excess > _TOLERATED).sum()),
-                "Recomputed from this release's retention probabilities.",
-            ),
-        )
-
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return p, the columns with their domains, and the guide that estimates from them."""
         matrix = self.matrix(level, attributes, settings)
-        gamma = whole_odds(matrix.gamma, self._spent(level, settings))
+        gamma = whole_odds(matrix.gamma, self.spent(level, settings))
         parameters = {
             "domains": [list(domain.values) for domain in domains_of(attributes)],
             "combinations": matrix.size,
@@ -465,7 +344,7 @@ class JointRetention(CategoricalMechanism):
                 low=min(kept),
                 high=max(kept),
             )
-            chosen = _frequencies(settings)
+            chosen = self.frequencies(settings)
             parameters |= {
                 "combination_probabilities": kept,
                 "frequencies": str(chosen.source),
@@ -491,18 +370,12 @@ class JointRetention(CategoricalMechanism):
         true = combined_column(request.columns).values
         return check_against_table(domain, true, shown, matrix.retention)  # type: ignore[arg-type]
 
-    def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Attributes,
-        settings: Settings,
+    def check_garbling(
+        self, upper: Released, lower: Released, attributes: Attributes, settings: Settings
     ) -> tuple[Check, ...]:
         """Examine whether the less trusted of two releases is a garbling of the other."""
         self.check_settings(attributes, settings)
         domain = self.domain_of(attributes)
-        if upper.level < lower.level:
-            upper, lower = lower, upper
         try:
             above, below = (
                 pd.Series(combined_series(attributes, each.columns)) for each in (upper, lower)
@@ -528,14 +401,3 @@ def _listed(attributes: Attributes) -> str:
 def _frequencies(settings: Settings) -> Frequencies:
     """Return what a profile is or was solved for; every combination equally where not said."""
     return frequencies_in({"frequencies": "equal", **settings})
-
-
-def _level_of_factor(factor: float, top: float) -> float:
-    if not 0 <= factor * top <= 1 + _TOLERATED:
-        raise LevelError(
-            "The trust factor {factor} is out of range.",
-            "Give a number from 0 to {highest}, at which what is kept most is always kept.",
-            factor=factor,
-            highest=formatted(1 / top, ".4g"),
-        )
-    return min(factor * top, 1.0)

@@ -413,17 +413,11 @@ class LaplaceNoiseOnNumbers(Mechanism):
         true = np.asarray(request.columns[0].values, dtype=np.float64)
         return check_noise(true, released.columns[request.attributes[0].name], grid, law)
 
-    def check_pair(
-        self,
-        upper: Released,
-        lower: Released,
-        attributes: Attributes,
-        settings: Settings,
+    def check_garbling(
+        self, upper: Released, lower: Released, attributes: Attributes, settings: Settings
     ) -> tuple[Check, ...]:
         """Examine whether the less trusted of two releases is the other with jumps added."""
         name = attributes[0].name
-        if upper.level < lower.level:
-            upper, lower = lower, upper
         return check_noise_between(
             upper.columns[name],
             self.law(upper.level, attributes, settings),

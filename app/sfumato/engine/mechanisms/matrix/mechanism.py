@@ -13,7 +13,6 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, formatted, listed
@@ -21,12 +20,10 @@ from sfumato.engine.ladders.base_mechanism import MatrixTop, release_below
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.mechanisms.base import (
-    Check,
     LevelField,
     LevelTerm,
     Promise,
     PublishedFacts,
-    Released,
     ReleaseRequest,
     Settings,
     Statement,
@@ -39,13 +36,10 @@ from sfumato.engine.mechanisms.categorical import (
     ODDS_TERM,
     CategoricalMechanism,
     at_most,
-    check_against_matrix,
     codes_of,
     domain_parameters,
+    falling_factors,
     nothing_told,
-    numbers_of,
-    stated_gamma,
-    unknown_statement,
 )
 from sfumato.engine.mechanisms.matrix.transition_matrix import TransitionMatrix
 from sfumato.engine.table.table import Attributes
@@ -66,10 +60,6 @@ _FIRST_RETENTION = 0.5
 """The retention probability of the uniform matrix that a new policy starts with."""
 
 
-LARGEST_DOMAIN = 1_000
-"""A matrix is stored entry by entry; of more values, it would be no matrix that a person gives."""
-
-
 class AnyMatrix(CategoricalMechanism):
     """Release by a transition matrix, and down the uniform ladder from it."""
 
@@ -81,20 +71,9 @@ class AnyMatrix(CategoricalMechanism):
     )
     order = 30
     terms = _TERMS
-
-    def domain_of(self, attributes: Attributes) -> Domain:
-        """Return the attribute's domain; raise `PolicyError` where it is too large for a matrix."""
-        domain = super().domain_of(attributes)
-        if domain.size > LARGEST_DOMAIN:
-            raise PolicyError(
-                "The {size} values of {column} are too many for a matrix of their own: it takes"
-                " at most {most}.",
-                "Choose per-value limits or uniform retention, or sort the values into groups.",
-                size=domain.size,
-                column=attributes[0].name,
-                most=LARGEST_DOMAIN,
-            )
-        return domain
+    stated_level = "trust_factor"
+    # A matrix is stored entry by entry; of more values, it would be none that a person gives.
+    most_values = 1_000
 
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return the matrix that keeps half of the values and replaces the others evenly."""
@@ -124,25 +103,9 @@ class AnyMatrix(CategoricalMechanism):
 
     def default_statements(self, count: int) -> tuple[Statement, ...]:
         """Propose trust factors that fall by halves from 1."""
-        return tuple({"trust_factor": float(f"{0.5**place:.3g}")} for place in range(count))
+        return falling_factors(count)
 
-    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
-        """Return the trust factor that a statement means, rounded down.
-
-        Raises
-        ------
-        LevelError
-            If the statement is none of the mechanism's terms, or out of range.
-        """
-        numbers = numbers_of(statement)
-        if numbers.keys() == {"trust_factor"}:
-            return check_retention(numbers["trust_factor"])
-        gamma = stated_gamma(numbers)
-        if gamma is None:
-            raise unknown_statement(self, statement)
-        return self._largest_level(gamma, attributes, settings)
-
-    def _largest_level(self, gamma: float, attributes: Attributes, settings: Settings) -> float:
+    def level_within(self, gamma: float, attributes: Attributes, settings: Settings) -> float:
         """Return the largest level that moves no odds by more than γ.
 
         Two entries a ≥ b of a row become s·a + (1 − s)/m and s·b + (1 − s)/m; their ratio
@@ -157,13 +120,6 @@ class AnyMatrix(CategoricalMechanism):
         while level > 0 and self.matrix(level, attributes, settings).gamma > gamma:
             level = float(np.nextafter(level, 0.0))
         return level
-
-    def restate(
-        self, level: float, attributes: Attributes, settings: Settings
-    ) -> Mapping[str, Statement]:
-        """Return the level in each term, ρ2 for a ρ1 of 0.1."""
-        terms = self.matrix_terms(self.matrix(level, attributes, settings))
-        return {"trust_factor": {"trust_factor": level}, **terms}
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attribute's name, its domain and the matrix."""
@@ -228,13 +184,6 @@ class AnyMatrix(CategoricalMechanism):
             guide="matrix-singular" if matrix.is_singular else "matrix",
             values={"domain_size": formatted(domain.size, ",")},
         )
-
-    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
-        """Examine a released column against the true one: rows, domain, zeros, spread."""
-        domain = self.domain_of(request.attributes)
-        column = released.columns[request.attributes[0].name]
-        matrix = self.matrix(released.level, request.attributes, request.settings)
-        return check_against_matrix(domain, codes_of(request), column, matrix)
 
 
 MECHANISM = AnyMatrix()

@@ -21,9 +21,6 @@ from sfumato.engine.ladders.adopted_ladder import KnownRung, release_between
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.privacy import (
     check_retention,
-    retention_for_epsilon,
-    retention_for_gamma,
-    retention_for_rho,
 )
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.mechanisms.adoption import (
@@ -35,52 +32,24 @@ from sfumato.engine.mechanisms.adoption import (
     without_adopted,
 )
 from sfumato.engine.mechanisms.base import (
-    Check,
     Fact,
-    LevelField,
-    LevelTerm,
     Promise,
     PublishedFacts,
-    Released,
     ReleaseRequest,
     Settings,
-    Statement,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
-    BELIEF_TERM,
     LIMITS,
-    LOSS_TERM,
-    ODDS_TERM,
-    PROBABILITY,
     CategoricalMechanism,
     at_most,
-    check_against_table,
     codes_of,
     domain_parameters,
-    falling_retentions,
     nothing_told,
-    numbers_of,
-    unknown_statement,
 )
 from sfumato.engine.mechanisms.uniform.adoption import UniformAdopting
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Attributes
-
-_HIGHEST, _LOWEST = 0.6, 0.01
-"""The first and the last level that are proposed."""
-
-_TERMS = (
-    LevelTerm(
-        "retention",
-        "Retention probability",
-        "The share of values that are kept on purpose; the others are replaced at random.",
-        (LevelField("retention_probability", "p", *PROBABILITY),),
-    ),
-    LOSS_TERM,
-    BELIEF_TERM,
-    ODDS_TERM,
-)
 
 
 class UniformLadder(CategoricalMechanism, UniformAdopting):
@@ -93,7 +62,6 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         " evenly from the whole domain."
     )
     order = 10
-    terms = _TERMS
 
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return no settings: the level says everything."""
@@ -113,40 +81,6 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         check_adopted_settings(settings)
         for rung in rungs_in(settings):
             self.check_adopted_level(rung["level"])
-
-    def default_statements(self, count: int) -> tuple[Statement, ...]:
-        """Propose levels that fall by halves, or more slowly where there are many."""
-        return falling_retentions(_HIGHEST, _LOWEST, count)
-
-    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
-        """Return the retention probability that a statement means, rounded down.
-
-        Raises
-        ------
-        LevelError
-            If the statement is none of the mechanism's terms, or out of range.
-        """
-        size = self._domain(attributes, settings).size
-        match numbers_of(statement):
-            case {"retention_probability": retention, **rest} if not rest:
-                return check_retention(retention)
-            case {"epsilon": epsilon, **rest} if not rest:
-                return retention_for_epsilon(epsilon, size)
-            case {"rho1": rho1, "rho2": rho2, **rest} if not rest:
-                return retention_for_rho(rho1, rho2, size)
-            case {"gamma": gamma, **rest} if not rest:
-                return retention_for_gamma(gamma, size)
-        raise unknown_statement(self, statement)
-
-    def restate(
-        self, level: float, attributes: Attributes, settings: Settings
-    ) -> Mapping[str, Statement]:
-        """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`.
-
-        At p = 1 nothing is promised: ε and γ are infinite and ρ2 is 1.
-        """
-        matrix = self._uniform_matrix(level, attributes, settings)
-        return {"retention": {"retention_probability": level}, **self.matrix_terms(matrix)}
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
         """Return a digest of the attribute's name and domain, and of adopted rungs.
@@ -198,11 +132,11 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
 
     def matrix(self, level: float, attributes: Attributes, settings: Settings) -> RetentionMatrix:
         """Return the perturbation matrix of a level."""
-        return self._uniform_matrix(level, attributes, settings)
+        return uniform_matrix(check_retention(level), self._domain(attributes, settings).size)
 
     def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises, computed from its matrix."""
-        matrix = self._uniform_matrix(level, attributes, settings)
+        matrix = self.matrix(level, attributes, settings)
         name = attributes[0].name
         if level == 1.0:
             sentence = Sentence(
@@ -222,7 +156,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return p, m and the domain, with the guide that estimates from them."""
         domain = self._domain(attributes, settings)
-        gamma = self._uniform_matrix(level, attributes, settings).gamma
+        gamma = self.matrix(level, attributes, settings).gamma
         return PublishedFacts(
             parameters={
                 "retention_probability": level,
@@ -237,21 +171,9 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
             },
         )
 
-    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
-        """Examine a released column against the true one: rows, domain, retention, spread."""
-        domain = self._domain(request.attributes, request.settings)
-        column = released.columns[request.attributes[0].name]
-        retention = np.full(domain.size, check_retention(released.level))
-        return check_against_table(domain, codes_of(request), column, retention)
-
     def _domain(self, attributes: Attributes, settings: Settings) -> Domain:
         self.check_settings(attributes, settings)
         return self.domain_of(attributes)
-
-    def _uniform_matrix(
-        self, level: float, attributes: Attributes, settings: Settings
-    ) -> RetentionMatrix:
-        return uniform_matrix(check_retention(level), self._domain(attributes, settings).size)
 
 
 MECHANISM = UniformLadder()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelField, LevelTerm, Settings, Statement
+from sfumato.engine.mechanisms.categorical import BELIEF_TERM
 from sfumato.engine.table.table import Attribute
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken, term_of, term_text, typeset
@@ -108,8 +109,8 @@ class SettingsEditor(QWidget):
 class LevelEditor(QWidget):
     """States one recipient's level for one policy entry.
 
-    A mechanism's editor subclasses it and names its `mechanism`; it may offer `presets`, controls
-    for the mechanism's settings, and say otherwise what a level means.
+    A mechanism's editor subclasses it and names its `mechanism`; it may offer other `presets`,
+    controls for the mechanism's settings, and say otherwise what a level means.
     """
 
     mechanism: ClassVar[str]
@@ -162,8 +163,18 @@ class LevelEditor(QWidget):
 
     @classmethod
     def presets(cls) -> tuple[Preset, ...]:
-        """Return levels in plain words, most trusted first."""
-        return ()
+        """Return levels in plain words, most trusted first.
+
+        They bound how far a belief of 10 % can rise, so they mean the same for two values and for
+        two thousand. A mechanism that does not bound beliefs has none.
+        """
+        if BELIEF_TERM not in mechanism_called(cls.mechanism).terms:
+            return ()
+        return (
+            Preset(tr("Trusted partner"), {"rho1": 0.1, "rho2": 0.75}),
+            Preset(tr("Contract recipient"), {"rho1": 0.1, "rho2": 0.5}),
+            Preset(tr("Public"), {"rho1": 0.1, "rho2": 0.25}),
+        )
 
     def reach_now(self) -> Reach:
         """Return the reach of those sliders that depends on the attributes in sight."""

@@ -21,7 +21,6 @@ from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
-    Preset,
     SettingsEditor,
     error_words,
 )
@@ -170,15 +169,6 @@ class DistributionEditor(LevelEditor):
 
     mechanism: ClassVar[str] = "distribution"
     settings_editor = DistributionSettings
-
-    @classmethod
-    def presets(cls) -> tuple[Preset, ...]:
-        """Return three levels in plain words, most trusted first."""
-        return (
-            Preset(tr("Trusted partner"), {"rho1": 0.1, "rho2": 0.75}),
-            Preset(tr("Contract recipient"), {"rho1": 0.1, "rho2": 0.5}),
-            Preset(tr("Public"), {"rho1": 0.1, "rho2": 0.25}),
-        )
 
 
 EDITOR = DistributionEditor

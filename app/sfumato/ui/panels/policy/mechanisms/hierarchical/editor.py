@@ -23,7 +23,6 @@ from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
-    Preset,
     SettingsEditor,
     error_words,
 )
@@ -275,15 +274,6 @@ class HierarchicalEditor(LevelEditor):
 
     mechanism: ClassVar[str] = "hierarchical"
     settings_editor = HierarchicalSettings
-
-    @classmethod
-    def presets(cls) -> tuple[Preset, ...]:
-        """Return three levels in plain words, most trusted first."""
-        return (
-            Preset(tr("Trusted partner"), {"rho1": 0.1, "rho2": 0.75}),
-            Preset(tr("Contract recipient"), {"rho1": 0.1, "rho2": 0.5}),
-            Preset(tr("Public"), {"rho1": 0.1, "rho2": 0.25}),
-        )
 
 
 EDITOR = HierarchicalEditor

@@ -28,7 +28,6 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
-    Preset,
     SettingsEditor,
     error_words,
 )
@@ -383,15 +382,6 @@ class JointEditor(LevelEditor):
 
     mechanism: ClassVar[str] = "joint"
     settings_editor = JointSettings
-
-    @classmethod
-    def presets(cls) -> tuple[Preset, ...]:
-        """Return three levels in plain words, most trusted first."""
-        return (
-            Preset(tr("Trusted partner"), {"rho1": 0.1, "rho2": 0.75}),
-            Preset(tr("Contract recipient"), {"rho1": 0.1, "rho2": 0.5}),
-            Preset(tr("Public"), {"rho1": 0.1, "rho2": 0.25}),
-        )
 
 
 EDITOR = JointEditor

@@ -23,7 +23,6 @@ from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
-    Preset,
     Reach,
     SettingsEditor,
     error_words,
@@ -208,15 +207,6 @@ class LaplaceEditor(LevelEditor):
     settings_editor = LaplaceSettings
     reach: ClassVar[Reach] = {"epsilon": (0.1, 16.0), "gamma": (1.1, 1000.0)}
     logarithmic: ClassVar[frozenset[str]] = frozenset({"epsilon", "noise_spread", "gamma"})
-
-    @classmethod
-    def presets(cls) -> tuple[Preset, ...]:
-        """Return three levels in plain words, most trusted first."""
-        return (
-            Preset(tr("Trusted partner"), {"rho1": 0.1, "rho2": 0.75}),
-            Preset(tr("Contract recipient"), {"rho1": 0.1, "rho2": 0.5}),
-            Preset(tr("Public"), {"rho1": 0.1, "rho2": 0.25}),
-        )
 
     def reach_now(self) -> Reach:
         """Return the sizes that noise can have at the levels that differ in practice."""
