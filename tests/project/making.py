@@ -6,11 +6,13 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
+import pytest
+from _pytest.mark.structures import ParameterSet
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.table.table import Table
@@ -22,6 +24,17 @@ CHEAP = ScryptCost(2**4)
 PASSPHRASE = "correct horse"
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ILLNESSES = ("asthma", "cold", "flu", "gout")
+
+
+def crossed(cases: Sequence[str], formats: Sequence[str]) -> list[ParameterSet]:
+    """Each case in each format; those that take a process of their own, slow but for one case."""
+    return [
+        pytest.param(
+            case, form, marks=[pytest.mark.slow] * (form in ("sav", "dta") and case != cases[-1])
+        )
+        for case in cases
+        for form in formats
+    ]
 
 
 def noon() -> datetime:

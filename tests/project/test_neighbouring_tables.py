@@ -31,7 +31,7 @@ from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.report.writing import draw, to_html
 from tests.noise import NOISE
-from tests.project.making import CHEAP, PASSPHRASE, noon
+from tests.project.making import CHEAP, PASSPHRASE, crossed, noon
 
 ROWS = 400
 ILLNESSES = ("asthma", "cold", "flu", "gout", "HIV", "measles")
@@ -194,7 +194,9 @@ def facts_of_data(bundle, format_name):
     )
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize(
+    ("twins", "format_name"), crossed([*CATEGORICAL, *NUMERIC], FORMATS), indirect=["twins"]
+)
 def test_bundles_of_neighbouring_tables_differ_in_released_cells_alone(twins, format_name):
     one, other = released(twins, format_name)
     assert sorted(p.name for p in one.iterdir()) == sorted(p.name for p in other.iterdir())

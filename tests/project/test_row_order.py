@@ -31,7 +31,7 @@ from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
 from tests.project import adopting, numbers, test_small_groups, verifying
-from tests.project.making import new_project
+from tests.project.making import crossed, new_project
 from tests.project.test_generalizing import decided
 from tests.project.verifying import a_document, a_table, edit, failed, release, verify
 from tests.row_order import order_of
@@ -113,8 +113,9 @@ def as_in_table(tmp_path):
 # ----- a release has an order of its own
 
 
-@pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
-@pytest.mark.parametrize("mechanism", ALONE)
+@pytest.mark.parametrize(
+    ("mechanism", "format_name"), crossed(ALONE, ("csv", "parquet", "sav", "dta"))
+)
 def test_the_rows_of_the_table_may_come_in_any_order(tmp_path, mechanism, format_name):
     document, table = documents(mechanism)
     name = document.recipients[0].name
