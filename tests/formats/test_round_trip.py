@@ -44,10 +44,10 @@ def kinds(wide):
 
 
 @st.composite
-def frames(draw, wide):
-    rows = draw(st.integers(1, 12))
+def frames(draw, wide, most=(5, 12)):
+    rows = draw(st.integers(1, most[1]))
     columns = {}
-    for position in range(draw(st.integers(1, 5))):
+    for position in range(draw(st.integers(most[0] // 5, most[0]))):
         dtype, values = draw(st.sampled_from(sorted(kinds(wide).items())))
         cells = draw(st.lists(st.none() | values, min_size=rows, max_size=rows))
         if dtype == "datetime64[us]":
@@ -130,9 +130,10 @@ def test_parquet_loses_nothing(tmp_path_factory, frame):
             assert family(back[name]) == family(frame[name])
 
 
+# Each takes processes of its own, so there are fewer and larger ones.
 @pytest.mark.parametrize("name", ["sav", "dta"])
-@given(frame=frames(wide=False))
-@settings(deadline=None, max_examples=35)
+@given(frame=frames(wide=False, most=(20, 20)))
+@settings(deadline=None, max_examples=8)
 def test_statistical_files_lose_nothing(tmp_path_factory, frame, name):
     back = round_trip(tmp_path_factory.mktemp(name), frame, name)
     for column in frame:
