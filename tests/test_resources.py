@@ -21,7 +21,7 @@ SVG = "{http://www.w3.org/2000/svg}svg"
 
 
 def test_a_resource_that_is_not_shipped_is_named():
-    with pytest.raises(FileNotFoundError, match=r"icons/no-such-icon\.svg"):
+    with pytest.raises(LookupError, match=r"icons/no-such-icon\.svg"):
         resource_path("icons", "no-such-icon.svg")
 
 

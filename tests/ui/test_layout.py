@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QLocale
-from PySide6.QtWidgets import QApplication, QDialog
+from PySide6.QtCore import QLocale, QRect
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from sfumato.formats import language
 from sfumato.ui.dialogs.base import Dialog
@@ -88,6 +88,11 @@ def stage(spoken, tmp_path) -> Iterator[Stage]:
     made.close()
 
 
+def geometry(windows: list[QWidget]) -> list[QRect]:
+    """Return where everything in windows lies."""
+    return [one.geometry() for window in windows for one in (window, *window.findChildren(QWidget))]
+
+
 def faults_at(stage: Stage, size: tuple[int, int]) -> list[str]:
     """Return what is cut off or covered in a window of that size, and in the dialogs before it."""
     stage.window.resize(*size)
@@ -97,9 +102,14 @@ def faults_at(stage: Stage, size: tuple[int, int]) -> list[str]:
         dialog.resize(dialog.size().boundedTo(stage.window.size()))
         if isinstance(dialog, Dialog):
             dialog.grow()
-    for _ in range(12):  # layouts settle from the inside out
-        QApplication.processEvents()
     shown = [stage.window, *dialogs]
+    stand: list[QRect] = []
+    for _ in range(240):  # layouts settle from the inside out, and plots that are drawn ask again
+        before, stand = stand, geometry(shown)
+        for _ in range(12):
+            QApplication.processEvents()
+        if before == stand == geometry(shown):
+            break
     return [f"{size}: {fault}" for one in shown for fault in layout_faults(one)]
 
 

@@ -57,7 +57,7 @@ def languages(folder: Path | None = None) -> tuple[str, ...]:
 
 def shipped() -> Path:
     """Return where translations are shipped, which may be nowhere."""
-    with suppress(FileNotFoundError):
+    with suppress(LookupError):
         return resource_path("translations")
     return resource_path() / "translations"
 
@@ -164,10 +164,10 @@ def page_path(folder: str, name: str) -> Path:
 
     Raises
     ------
-    FileNotFoundError
+    LookupError
         If there is none in English either.
     """
-    with suppress(FileNotFoundError):
+    with suppress(LookupError):
         return resource_path(folder, spoken(), name)
     return resource_path(folder, name)
 

@@ -102,6 +102,9 @@ def quiet_axes(axes: Axes, style: PlotStyle, grid: str = "x") -> None:
 TITLE_LETTERS: Final = 34
 """How many letters stand in a line of a title, which may have half of a figure's width."""
 
+LINE_LETTERS: Final = 22
+"""How many stand in a line of the name of a curve, which has less."""
+
 
 def name_axes(axes: Axes, style: PlotStyle, x: str = "", y: str = "", title: str = "") -> None:
     """Name what the axes are, and what they show."""
@@ -246,7 +249,8 @@ def name_line(
     above: bool = True,
     align: str = "right",
 ) -> None:
-    """Write a line's name beside one of its points, in its colour."""
+    """Write a line's name beside one of its points, in its colour; a long one takes two lines."""
+    words = fill(words, LINE_LETTERS, break_long_words=False)
     shift, va = (9.0, "bottom") if above else (-9.0, "top")
     write(axes, words, at, style, (0.0, shift), colour, ha=align, va=va)
 

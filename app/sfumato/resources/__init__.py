@@ -16,10 +16,10 @@ def resource_path(*parts: str) -> Path:
 
     Raises
     ------
-    FileNotFoundError
+    LookupError
         If nothing of that name is shipped.
     """
     path = Path(str(files(__name__).joinpath(*parts)))
     if not path.exists():
-        raise FileNotFoundError("/".join(parts))
+        raise LookupError("/".join(parts))  # no OSError: no disk refuses anything
     return path

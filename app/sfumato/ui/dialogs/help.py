@@ -42,7 +42,7 @@ def help_pages() -> tuple[Path, ...]:
     try:
         names = [path.name for path in resource_path("help").glob("*.md")]
         index = page_path("help", "index.md").read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except LookupError:
         return ()
 
     def place(name: str) -> tuple[bool, int, str]:
@@ -109,6 +109,7 @@ class HelpDialog(QDialog):
         self.text.setSearchPaths([str(page.parent), str(resource_path("help"))])
         set_prose(document, page.read_text(encoding="utf-8"), self._shown_in.style)
         document.setDocumentMargin(24)
+        self.text.setAccessibleName(_title_of(page))
         self.text.moveCursor(QTextCursor.MoveOperation.Start)
 
     def _follow(self, url: QUrl) -> None:
@@ -229,6 +230,7 @@ class BugDialog(Dialog):
         self.setMinimumSize(scaled(640), scaled(420))
         self.details = QPlainTextEdit(f"{report.text}\n\n{versions_text()}", self)
         self.details.setReadOnly(True)
+        self.details.setAccessibleName(self.tr("Details"))
         self.details.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.body.addWidget(self.details)

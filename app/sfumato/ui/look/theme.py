@@ -235,7 +235,7 @@ def load_fonts() -> str:
     """Load the bundled faces and return the family to use."""
     try:
         folder = resource_path("fonts")
-    except FileNotFoundError:
+    except LookupError:
         return FALLBACK_FAMILY
     for path in sorted((*folder.glob("*.ttf"), *folder.glob("*.otf"))):
         QFontDatabase.addApplicationFont(str(path))

@@ -22,7 +22,7 @@ def _drawing(name: str) -> str | None:
     """Return an icon's SVG text, or None where none of that name is shipped."""
     try:
         return resource_path("icons", f"{name}.svg").read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except LookupError:
         return None
 
 
