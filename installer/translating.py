@@ -59,7 +59,8 @@ def renew(locale: str, checkout: Path = CHECKOUT) -> Path:
         listed = mirror / "places.txt"
         listed.write_text("\n".join(map(str, places)), encoding="utf-8")
         languages = ["-source-language", "en", "-target-language", locale]
-        shown = ["-locations", "absolute", "-silent"]
+        # Relative lines: an edit of the sources changes one of them.
+        shown = ["-locations", "relative", "-silent"]
         _tool("lupdate", f"@{listed}", *languages, *shown, "-ts", str(work))
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(work, path)
