@@ -115,6 +115,8 @@ def test_a_reader_that_has_had_enough_is_no_fault(made):
 
 def test_the_window_is_opened_with_or_without_a_project(made, monkeypatch):
     application = pytest.importorskip("sfumato.ui.shell.application")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "")
+    del os.environ["OPENBLAS_NUM_THREADS"]
     opened = []
     monkeypatch.setattr(application, "run_window", lambda path: opened.append(path) or 0)
     assert made.run() == ExitCode.OK
@@ -122,3 +124,4 @@ def test_the_window_is_opened_with_or_without_a_project(made, monkeypatch):
     assert made.run("open") == ExitCode.OK
     assert made.run(made.project) == ExitCode.OK
     assert opened == [None, made.project, None, made.project]
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"

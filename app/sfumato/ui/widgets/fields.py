@@ -396,6 +396,11 @@ class ChoiceField(QComboBox):
         self.set_value(before)
 
     @property
+    def values(self) -> tuple[Hashable, ...]:
+        """What can be chosen."""
+        return tuple(self._values)
+
+    @property
     def value(self) -> Hashable:
         """The present value; None where there is nothing to choose."""
         index = self.currentIndex()

@@ -51,6 +51,11 @@ class Turns(QObject):
         """Drop the steps that are left."""
         self._waiting.pop(who, None)
 
+    @property
+    def busy(self) -> bool:
+        """Whether anybody has steps left."""
+        return bool(self._waiting)
+
     def waits(self, who: QWidget) -> bool:
         """Return whether there are steps left."""
         return who in self._waiting

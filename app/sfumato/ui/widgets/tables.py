@@ -62,13 +62,9 @@ HEADING_MARGINS: Final = 26
 COPIED_CELLS: Final = 200_000
 """More is refused: the clipboard is no place for a table, and the window would not answer."""
 
-
 MISSING_TEXT: Final = "–"
-_VALUE_ROLES: Final = (
-    Qt.ItemDataRole.DisplayRole,
-    Qt.ItemDataRole.FontRole,
-    Qt.ItemDataRole.ToolTipRole,
-)
+_ROLES: Final = Qt.ItemDataRole
+_VALUE_ROLES: Final = (_ROLES.DisplayRole, _ROLES.FontRole, _ROLES.ToolTipRole)
 
 
 def _alignment(right: bool) -> Qt.AlignmentFlag:
@@ -270,13 +266,13 @@ def _face(cell: Cell, heading: Heading) -> QFont:
 
 
 _ASPECTS: Final[Mapping[int, Callable[[Cell, Heading], Any]]] = {
-    Qt.ItemDataRole.DisplayRole: lambda cell, _: cell.text,
-    Qt.ItemDataRole.EditRole: lambda cell, _: cell.text if cell.typed is None else cell.typed,
-    Qt.ItemDataRole.ToolTipRole: lambda cell, _: cell.tip,
-    Qt.ItemDataRole.FontRole: _face,
-    Qt.ItemDataRole.ForegroundRole: lambda cell, _: QColor(cell.ink) if cell.ink else None,
-    Qt.ItemDataRole.BackgroundRole: lambda cell, _: QColor(cell.ground) if cell.ground else None,
-    Qt.ItemDataRole.DecorationRole: lambda cell, _: (
+    _ROLES.DisplayRole: lambda cell, _: cell.text,
+    _ROLES.EditRole: lambda cell, _: cell.text if cell.typed is None else cell.typed,
+    _ROLES.ToolTipRole: lambda cell, _: cell.tip,
+    _ROLES.FontRole: _face,
+    _ROLES.ForegroundRole: lambda cell, _: QColor(cell.ink) if cell.ink else None,
+    _ROLES.BackgroundRole: lambda cell, _: QColor(cell.ground) if cell.ground else None,
+    _ROLES.DecorationRole: lambda cell, _: (
         icon_pixmap(cell.icon, cell.icon, scaled(16), 2.0) if cell.icon else None
     ),
 }
@@ -297,6 +293,8 @@ class CellsModel(QAbstractTableModel):
         self._columns = tuple(columns)
         self._rows = 0
         self._names: tuple[Heading, ...] = ()
+        self._made: tuple[tuple[int, int], Cell] | None = None
+        """The cell made last: painting asks for one of its aspects after the other."""
         themes().changed.connect(self.repaint)
 
     def cell(self, row: int, column: int) -> Cell:
@@ -309,7 +307,7 @@ class CellsModel(QAbstractTableModel):
     ) -> None:
         """Show so many rows, under other headings or the same; their names stand beside them."""
         self.beginResetModel()
-        self._rows, self._names = rows, tuple(names)
+        self._rows, self._names, self._made = rows, tuple(names), None
         if columns is not None:
             self._columns = tuple(columns)
         self.endResetModel()
@@ -320,6 +318,7 @@ class CellsModel(QAbstractTableModel):
 
     def repaint(self) -> None:
         """Tell that any cell may look different; selection and scrolling stay."""
+        self._made = None
         if self._rows and self._columns:
             last = self.index(self._rows - 1, len(self._columns) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
@@ -345,10 +344,12 @@ class CellsModel(QAbstractTableModel):
         heading = self._columns[index.column()]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(heading.right)
-        aspect = _ASPECTS.get(role)
-        if aspect is None:
+        if role not in _ASPECTS:
             return None
-        return aspect(self.cell(index.row(), index.column()), heading)
+        place = (index.row(), index.column())
+        if self._made is None or self._made[0] != place:
+            self._made = (place, self.cell(*place))
+        return _ASPECTS[role](self._made[1], heading)
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
@@ -359,9 +360,9 @@ class CellsModel(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(headings[section].right)
-        if role == Qt.ItemDataRole.ToolTipRole:
+        if role == _ROLES.ToolTipRole:
             return headings[section].tip
-        return headings[section].text if role == Qt.ItemDataRole.DisplayRole else None
+        return headings[section].text if role == _ROLES.DisplayRole else None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Tell what was typed."""
@@ -373,8 +374,7 @@ class CellsModel(QAbstractTableModel):
 
 def _tip(data: Callable[[int], Any], metrics: QFontMetrics, room: int) -> str:
     """Return the tip of a cell or heading, with its text where there is less room than it needs."""
-    roles = Qt.ItemDataRole
-    text, tip = (str(data(role) or "") for role in (roles.DisplayRole, roles.ToolTipRole))
+    text, tip = (str(data(role) or "") for role in (_ROLES.DisplayRole, _ROLES.ToolTipRole))
     needed = max(map(metrics.horizontalAdvance, text.split("\n")))
     return "\n".join(filter(None, (text, tip))) if needed > room and text not in tip else tip
 
@@ -504,8 +504,7 @@ class TableView(QTableView):
         across = orientation == Qt.Orientation.Horizontal
         header = self.horizontalHeader() if across else self.verticalHeader()
         room = (header.sectionSize(section) if across else header.width()) - HEADING_MARGINS
-        model = self.model()
-        data = partial(model.headerData, section, orientation)
+        data = partial(self.model().headerData, section, orientation)
         return _tip(data, header.fontMetrics(), room)
 
     def viewportEvent(self, event: QEvent) -> bool:

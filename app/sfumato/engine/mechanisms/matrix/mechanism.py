@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -60,6 +61,11 @@ _FIRST_RETENTION = 0.5
 """The retention probability of the uniform matrix that a new policy starts with."""
 
 
+_TOPS_KEPT, _LEVELS_KEPT = 4, 8
+"""An edit in the window asks some twenty times for the same matrices; what follows from their
+entries is kept with them."""
+
+
 class AnyMatrix(CategoricalMechanism):
     """Release by a transition matrix, and down the uniform ladder from it."""
 
@@ -74,6 +80,10 @@ class AnyMatrix(CategoricalMechanism):
     stated_level = "trust_factor"
     # A matrix is stored entry by entry; of more values, it would be none that a person gives.
     most_values = 1_000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tops: tuple[tuple[tuple[str, ...], list[list[float]], DenseMatrix], ...] = ()
 
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return the matrix that keeps half of the values and replaces the others evenly."""
@@ -94,12 +104,18 @@ class AnyMatrix(CategoricalMechanism):
         PolicyError
             If it does not fit the domain, or a column (an original value) is no distribution.
         """
-        domain = self.domain_of(attributes)
-        matrix = TransitionMatrix.from_lists(domain.names, settings.get("entries", ()))
+        names, rows = self.domain_of(attributes).names, settings.get("entries", ())
+        for known, entries, top in self._tops:
+            if known == names and entries == rows:
+                return top
+        matrix = TransitionMatrix.from_lists(names, rows)
         problems = matrix.problems()
         if problems:
             raise PolicyError(problems[0].what, problems[0].remedy)
-        return DenseMatrix(matrix.entries)
+        top = DenseMatrix(matrix.entries)
+        kept = (names, [list(row) for row in rows], top)
+        self._tops = (kept, *self._tops[: _TOPS_KEPT - 1])
+        return top
 
     def default_statements(self, count: int) -> tuple[Statement, ...]:
         """Propose trust factors that fall by halves from 1."""
@@ -141,8 +157,7 @@ class AnyMatrix(CategoricalMechanism):
 
     def matrix(self, level: float, attributes: Attributes, settings: Settings) -> DenseMatrix:
         """Return the matrix of a level: s·P + (1 − s)/m."""
-        entries = self.top(attributes, settings).dense()
-        return DenseMatrix(check_retention(level) * entries + (1 - level) / len(entries))
+        return _at_level(self.top(attributes, settings), check_retention(level))
 
     def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
         """Return what a release at this level promises, computed from its matrix."""
@@ -184,6 +199,11 @@ class AnyMatrix(CategoricalMechanism):
             guide="matrix-singular" if matrix.is_singular else "matrix",
             values={"domain_size": formatted(domain.size, ",")},
         )
+
+
+@lru_cache(maxsize=_LEVELS_KEPT)
+def _at_level(top: DenseMatrix, level: float) -> DenseMatrix:
+    return top.mixed(level)
 
 
 MECHANISM = AnyMatrix()

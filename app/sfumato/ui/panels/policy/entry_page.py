@@ -6,12 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called, serving
@@ -46,6 +42,7 @@ from sfumato.ui.widgets.layout import (
     tool,
 )
 from sfumato.ui.widgets.messages import announce, error_texts
+from sfumato.ui.widgets.paint_queue import Steps, turns
 from sfumato.ui.widgets.responsive import ResponsiveRow
 
 TELLING: Final = 0.1
@@ -415,6 +412,7 @@ class EntryPage(QWidget):
         self.mechanism.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
         self.mechanism.setAccessibleName(tr("Mechanism"))
         self.mechanism.chosen.connect(lambda name: self.mechanism_chosen.emit(str(name)))
+        self.mechanism.installEventFilter(self)
         remove = tr("Remove the protection")
         self.remove = tool("remove", remove, self.removal_asked.emit)
         self._summary = label("", "muted", wrap=True)
@@ -422,6 +420,12 @@ class EntryPage(QWidget):
         line.add(self._name)
         line.add(boxed(row(self._about, None, self.mechanism, self.remove)), 0)
         return column(line, self._summary, spacing=Space.TIGHT)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Build what another mechanism needs once somebody is about to choose one."""
+        if event.type() == QEvent.Type.FocusIn and watched is self.mechanism:
+            self.prepare([str(name) for name in self.mechanism.values])
+        return super().eventFilter(watched, event)
 
     def _build_ladder_card(self) -> None:
         self._ladder_card = Card(parent=self)
@@ -470,20 +474,41 @@ class EntryPage(QWidget):
 
     def _use_settings_editor(self, mechanism: str) -> None:
         """Put a mechanism's settings in the place of another's; most have none."""
-        editor = all_editors().get(mechanism)
-        made = editor.settings_editor if editor is not None else None
         if self.settings is not None and self._settings_editors.get(mechanism) is not self.settings:
             self.settings.leave()
             self.settings.hide()
-        if made is not None and mechanism not in self._settings_editors:
-            widget = made(self._session, self)
-            widget.settings_stated.connect(self.settings_stated)
-            widget.finished.connect(self.finished)
-            self._settings_editors[mechanism] = widget
-            self._settings_place.addWidget(widget)
-        self.settings = self._settings_editors[mechanism] if made is not None else None
+        self.settings = self._settings_editor(mechanism)
         if self.settings is not None:
             self.settings.show()
+
+    def _settings_editor(self, mechanism: str) -> SettingsEditor | None:
+        """Return what a mechanism's settings are stated with, built where it is new."""
+        editor = all_editors().get(mechanism)
+        if editor is None or editor.settings_editor is None:
+            return None
+        if mechanism not in self._settings_editors:
+            made = editor.settings_editor(self._session, self)
+            made.hide()
+            made.settings_stated.connect(self.settings_stated)
+            made.finished.connect(self.finished)
+            self._settings_editors[mechanism] = made
+            self._settings_place.addWidget(made)
+        return self._settings_editors[mechanism]
+
+    def prepare(self, mechanisms: Sequence[str]) -> None:
+        """Build the editors of mechanisms that may be chosen next, each in a turn of its own."""
+        known = [name for name in mechanisms if name in all_editors()]
+        if not set(known) <= self._editors.keys():
+            turns().ask(self, self._preparing(known))
+
+    def _preparing(self, mechanisms: Sequence[str]) -> Steps:
+        for name in mechanisms:
+            for build in (self._settings_editor, self._level_editor):
+                made = build(name)
+                yield
+                for part in made.findChildren(QWidget) if made is not None else ():
+                    part.ensurePolished()
+                yield
 
     def show_recipients(self, standings: Sequence[Standing], selected: str) -> None:
         """Show who is where."""
@@ -524,16 +549,19 @@ class EntryPage(QWidget):
             return
         if self.editor is not None:
             self.editor.hide()
-            self.editor = None
+        self.editor = self._level_editor(mechanism)
+        if self.editor is not None:
+            self.editor.show()
+
+    def _level_editor(self, mechanism: str) -> LevelEditor | None:
+        """Return what a mechanism's levels are stated with, built where it is new."""
         editor = all_editors().get(mechanism)
-        if editor is None:
-            return
-        if mechanism not in self._editors:
+        if editor is not None and mechanism not in self._editors:
             made = editor(self)
+            made.hide()
             made.stated.connect(self.stated)
             made.finished.connect(self.finished)
             self._editors[mechanism] = made
             place = self.level_card.body.indexOf(self._level_missing)
             self.level_card.body.insertWidget(place + 1, made)
-        self.editor = self._editors[mechanism]
-        self.editor.show()
+        return self._editors.get(mechanism)

@@ -211,7 +211,9 @@ class PolicyPanel(Panel):
             self.waiting.heading.setText(tr("Reading {name}", name=self._key))
             self.content.setCurrentWidget(self.waiting)
         elif entry is None:
-            self.unprotected.show_attribute(name, self._suitable(name))
+            suited = self._suitable(name)
+            self.unprotected.show_attribute(name, suited)
+            self.page.prepare([mechanism for mechanism, _ in suited])
             self.content.setCurrentWidget(self.unprotected)
         elif (attributes := self._attributes_of(entry)) is not None:
             unfit = edits.misfit(entry, attributes)

@@ -69,6 +69,7 @@ class DistributionSettings(SettingsEditor):
         self.list.setMaximumHeight(scaled(TALLEST))
         header = self.list.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setResizeContentsPrecision(0)  # of the rows in sight: others are no wider
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.list.setAccessibleName(tr("What each value is replaced by, and how often"))
         self.outcome = label("", wrap=True)
