@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import ReleaseRequest, Settings
+from sfumato.engine.mechanisms.base import Mechanism, ReleaseRequest, Settings
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import Attribute, Table, encode_column
@@ -94,8 +95,15 @@ def perturbed(
     )
     released = mechanism.release(request, Silent())[spec.name]
     attributes = (column.attribute,)
-    facts = Perturbation(
-        attributes=(spec.name,),
+    return released, facts_of(mechanism, attributes, level, settings), column.attribute
+
+
+def facts_of(
+    mechanism: Mechanism, attributes: Sequence[Attribute], level: float, settings: Settings
+) -> Perturbation:
+    """What a bundle tells of columns that a mechanism released."""
+    return Perturbation(
+        attributes=tuple(attribute.name for attribute in attributes),
         mechanism=mechanism.name,
         title=mechanism.title,
         summary=mechanism.summary,
@@ -103,7 +111,6 @@ def perturbed(
         promise=mechanism.promise(level, attributes, settings),
         channel=mechanism.channel(level, attributes, settings),
     )
-    return released, facts, column.attribute
 
 
 def case(rows: int = ROWS, level: float = 0.6, **changes: object) -> Case:

@@ -21,9 +21,9 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.combinations import combined_series
 from sfumato.engine.table.table import Table, encode_column
-from sfumato.formats.bundles.writing import Perturbation, write_bundle
+from sfumato.formats.bundles.writing import write_bundle
 from sfumato.resources import resource_path
-from tests.formats.bundles import SECRET, case, code_blocks
+from tests.formats.bundles import SECRET, case, code_blocks, facts_of
 from tests.formats.r_syntax import r_problems
 from tests.formats.test_bundle_readme import NAMES_OF_ESTIMATES, run_r
 from tests.noise import NOISE
@@ -59,14 +59,7 @@ def bundle(folder, level, settings, format_name="csv"):
     ids = record_ids_by_position(len(columns[0].values))
     request = ReleaseRequest(columns, settings, level, ids, KeyRing(SECRET))
     released, attributes = JOINT.release(request, Silent()), request.attributes
-    facts = Perturbation(
-        attributes=("illness", "triage"),
-        mechanism=JOINT.name,
-        title=JOINT.title,
-        summary=JOINT.summary,
-        published=JOINT.published(level, attributes, settings),
-        promise=JOINT.promise(level, attributes, settings),
-    )
+    facts = facts_of(JOINT, attributes, level, settings)
     contents = replace(
         case().contents,
         table=Table(pd.DataFrame(released)),
@@ -134,27 +127,6 @@ def test_the_r_code_gives_the_numbers_that_the_python_code_gives(tmp_path, limit
     (found,) = run_r(tmp_path, last)
     expected = space["estimate"](space["data"], ["triage"])[NAMES_OF_ESTIMATES]
     assert np.abs(found[NAMES_OF_ESTIMATES].to_numpy() - expected.to_numpy()).max() < 0.01
-
-
-@KINDS
-def test_intervals_of_one_column_and_of_pairs_hold_the_truth(tmp_path, limits):
-    """Releases drawn anew, 450 and 900 intervals, of which 95 % should hold the truth."""
-    _, matrix = written(tmp_path, limits)
-    space, true = run(tmp_path), TRUE // 10
-    original = np.repeat(np.arange(6), true.ravel())
-    rng = np.random.default_rng(11)
-    held = {("triage",): [], ("illness", "triage"): []}
-    for _ in range(150):
-        kept = rng.random(len(original)) < matrix.retention[original]
-        shown = np.where(kept, original, rng.integers(0, 6, len(original)))
-        illness = np.array(["gout", None], dtype=object)[shown // 3]
-        data = pd.DataFrame({"illness": illness, "triage": shown % 3 + 1})
-        for of, found in held.items():
-            told = space["estimate"](data, list(of))
-            truth = true.sum(axis=0) if len(of) == 1 else true.ravel()
-            found.append((told["low"] <= truth) & (truth <= told["high"]))
-    for of, found in held.items():
-        assert np.mean(found) > 0.93, of
 
 
 def test_combinations_that_are_never_kept_get_the_likeliest_counts(tmp_path):

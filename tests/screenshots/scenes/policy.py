@@ -16,7 +16,10 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
 from sfumato.ui.panels.policy.edits import with_entry
 from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
-from sfumato.ui.panels.policy.mechanisms.distribution.editor import DistributionEditor
+from sfumato.ui.panels.policy.mechanisms.distribution.editor import (
+    DistributionEditor,
+    DistributionSettings,
+)
 from sfumato.ui.panels.policy.mechanisms.gaussian.editor import GaussianEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
 from sfumato.ui.panels.policy.mechanisms.hierarchical.editor import (
@@ -184,9 +187,14 @@ def _faulty_values(stage: Stage) -> None:
     stage.settle()
 
 
-def _replacements(stage: Stage) -> None:
-    _settings(stage, DistributionEditor.mechanism)
+def protect_by_distribution(stage: Stage, *, values: bool = False) -> None:
+    """Protect the sample's first sensitive column by a published distribution."""
+    editor = _settings(stage, DistributionEditor.mechanism)
     stage.settle()
+    if values:
+        assert isinstance(editor, DistributionSettings)
+        _panel(stage).scroll_to(editor.list)
+        stage.settle()
 
 
 def protect_chapters(stage: Stage) -> HierarchicalSettings:
@@ -314,7 +322,8 @@ SCENES = (
     Scene("limits-error", _faulty_values),
     Scene("limits-beside-uniform", partial(_values, view="matrices")),
     Scene("limits-over-theta", partial(_values, view="curve")),
-    Scene("replacements", _replacements),
+    Scene("replacements", protect_by_distribution),
+    Scene("replacements-values", partial(protect_by_distribution, values=True)),
     Scene("combinations", protect_combinations),
     Scene("combinations-limits", partial(protect_combinations, limits=True)),
     Scene("chapters", _chapters),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from sfumato.ui.panels.preview.panel import JOB, PreviewPanel
-from tests.screenshots.scenes.policy import protect_chapters, protect_combinations
+from tests.screenshots.scenes.policy import (
+    protect_by_distribution,
+    protect_chapters,
+    protect_combinations,
+)
 from tests.screenshots.stage import Scene, Stage
 
 
@@ -70,8 +75,9 @@ def _combinations(stage: Stage, page: int = 0) -> None:
     stage.settle()
 
 
-def _chapters(stage: Stage, page: int) -> None:
-    protect_chapters(stage)
+def _first(stage: Stage, protect: Callable[[Stage], object], page: int) -> None:
+    """Look at the first sensitive column, protected otherwise."""
+    protect(stage)
     panel = _panel(stage)
     panel.attribute.setCurrentText(stage.session.document.sensitive[0].name)
     panel.attribute.activated.emit(panel.attribute.currentIndex())
@@ -90,9 +96,11 @@ SCENES = (
     Scene("error", _error),
     Scene("combinations", _combinations),
     Scene("combinations-usefulness", partial(_combinations, page=3)),
-    Scene("chapters", partial(_chapters, page=0)),
-    Scene("chapters-posterior", partial(_chapters, page=2)),
-    Scene("chapters-usefulness", partial(_chapters, page=3)),
+    Scene("chapters", partial(_first, protect=protect_chapters, page=0)),
+    Scene("chapters-posterior", partial(_first, protect=protect_chapters, page=2)),
+    Scene("chapters-usefulness", partial(_first, protect=protect_chapters, page=3)),
+    Scene("replacements", partial(_first, protect=protect_by_distribution, page=1)),
+    Scene("replacements-usefulness", partial(_first, protect=protect_by_distribution, page=3)),
     Scene("numbers", partial(_numbers, page="numbers")),
     Scene("numbers-distribution", partial(_numbers, page="distribution")),
     Scene("numbers-dependence", partial(_numbers, page="scatter")),

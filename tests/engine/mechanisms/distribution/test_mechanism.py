@@ -157,6 +157,44 @@ def test_the_joint_law_of_two_levels_is_that_of_a_chain(column):
     assert statistic < freedom + 4.9 * math.sqrt(2 * freedom) + 12
 
 
+def enumerated(owner, prior, levels):
+    """Pr[X, Y1, Y2, …] from the ladder over cells: what is kept, and each cell that is drawn."""
+    cells, size = len(owner), len(prior)
+    joint = np.zeros((size,) * (1 + len(levels)))
+    steps = [now / then for then, now in itertools.pairwise((1.0, *levels))]
+    for true in range(size):
+        paths = [((owner.index(true),), prior[true])]
+        for kept in steps:
+            paths = [
+                further
+                for path, chance in paths
+                for further in (
+                    ((*path, path[-1]), chance * kept),
+                    *(((*path, drawn), chance * (1 - kept) / cells) for drawn in range(cells)),
+                )
+            ]
+        for path, chance in paths:
+            joint[(true, *(owner[cell] for cell in path[1:]))] += chance
+    return joint
+
+
+def test_a_coalition_knows_what_its_most_trusted_member_knows():
+    """Enumerated for three values that own one, two and five of eight cells, and any prior."""
+    owner, prior, levels = [0, 1, 1, 2, 2, 2, 2, 2], np.array([0.5, 0.2, 0.3]), (0.7, 0.4, 0.1)
+    distribution = np.bincount(owner) / len(owner)
+    joint = enumerated(owner, prior, levels)
+    law = prior[:, None] * own_matrix(levels[0], distribution).T
+    for then, now in itertools.pairwise(levels):
+        law = np.einsum("...y,zy->...yz", law, own_matrix(now / then, distribution))
+    assert joint == pytest.approx(law, abs=1e-12)
+    assert joint.sum(axis=(1, 2)) == pytest.approx(
+        prior[:, None] * own_matrix(levels[2], distribution).T
+    )
+    alone = joint.sum(axis=(2, 3), keepdims=True)
+    ratio = (joint / joint.sum(axis=0)) / (alone / alone.sum(axis=0))
+    assert ratio == pytest.approx(np.ones_like(ratio))
+
+
 def test_shares_that_follow_the_distribution_stay_right_at_every_level(column):
     settings = {"frequencies": "stated", "shares": COUNTS, "even_share": 0.0}
     true = np.array(COUNTS) / sum(COUNTS)

@@ -32,12 +32,26 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.messages import announce
 from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveRow
+from sfumato.ui.widgets.tables import TableView
 
 PADDING: Final = 10
 NARROWEST: Final = 72
 WIDE: Final = 560
 WIDE_WITH_BUTTON: Final = 640
 """From these widths on, a source and ε0 stand side by side; pixels."""
+TALLEST: Final = 220
+"""The height of a list of values, in pixels; longer ones scroll."""
+
+
+def fit_rows(view: TableView) -> None:
+    """Make a list as high as its rows, now and whenever there are others; longer ones scroll."""
+
+    def fit() -> None:
+        rows = view.horizontalHeader().height() + view.verticalHeader().length()
+        view.setFixedHeight(min(scaled(TALLEST), rows + 2 * view.frameWidth()))
+
+    view.model().modelReset.connect(fit)
+    fit()
 
 
 class ChoiceCard(QAbstractButton):

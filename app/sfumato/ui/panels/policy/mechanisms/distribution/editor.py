@@ -17,14 +17,13 @@ from sfumato.engine.mechanisms.distribution.mechanism import MECHANISM, even_sha
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
 from sfumato.formats.language import shown
 from sfumato.plots.axes import percent
-from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
     SettingsEditor,
     error_words,
 )
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
+from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, fit_rows
 from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice, FrequencyWords
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -33,9 +32,6 @@ from sfumato.ui.widgets.layout import Card, column, label
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
 Floats = npt.NDArray[np.float64]
-
-TALLEST: Final = 220
-"""The height of the list of values, in pixels; longer ones scroll."""
 
 WORDS: Final = FrequencyWords(
     cost=QT_TRANSLATE_NOOP(
@@ -66,7 +62,7 @@ class DistributionSettings(SettingsEditor):
         self.values = ValuesModel(self)
         self.list = TableView(self)
         self.list.setModel(self.values)
-        self.list.setMaximumHeight(scaled(TALLEST))
+        fit_rows(self.list)
         header = self.list.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setResizeContentsPrecision(0)  # of the rows in sight: others are no wider

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from PySide6.QtWidgets import QHeaderView, QWidget
 
@@ -18,7 +18,6 @@ from sfumato.engine.mechanisms.hierarchical.mechanism import (
     inside_in,
 )
 from sfumato.formats.hierarchies import read_hierarchy, usable_table
-from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
@@ -26,15 +25,12 @@ from sfumato.ui.panels.policy.mechanisms.base import (
     SettingsEditor,
     error_words,
 )
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
+from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, fit_rows
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card, button, column, label, row
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, SheetView
-
-TALLEST: Final = 220
-"""The height of the list of values, in pixels; longer ones scroll."""
 
 
 class HierarchicalSettings(SettingsEditor):
@@ -263,7 +259,7 @@ class SheetModel(CellsModel):
 
 def _sheet(model: SheetModel, name: str, parent: QWidget) -> SheetView:
     sheet = SheetView(model, row_numbers=False, parent=parent)
-    sheet.setMaximumHeight(scaled(TALLEST))
+    fit_rows(sheet)
     sheet.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
     sheet.setAccessibleName(name)
     return sheet

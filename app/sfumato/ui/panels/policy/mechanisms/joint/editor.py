@@ -24,14 +24,14 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import combined, domains_of
 from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
     SettingsEditor,
     error_words,
 )
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
+from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, fit_rows
 from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice, FrequencyWords
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -54,8 +54,6 @@ Floats = npt.NDArray[np.float64]
 JOB: Final = "solve limits of combinations"
 AT_ONCE: Final = 2_000
 """Limits of so many combinations are solved without a job."""
-TALLEST: Final = 220
-"""The height of a list, in pixels; longer ones scroll."""
 
 WORDS: Final = FrequencyWords(
     cost=QT_TRANSLATE_NOOP(
@@ -124,10 +122,8 @@ class JointSettings(SettingsEditor):
         others.add_field(tr("At most ρ1 probable before"), self.others[0], "ρ1")
         others.add_field(tr("At most ρ2 probable after"), self.others[1], "ρ2")
         added = FlowLayout(
-            label(tr("At most ρ1 probable before")),
-            self.own[0],
-            label(tr("after at most ρ2")),
-            self.own[1],
+            boxed(row(label(tr("At most ρ1 probable before")), self.own[0])),
+            boxed(row(label(tr("after at most ρ2")), self.own[1])),
             self.add,
         )
         parts = column(
@@ -228,10 +224,6 @@ class JointSettings(SettingsEditor):
             field.setEnabled(limits.others is not None)
         self.stated.show_limits(list(self.values), limits.stated)
         self.list.setVisible(bool(limits.stated))
-        # As high as its rows, the heading and a scroll bar, until it is too high.
-        self.list.setFixedHeight(
-            min(scaled(TALLEST), (len(limits.stated) + 2) * self.list.rowHeight(0))
-        )
         self.remove.setVisible(bool(limits.stated))
         stated = {"frequencies": "equal", **self._in_force}
         self.frequencies.show_frequencies(frequencies_in(stated), size)
@@ -313,7 +305,7 @@ def _probability(name: str) -> NumberField:
 def _list(model: CellsModel, name: str, parent: QWidget) -> TableView:
     view = TableView(parent)
     view.setModel(model)
-    view.setMaximumHeight(scaled(TALLEST))
+    fit_rows(view)
     view.setAccessibleName(name)
     header = view.horizontalHeader()
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
