@@ -4,24 +4,44 @@ from __future__ import annotations
 
 import errno
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from sfumato.analysis.readiness import looked_at, settle
+from sfumato.analysis.readiness import examine, looked_at, settle
+from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning, ColumnSpec, Role
-from sfumato.engine.core.errors import Cancelled, DomainError, SfumatoError, TableError
+from sfumato.engine.core.errors import (
+    Cancelled,
+    DiversityError,
+    DomainError,
+    LadderError,
+    SfumatoError,
+    TableError,
+)
 from sfumato.engine.core.progress import Callback, Silent
+from sfumato.engine.generalization.hierarchies import Intervals, Masking, Orders
+from sfumato.engine.table.table import Table
+from sfumato.formats.columns.arrow import target_of
 from sfumato.formats.errors import DiskFull
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import read_table
+from sfumato.formats.table_format import Batches
 from sfumato.formats.tables import parquet
-from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
-from sfumato.project.release import buckets, long_table
-from sfumato.project.release.long_table import reason_for_whole
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
+from sfumato.project.release import buckets, long_table, long_views
+from sfumato.project.release.long_table import LongTable, reason_for_whole
+from sfumato.project.release.long_views import counted_view
 from sfumato.project.release.release import make_release
+from sfumato.project.release.uniqueness import alone_in_release
+from sfumato.project.release.views import coarsened, coarsening_of, told_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
 from tests.project.batched import hospital, hospital_document
@@ -263,4 +283,201 @@ def test_what_needs_all_rows_at_once_is_said():
     unit = Unit(("zip",), 3)
     assert "units" in reason_for_whole(replace(plain, unit=unit))
     viewed = replace(document.recipients[0], view=ViewRule(2, 0.0, {"age": 1}))
-    assert "Clinic A" in reason_for_whole(replace(plain, recipients=(viewed,)))
+    assert not reason_for_whole(replace(plain, recipients=(viewed,)))
+
+
+def seen_coarsely(*rules):
+    """Give the recipients views: the first is Clinic A's, others get the same levels of trust."""
+
+    def change(document):
+        first = document.recipients[0]
+        names = ["Clinic A", "Clinic B", "Clinic C"]
+        recipients = [
+            replace(first, name=name, view=rule) for name, rule in zip(names, rules, strict=False)
+        ]
+        return replace(document, recipients=tuple(recipients))
+
+    return change
+
+
+VIEWS = {
+    "no k": (ViewRule(1, 0.0, {"age": 1, "zip": 0, "grade": 1}),),
+    "rows hidden": (ViewRule(4, 0.9, {"age": 1, "zip": 2, "grade": 0}),),
+    "as it is": (ViewRule(1, 0.0, {"age": 0, "zip": 0, "grade": 0}),),
+    "a chain": (
+        ViewRule(9, 0.9, {"age": 2, "zip": 2, "grade": 0}),
+        None,
+        ViewRule(3, 0.9, {"age": 1, "zip": 2, "grade": 0}),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", VIEWS)
+def test_a_view_in_parts_is_the_view_of_the_whole_table(ward, tmp_path, case):
+    format_name = "csv" if case == "a chain" else "parquet"
+    with ward(frame_of(), seen_coarsely(*VIEWS[case])) as project:
+        for recipient in project.document.recipients[::2]:
+            made = []
+            for table, folder in ((whole_of, "whole"), (long_of, "parts")):
+                where = tmp_path / folder
+                done = make_release(
+                    project, table(project), recipient.name, where, format_name, Silent()
+                )
+                files = {path.name: path.read_bytes() for path in done.path.iterdir()}
+                made.append((files, done.record.details.get("view")))
+            assert made[0] == made[1]
+            verified = [
+                verify_file(project, table(project), done.path, Silent())
+                for table in (whole_of, long_of)
+            ]
+            assert verified[1].holds, verified[1].failed
+            whole, parts = ({str(c.title): str(c.finding) for c in v.checks} for v in verified)
+            for title in ("Quasi-identifiers", "Unperturbed columns"):
+                assert parts.get(title) == whole.get(title)
+
+
+def findings(project, table):
+    document, columns, attributes = looked_at(project, table, Silent())
+    found = examine(document, columns, attributes, (), Silent())
+    return [one for each in found for one in each.findings]
+
+
+def test_checks_of_views_in_parts_count_in_all_rows(ward):
+    with ward(frame_of(), seen_coarsely(*VIEWS["a chain"])) as project:
+        wanted, told = (findings(project, table) for table in (whole_of(project), long_of(project)))
+        exact = ("View", "Unique records", "Small classes", "Rare labels")
+        sentences = [one.sentence for one in told if one.check in exact]
+        assert sentences == [one.sentence for one in wanted if one.check in exact]
+        assert len(sentences) >= 4
+
+
+def test_a_view_that_hides_too_many_is_refused_in_parts_with_the_same_ways_out(ward, tmp_path):
+    rule = ViewRule(5, 0.1, {"age": 1, "zip": 2, "grade": 0})
+    with ward(frame_of(), seen_coarsely(rule)) as project:
+        [wanted], [told] = (
+            [one for one in findings(project, table) if one.check == "View"]
+            for table in (whole_of(project), long_of(project))
+        )
+        assert told == wanted
+        assert told.remedies
+        with pytest.raises(DiversityError) as refused:
+            bundle(project, long_of(project), tmp_path / "out", "parquet")
+        assert str(refused.value.what) in str(told.sentence)
+        assert project.releases == ()
+
+
+def test_views_that_cross_one_that_was_released_are_refused_in_parts(ward, tmp_path):
+    fine = ViewRule(4, 0.9, {"age": 1, "zip": 2, "grade": 0})
+    with ward(frame_of(), seen_coarsely(fine)) as project:
+        bundle(project, long_of(project), tmp_path / "first", "parquet")
+        [recipient] = project.document.recipients
+        # Coarser levels of another chain need not hide what the first one hid.
+        for levels in ({"age": 0, "zip": 3, "grade": 0}, {"age": 1, "zip": 2, "grade": 1}):
+            rule = ViewRule(4, 0.9, levels)
+            other = replace(project.document, recipients=(replace(recipient, view=rule),))
+            project.save_document(other)
+            for table in (whole_of(project), long_of(project)):
+                with pytest.raises(LadderError, match="neither wholly finer nor wholly coarser"):
+                    bundle(project, table, tmp_path / "second", "parquet")
+
+
+def test_quasi_identifiers_that_differ_too_much_are_refused_and_what_to_do_is_said(
+    ward, tmp_path, monkeypatch
+):
+    rule = ViewRule(2, 0.9, {"age": 0, "zip": 0, "grade": 0})
+    monkeypatch.setattr(long_views, "MOST_APART", 100)
+    with ward(frame_of(), seen_coarsely(rule)) as project:
+        with pytest.raises(TableError, match=r"more than 100 different .*let more memory"):
+            bundle(project, long_of(project), tmp_path / "out", "parquet")
+        assert project.releases == ()
+
+
+@given(
+    sizes=st.lists(st.sampled_from([1, 2, 7, 300, 1 << 20, 1 << 31]), min_size=1, max_size=6),
+    seed=st.integers(0, 2**32 - 1),
+    parts=st.integers(1, 5),
+)
+def test_rows_are_counted_however_many_quasi_identifiers_there_are(sizes, seed, parts):
+    rng = np.random.default_rng(seed)
+    some = [rng.integers(0, size, 3) for size in sizes]
+    rows = np.stack([values[rng.integers(0, 3, 40)] for values in some], axis=1)
+    packing, counted = long_views._Packing(sizes), long_views._Counted()
+    for part in np.array_split(rows, parts):
+        counted.add(packing.pack(list(part.T)))
+    keys, counts = counted.finished()
+    found = np.stack(packing.unpack(keys), axis=1)
+    wanted, expected = np.unique(rows, axis=0, return_counts=True)
+    assert found.tolist() == wanted.tolist()
+    assert counts.tolist() == expected.tolist()
+    assert (
+        (keys[np.searchsorted(keys, packing.pack(list(rows.T)))]).tolist()
+        == packing.pack(list(rows.T)).tolist()
+    )
+
+
+def in_parts(table, size, folder):
+    """The rows of a table as a file of Arrow has them, so many at a time."""
+    whole = pa.Table.from_pandas(table.frame, preserve_index=False).combine_chunks()
+    types = {name: target_of(name, whole.schema.field(name).type) for name in table.columns}
+    whole = whole.cast(pa.schema(types.items()))
+
+    def read(names):
+        return iter(whole.select(list(names)).to_batches(max_chunksize=size))
+
+    return LongTable(Batches(types, table.rows, {}, {}, read), folder)
+
+
+@settings(max_examples=25)
+@given(
+    rows=st.integers(6, 60),
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(1, 70),
+    ks=st.lists(st.integers(1, 6), min_size=1, max_size=3).map(sorted),
+    data=st.data(),
+)
+def test_each_row_is_shown_in_parts_as_in_the_whole_table(rows, seed, size, ks, data):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "place": pd.array([["a", "b", None, "=c"][i] for i in rng.integers(0, 4, rows)], "str"),
+            "age": rng.integers(0, 50, rows),
+            "pay": np.where(rng.random(rows) < 0.2, np.nan, rng.integers(0, 9, rows) / 2),
+            "rank": rng.integers(0, 3, rows).astype(float),
+            "free": rng.integers(0, 2, rows),
+        }
+    )
+    marked = Role.QUASI_IDENTIFIER
+    columns = (
+        ColumnSpec("place", marked),
+        ColumnSpec("age", marked, "numeric", coding=Coding(step=5.0)),
+        ColumnSpec("pay", marked, "numeric", binning=Binning((0.0, 1.0, 3.0, 5.0))),
+        ColumnSpec("rank", marked, "numeric"),
+        ColumnSpec("free"),
+    )
+    recipes = {
+        "place": Masking(hidden=(1,)),
+        "age": Intervals(width=20.0),
+        "pay": Orders(sizes=(2,)),
+        "rank": Intervals(width=2.0),
+    }
+    levels, recipients = dict.fromkeys(recipes, 0), []
+    for place, k in enumerate(ks):
+        levels = {name: data.draw(st.integers(at, 1)) for name, at in levels.items()}
+        recipients.append(Recipient(f"R{place}", view=ViewRule(k, 0.9, dict(levels))))
+    document = Document(columns=columns, recipients=tuple(recipients), hierarchies=recipes)
+    table = Table(frame)
+    with TemporaryDirectory() as folder:
+        long = in_parts(table, size, Path(folder))
+        for recipient in recipients:
+            coarsening = coarsening_of(document, recipient)
+            wanted = coarsened(coarsening, columns, table)
+            counted = counted_view(long, document, recipient, Silent())
+            assert told_of(counted.seen) == told_of(wanted)
+            assert counted.seen.changed == wanted.changed
+            assert counted.alone == alone_in_release(document, table, Silent(), wanted)
+            for start in range(0, rows, size):
+                part = Table(frame.iloc[start : start + size], is_part=True)
+                for name, shown in counted.seen.shown_in(part).items():
+                    expected = wanted.columns[name].iloc[start : start + size]
+                    assert shown.tolist() == expected.tolist()
+                    assert list(shown.cat.categories) == list(wanted.columns[name].cat.categories)

@@ -7,6 +7,7 @@ finding with these very figures; another finding needs one of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from sfumato.analysis.shown_columns import LeavingColumns, LongColumns, ShownCol
 from sfumato.analysis.view_checks import shown_to
 from sfumato.analysis.views import with_level
 from sfumato.engine.core.columns import Kind
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -207,13 +209,20 @@ def looked_at(
         return document, columns, attributes_of(document, table)
     check_policy(document)
     check_columns(document, table)
-    summary = table.summary(document, context)
+    viewed = any(recipient.view is not None for recipient in document.recipients)
+    summary = table.summary(document, Part(context, 0.0, 0.5 if viewed else 1.0))
     document = material_with(document, summary.witnesses, summary.encoded).document
     sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]
     numbers = {name: encode_attribute(summary.sample, document.column(name)) for name in sampled}
     encoded = {**summary.encoded, **numbers}
     attributes = {name: column.attribute for name, column in encoded.items()}
-    return document, LongColumns(summary, table.rows), attributes
+    columns = LongColumns(summary, table)
+    for place, recipient in enumerate(document.recipients):
+        if recipient.view is not None:
+            part = Part(context, 0.5 + 0.5 * place / len(document.recipients), 1.0)
+            with suppress(SfumatoError):  # the check says why a view can't be made
+                columns.seen(document, recipient, part)
+    return document, columns, attributes
 
 
 def settle(

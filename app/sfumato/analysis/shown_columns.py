@@ -20,6 +20,7 @@ import pandas as pd
 from sfumato.engine.core.coding import Coding
 from sfumato.engine.core.columns import Binning, ColumnSpec
 from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import factorize
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.marks import Marks, class_counts, marks_of, mixed
@@ -27,9 +28,11 @@ from sfumato.engine.table.profile import suggest_binning, suggest_ends
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.summary import ColumnProfile, summarize
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document
-from sfumato.project.release.long_table import Summary
+from sfumato.project.document.model import Document, Recipient
+from sfumato.project.release.long_table import LongTable, Summary
+from sfumato.project.release.long_views import CountedView, counted_view
 from sfumato.project.release.release_columns import leaving_table
+from sfumato.project.release.views import Coarsened
 
 _EXACT: Final = 1 << 16
 """In tables of more records, what a remedy would reach is found from a part of the groups."""
@@ -336,22 +339,39 @@ class LongColumns(ShownColumns):
     What was counted in all rows is told of all; the rest is found in the rows of a sample.
     """
 
-    def __init__(self, summary: Summary, rows: int) -> None:
+    def __init__(self, summary: Summary, long: LongTable) -> None:
         super().__init__(summary.sample)
-        self._summary, self._rows = summary, rows
+        self._summary, self.long = summary, long
+        self._views: dict[str, CountedView] = {}
 
     @property
     def rows(self) -> int:
         """How many records there are."""
-        return self._rows
+        return self.long.rows
+
+    def seen(self, document: Document, recipient: Recipient, context: Context) -> Coarsened:
+        """Return what a recipient's view makes of all rows, with the columns of the sample.
+
+        Raises the errors of `sfumato.project.release.long_views.counted_view`.
+        """
+        counted = counted_view(self.long, document, recipient, context)
+        known = self._views.get(recipient.name)
+        if known is None or known.seen.coarsening != counted.seen.coarsening:
+            shown = counted.seen.shown_in(self.table)
+            for name in counted.seen.coarsening.hierarchies:
+                if name not in shown:
+                    shown[name] = document.column(name).shown(self.table.column(name))
+            known = replace(counted, seen=replace(counted.seen, columns=shown))
+            self._views[recipient.name] = known
+        return known.seen
 
     def profile(self, name: str) -> ColumnProfile:
         """Return what a column looks like: shares and the like by the sample."""
         found = super().profile(name)
         known = self._summary.columns.get(name)
         if known is None:
-            return replace(found, count=self._rows)
-        return replace(found, count=self._rows, missing=known.missing, distinct=known.distinct)
+            return replace(found, count=self.rows)
+        return replace(found, count=self.rows, missing=known.missing, distinct=known.distinct)
 
     def _count(self, look: Look) -> npt.NDArray[np.int64]:
         counts = self._summary.columns[look.name].counts
@@ -363,6 +383,12 @@ class LongColumns(ShownColumns):
     def classes(self, specs: Sequence[Look]) -> Classes:
         """Return what all rows came to; of other columns than all that leave, the sample's."""
         alone, sizes = self._summary.alone, np.array(self._summary.small)
+        coarser = [look for look in specs if look.view]
+        if coarser:
+            alone = None
+        for each in self._views.values() if coarser else ():
+            if all(look.column is each.seen.columns.get(look.name) for look in coarser):
+                alone, sizes = each.alone, np.array(each.small)
         if alone is None or {look.name for look in specs} != set(alone.columns):
             return super().classes(specs)
         few = sizes[:SMALL]

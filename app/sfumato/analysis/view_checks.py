@@ -12,17 +12,19 @@ from typing import Final
 import numpy as np
 
 from sfumato.analysis.findings import About, Deed, Examined, Finding, Remedy, Severity
-from sfumato.analysis.shown_columns import Classes, Look, ShownColumns, look_of
+from sfumato.analysis.shown_columns import Classes, LongColumns, Look, ShownColumns, look_of
 from sfumato.analysis.views import with_levels
 from sfumato.engine.core.errors import DiversityError, SfumatoError
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.chain import view_of
 from sfumato.engine.generalization.coded import QuasiIdentifier
-from sfumato.engine.generalization.distinct_rows import DistinctRows
+from sfumato.engine.generalization.distinct_rows import DistinctRows, Weights
 from sfumato.engine.generalization.lattice import Node
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import canonical_json, to_plain
 from sfumato.project.release.groups import public_names
+from sfumato.project.release.long_views import long_view
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,
@@ -70,6 +72,8 @@ def _seen_by(document: Document, recipient: Recipient, columns: ShownColumns) ->
     coarsening = coarsening_of(document, recipient)
     if coarsening is None:
         return None
+    if isinstance(columns, LongColumns):
+        return columns.seen(document, recipient, Silent())
     asked = (canonical_json(coarsening.to_dict()), _recipes(document, coarsening))
 
     def find() -> Coarsened:
@@ -95,11 +99,13 @@ def _rows_before(document: Document, columns: ShownColumns, coarsening: Coarseni
     """Return the rows at a view's levels, those hidden that the views before it suppress."""
     recipes, steps = _recipes(document, coarsening), coarsening.steps
     nodes = [tuple(step.levels[name] for name in recipes) for step in steps]
-    quasi = []
-    for name, told in recipes.items():
-        recipe = {name: coarsening.hierarchies[name]}
-        find = partial(coded, (document.column(name),), recipe, columns.table)
-        quasi.append(columns.keep(("quasi-identifier", told), find)[0])
+    quasi: Sequence[QuasiIdentifier]
+    weights = None
+    if isinstance(columns, LongColumns):
+        apart = long_view(columns.long, document.columns, coarsening, Silent()).apart
+        quasi, weights = apart.quasi, apart.counts
+    else:
+        quasi = [_encoded(document, columns, coarsening, *each) for each in recipes.items()]
     check_heights(coarsening, quasi)
 
     def rows_at(place: int) -> DistinctRows:
@@ -108,7 +114,7 @@ def _rows_before(document: Document, columns: ShownColumns, coarsening: Coarseni
                 finer = rows_at(place - 1)
                 hidden = finer.shown(finer.node, steps[place - 1].k).suppressed
                 return replace(finer, hidden=hidden).joined(nodes[place])
-            return _grouped(columns, quasi, recipes, nodes[0])
+            return _grouped(columns, quasi, recipes, nodes[0], weights)
 
         before = [(step.k, node) for step, node in zip(steps[:place], nodes, strict=False)]
         return columns.latest(f"rows of view {place}", (recipes, before, nodes[place]), find)
@@ -116,11 +122,20 @@ def _rows_before(document: Document, columns: ShownColumns, coarsening: Coarseni
     return rows_at(len(steps) - 1)
 
 
+def _encoded(
+    document: Document, columns: ShownColumns, coarsening: Coarsening, name: str, told: str
+) -> QuasiIdentifier:
+    recipe = {name: coarsening.hierarchies[name]}
+    find = partial(coded, (document.column(name),), recipe, columns.table)
+    return columns.keep(("quasi-identifier", told), find)[0]
+
+
 def _grouped(
     columns: ShownColumns,
     quasi: Sequence[QuasiIdentifier],
     recipes: Mapping[str, str],
     node: Node,
+    weights: Weights,
 ) -> DistinctRows:
     """Group the rows at a node, or join what an earlier question told apart where that will do."""
     told: Mapping[str, str]
@@ -131,7 +146,7 @@ def _grouped(
         if same and all(levels[name] <= at for name, at in zip(recipes, node, strict=True)):
             rows: DistinctRows = known.joined(node, tuple(recipes))
             return rows
-    return DistinctRows.of(quasi, node, columns.units)
+    return DistinctRows.of(quasi, node, columns.units, weights)
 
 
 def broken_views(examined: Examined) -> Iterator[Finding]:

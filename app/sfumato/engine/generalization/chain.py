@@ -28,7 +28,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.classes import Need
 from sfumato.engine.generalization.coded import LARGEST_LATTICE, IntArray, QuasiIdentifier
-from sfumato.engine.generalization.distinct_rows import DistinctRows, RowSet, Units
+from sfumato.engine.generalization.distinct_rows import DistinctRows, RowSet, Units, Weights
 from sfumato.engine.generalization.grouping import Grouping, Tuples
 from sfumato.engine.generalization.lattice import Lattice, Node, at_least, at_most
 from sfumato.engine.generalization.unit_counts import UnitCounts
@@ -83,6 +83,8 @@ class View:
     loss
         For a cell, the share of its attribute's other values that it could also be; averaged over
         all cells. 0 where nothing is generalized, 1 where everything is "*".
+    weights
+        How many rows each one of `suppressed` stands for, shape (n,); None for one each.
     """
 
     node: Node
@@ -92,6 +94,12 @@ class View:
     unique: int
     unique_rows: int
     loss: float
+    weights: Weights = field(repr=False, default=None)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.suppressed) if self.weights is None else int(self.weights.sum())
 
     @property
     def smallest(self) -> int:
@@ -101,6 +109,8 @@ class View:
     @property
     def suppressed_rows(self) -> int:
         """How many rows are suppressed."""
+        if self.weights is not None:
+            return int(self.weights[self.suppressed].sum())
         return int(np.count_nonzero(self.suppressed))
 
     @property
@@ -114,6 +124,7 @@ def views_of(
     nodes: Sequence[Node],
     ks: Sequence[int],
     units: Units = None,
+    weights: Weights = None,
 ) -> tuple[View, ...]:
     """Return the views of a chain, the most trusted first.
 
@@ -129,8 +140,9 @@ def views_of(
         The levels of each view; none may fall from one to the next.
     ks
         The k of each view.
-    units
-        Each row's unit, shape (n,); None where rows stand alone.
+    units, weights
+        Each row's unit, shape (n,), None where rows stand alone; and how many rows of the table
+        each stands for, None for one each.
 
     Raises
     ------
@@ -150,7 +162,7 @@ def views_of(
                 )
     if not nodes:
         return ()
-    rows = DistinctRows.of(quasi_identifiers, nodes[0], units)
+    rows = DistinctRows.of(quasi_identifiers, nodes[0], units, weights)
     views = []
     for node, k in zip(nodes, ks, strict=True):
         rows = rows.joined(node)
@@ -169,6 +181,7 @@ def view_of(rows: DistinctRows, k: int) -> tuple[View, DistinctRows]:
         rows.sizes(shown),
         *rows.unique(shown),
         rows.loss(rows.node, shown),
+        rows.weights,
     )
     return view, replace(rows, hidden=shown.suppressed)
 

@@ -1,7 +1,8 @@
 """The rows of a table, those that are alike counted as one: what views are counted in.
 
-The rows are read once. What a coarser view makes of them, and what is left once a column is
-dropped, only joins rows that were told apart before; so it is counted in these.
+The rows are read once, or come counted, as those of a long table do. What a coarser view makes of
+them, and what is left once a column is dropped, only joins rows that were told apart before; so it
+is counted in these.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ RowSet = npt.NDArray[np.bool_]
 """Which rows of a table belong to a set, shape (n,), or which distinct rows, shape (T,)."""
 Units = npt.NDArray[np.int64] | None
 """Each row's unit, shape (n,); None where rows stand alone."""
+Weights = npt.NDArray[np.int64] | None
+"""How many rows of a table each stands for, shape (n,); None for one each."""
 
 _DENSE: Final = 4
 """Up to so many possible classes a row are numbered in place, without looking each up."""
@@ -70,6 +73,8 @@ class DistinctRows:
         Each row's unit, shape (n,); None where rows stand alone.
     largest
         The rows of no unit, of the largest one, of the two largest together, and so on.
+    weights
+        How many rows of the table each row stands for, shape (n,); None for one each.
     """
 
     quasi_identifiers: tuple[QuasiIdentifier, ...]
@@ -80,10 +85,15 @@ class DistinctRows:
     hidden: RowSet = field(repr=False)
     units: Units = field(repr=False, default=None)
     largest: npt.NDArray[np.int64] | None = field(repr=False, default=None)
+    weights: Weights = field(repr=False, default=None)
 
     @classmethod
     def of(
-        cls, quasi_identifiers: Sequence[QuasiIdentifier], node: Node, units: Units = None
+        cls,
+        quasi_identifiers: Sequence[QuasiIdentifier],
+        node: Node,
+        units: Units = None,
+        weights: Weights = None,
     ) -> DistinctRows:
         """Group the rows of a table by its quasi-identifiers at a node; at least one of them."""
         rows = len(quasi_identifiers[0].codes)
@@ -92,8 +102,9 @@ class DistinctRows:
             tuple(each.codes for each in quasi_identifiers),
             (0,) * len(node),
             np.arange(rows),
-            np.ones(rows, dtype=np.int64),
+            np.ones(rows, dtype=np.int64) if weights is None else weights,
             np.zeros(rows, dtype=np.bool_),
+            weights=weights,
         ).joined(node)
         if units is None:
             return found
@@ -103,7 +114,7 @@ class DistinctRows:
     @property
     def rows(self) -> int:
         """How many rows they stand for, n."""
-        return len(self.place)
+        return len(self.place) if self.weights is None else int(self.weights.sum())
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -228,14 +228,28 @@ def generalized_column(
     quasi: QuasiIdentifier, level: int, kept: npt.NDArray[np.bool_], index: pd.Index
 ) -> pd.Series:
     """Return a quasi-identifier's labels at a level, "*" where not kept, shape (n,)."""
+    codes = shown_codes(quasi, quasi.codes, level, kept)
+    return labelled(quasi, level, codes, np.flatnonzero(np.bincount(codes)), index)
+
+
+def shown_codes(
+    quasi: QuasiIdentifier,
+    ground: npt.NDArray[np.integer],
+    level: int,
+    kept: npt.NDArray[np.bool_],
+) -> IntArray:
+    """Return the generalized codes of ground codes; the number of labels where not kept."""
+    return np.where(kept, quasi.levels[level][ground], len(quasi.labels[level]))
+
+
+def labelled(
+    quasi: QuasiIdentifier, level: int, codes: IntArray, present: IntArray, index: pd.Index
+) -> pd.Series:
+    """Return labels by `shown_codes` as a categorical column; labels that are alike become one.
+
+    `present` are the codes that occur in the table, of which the column may be a part.
+    """
     labels = [*quasi.labels[level], SUPPRESSED]
-    codes = np.where(kept, quasi.levels[level][quasi.codes], len(labels) - 1)
-    return _labelled(codes, labels, index)
-
-
-def _labelled(codes: IntArray, labels: list[str], index: pd.Index) -> pd.Series:
-    """Return labels by code as a categorical column; labels that are alike become one."""
-    present = np.flatnonzero(np.bincount(codes, minlength=len(labels)))
     shown = [labels[code] for code in present]
     names = {label: number for number, label in enumerate(dict.fromkeys(shown))}
     positions = np.zeros(len(labels), dtype=np.intp)

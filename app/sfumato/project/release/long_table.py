@@ -7,12 +7,12 @@ are drawn from a long table in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_bytes
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +44,9 @@ from sfumato.project.release.value_counts import ColumnFacts, OpenColumn, ValueC
 
 SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""
-_SIZES: Final = 8
+SIZES: Final = 8
 """Classes of fewer records are counted by their sizes."""
+_Found = TypeVar("_Found")
 _COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "microsecond"}
 
 
@@ -66,7 +67,8 @@ class Summary:
     columns
         What is known of each column that leaves unperturbed.
     alone
-        The records that are unique on these columns; None where there are none.
+        The records that are unique on these columns; None where there are none, or nobody sees
+        them as they are.
     small
         How many classes of 0, 1, 2, … records there are on these columns.
     """
@@ -95,6 +97,7 @@ class LongTable:
     batches: Batches
     folder: Path
     _known: dict[str, Summary] = field(default_factory=dict, repr=False)
+    _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
     def rows(self) -> int:
@@ -106,6 +109,13 @@ class LongTable:
         """The columns' names, in order."""
         return tuple(self.batches.types)
 
+    def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
+        """Return what was found before under a key, or find it."""
+        if key not in self._kept:
+            self._kept[key] = find()
+        found: _Found = self._kept[key]
+        return found
+
     def read(self, names: Sequence[str], text: str, context: Context) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some columns, read on another thread, with progress."""
         done = 0
@@ -114,8 +124,10 @@ class LongTable:
             yield batch
             done += len(batch)
 
-    def summary(self, document: Document, context: Context) -> Summary:
+    def summary(self, document: Document, context: Context, count_unique: bool = True) -> Summary:
         """Return what is known of the table by a document, found in one pass.
+
+        Unique records are counted where somebody sees the columns as they are, if at all.
 
         Raises
         ------
@@ -124,9 +136,12 @@ class LongTable:
         CannotWrite, DiskFull
             If the disk has no room.
         """
-        asked = repr((document.columns, document.policy))
+        count_unique = count_unique and any(
+            each.view is None or not any(each.view.levels.values()) for each in document.recipients
+        )
+        asked = repr((document.columns, document.policy, count_unique))
         if asked not in self._known:
-            self._known = {asked: _Pass(self, document).summary(context)}
+            self._known = {asked: _Pass(self, document, count_unique).summary(context)}
         return self._known[asked]
 
 
@@ -177,7 +192,7 @@ def naming_rows(places: npt.NDArray[np.int64] | None = None) -> Iterator[None]:
 class _Pass:
     """One pass over a long table."""
 
-    def __init__(self, table: LongTable, document: Document) -> None:
+    def __init__(self, table: LongTable, document: Document, count_unique: bool) -> None:
         self.table, self.document, self.types = table, document, table.batches.types
         names = [name for entry in document.policy for name in entry.attributes]
         self.attributes = dict.fromkeys(names)
@@ -188,8 +203,9 @@ class _Pass:
         }
         self.open = {name: OpenColumn(document.column(name)) for name in public_names(document)}
         self.marked = [name for name in self.open if is_known_to_others(document.column(name))]
-        if len(self.marked) == len(self.open):
+        if len(self.marked) == len(self.open) or not count_unique:
             self.marked = []
+        self.count_unique = count_unique and bool(self.open)
         self.witnesses = _Witnesses(self.types, self.open)
 
     def summary(self, context: Context) -> Summary:
@@ -206,13 +222,17 @@ class _Pass:
                 with naming_rows(np.arange(first_row, first_row + len(batch))):
                     self._count_values(batch, first_row)
                     if self.open:
-                        _put(shown, self._marks(batch, list(self.open), True), key)
+                        marks = self._marks(batch, list(self.open), True)
+                    if self.count_unique:
+                        put_marks(shown, marks, key)
                     if self.marked:
-                        _put(some, self._marks(batch, self.marked, False), key)
+                        put_marks(some, self._marks(batch, self.marked, False), key)
                 first_row += len(batch)
             counting = Part(context, 0.9, 1.0)
-            sizes = _class_sizes(shown, first_row, counting) if self.open else np.zeros(1, int)
-            marked = _class_sizes(some, first_row, counting) if self.marked else None
+            sizes = np.zeros(1, dtype=np.int64)
+            if self.count_unique:
+                sizes = class_sizes(shown, first_row, counting)
+            marked = class_sizes(some, first_row, counting) if self.marked else None
         if first_row != table.rows:
             raise TableError("The table changed while it was read.", "Start again.")
         witnesses, rows = self.witnesses.gathered()
@@ -225,7 +245,7 @@ class _Pass:
             {name: self._encoded(found, rows, name) for name in self.attributes},
             {name: column.facts() for name, column in self.open.items()},
             self._alone(sizes, marked),
-            tuple(sizes[: _SIZES + 1].tolist()),
+            tuple(sizes[: SIZES + 1].tolist()),
         )
 
     def _count_values(self, batch: pa.RecordBatch, first_row: int) -> None:
@@ -257,7 +277,7 @@ class _Pass:
     def _alone(
         self, sizes: npt.NDArray[np.int64], marked: npt.NDArray[np.int64] | None
     ) -> AloneInRelease | None:
-        if not self.open:
+        if not self.count_unique:
             return None
         smallest = int(np.flatnonzero(sizes)[0])
         found = AloneInRelease(tuple(self.open), self.table.rows, int(sizes[1]), smallest)
@@ -282,22 +302,22 @@ def stays_number(spec: ColumnSpec) -> bool:
     return spec.kind == "numeric" and spec.binning is None
 
 
-def _put(buckets: Buckets, marks: Marks, key: AttributeKey) -> None:
+def put_marks(buckets: Buckets, marks: Marks, key: AttributeKey) -> None:
     """Put rows' marks aside under a key that nobody keeps: they tell of the rows' values."""
     hidden = order_words(marks, key)[:, 0].copy()
     buckets.add(pa.record_batch([pa.array(hidden)], names=["mark"]), hidden)
 
 
-def _class_sizes(buckets: Buckets, rows: int, context: Context) -> npt.NDArray[np.int64]:
+def class_sizes(buckets: Buckets, rows: int, context: Context) -> npt.NDArray[np.int64]:
     """Return how many classes there are of each size, from 0 on; the largest may be left out."""
-    found, smallest, done = np.zeros(_SIZES + 1, dtype=np.int64), rows, 0
+    found, smallest, done = np.zeros(SIZES + 1, dtype=np.int64), rows, 0
     for batch in buckets:
         context.report(done / rows, "Counting unique records")
         counts = class_counts(np.sort(batch["mark"].to_numpy()))
-        found += np.bincount(counts[counts <= _SIZES], minlength=_SIZES + 1)
+        found += np.bincount(counts[counts <= SIZES], minlength=SIZES + 1)
         smallest, done = min(smallest, int(counts.min())), done + len(batch)
-    if smallest > _SIZES:
-        found = np.concatenate([found, np.zeros(smallest - _SIZES, dtype=np.int64)])
+    if smallest > SIZES:
+        found = np.concatenate([found, np.zeros(smallest - SIZES, dtype=np.int64)])
         found[smallest] = 1
     return found
 
@@ -349,11 +369,7 @@ class _Witnesses:
 
 def reason_for_whole(document: Document) -> str:
     """Return why releases need all rows at once; empty where they don't."""
-    found = [
-        Sentence("{recipient} sees the quasi-identifiers more coarsely", recipient=each.name)
-        for each in document.recipients
-        if each.view is not None
-    ]
+    found: list[Sentence] = []
     for entry in document.policy:
         if mechanism_called(entry.mechanism).needs_groups:
             found.append(Sentence("{entry} is released by groups of records", entry=entry.key))

@@ -7,11 +7,11 @@ makes exactly what a release made. No files, no clocks, no state between two tab
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -239,9 +239,12 @@ class Plan:
         frames = [table_of(batch, kinds).frame for batch in batches]
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
-    def bind(self, keys: KeyRing) -> Releaser:
-        """Return what releases tables by the plan with a project's keys."""
-        return Releaser(self, keys)
+    def bind(self, keys: KeyRing, seen: SeenInParts | None = None) -> Releaser:
+        """Return what releases tables by the plan with a project's keys.
+
+        Where its view was counted in a table whose parts are released, that is `seen`.
+        """
+        return Releaser(self, keys, seen)
 
 
 @dataclass(frozen=True)
@@ -282,12 +285,24 @@ class Rows:
         )
 
 
+class SeenInParts(Protocol):
+    """What a view makes of a table, whose parts it shows by themselves."""
+
+    @property
+    def changed(self) -> Collection[str]:
+        """The columns that hold labels in place of their values."""
+
+    def shown_in(self, table: Table) -> Mapping[str, pd.Series]:
+        """Return these columns of some rows."""
+
+
 @dataclass(frozen=True)
 class Releaser:
-    """A plan with the keys that it is carried out by."""
+    """A plan with the keys that it is carried out by, see `Plan.bind`."""
 
     plan: Plan
     keys: KeyRing = field(repr=False)
+    seen: SeenInParts | None = field(default=None, repr=False)
 
     def release(
         self,
@@ -400,12 +415,14 @@ class Releaser:
     @cached_property
     def output_schema(self) -> pa.Schema:
         """What `release_batch` returns, see `Plan.output_schema`."""
-        plan = self.plan
-        if not (plan.rows_stand_alone and plan.schema):
+        plan, coarsening = self.plan, self.plan.coarsening
+        counted = plan if self.seen is None else replace(plan, coarsening=None)
+        if not (counted.rows_stand_alone and plan.schema):
             raise _not_alone(plan)
-        coarsening = plan.coarsening
         levels = {} if coarsening is None else coarsening.own.levels
         coarser = {name for name, level in levels.items() if level or plan.suppressed}
+        if self.seen is not None:
+            coarser = set(self.seen.changed)
         read = pa.schema([(name, arrow_type(kind)) for name, kind in plan.schema.items()])
         none = table_of(pa.RecordBatch.from_pylist([], read), plan.schema)
         finer = replace(plan, coarsening=None)
@@ -436,8 +453,10 @@ class Releaser:
         assert plan.record_key is not None
         hashes = key_hashes(table.column(plan.record_key), self.keys, Silent())
         coarsening = plan.coarsening
-        shown = {}
-        if coarsening is not None:
+        shown: Mapping[str, pd.Series] = {}
+        if self.seen is not None:
+            shown = self.seen.shown_in(table)
+        elif coarsening is not None:
             names = coarsening.hierarchies
             hidden = None
             if plan.suppressed:

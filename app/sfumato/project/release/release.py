@@ -34,7 +34,8 @@ from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.long_release import stream_of
-from sfumato.project.release.long_table import LongTable, Summary, in_memory, naming_rows
+from sfumato.project.release.long_table import LongTable, Summary, naming_rows
+from sfumato.project.release.long_views import LongView, counted_view, long_view
 from sfumato.project.release.plan import Plan, Rows
 from sfumato.project.release.pseudonyms import linking_limits
 from sfumato.project.release.release_columns import (
@@ -250,25 +251,26 @@ class PreparedLong(PreparedTable):
         check_columns(document, summary.witnesses)
         return material_with(document, summary.witnesses, summary.encoded)
 
-    def seen(self, coarsening: Coarsening | None) -> Coarsened | None:
-        """Return None: a view is counted in the whole table, see `reason_for_whole`."""
-        if coarsening is not None:
-            in_memory(self._long)
-        return None
+    def seen(self, coarsening: Coarsening | None) -> LongView | None:
+        """Return what a view makes of the table; raises what `long_view` does."""
+        if coarsening is None:
+            return None
+        columns = self.material().document.columns
+        return long_view(self._long, columns, coarsening, Silent())
 
     def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
-        """Return how many records are unique on the columns released unperturbed."""
-        self.seen(coarsening_of(self._project.document, recipient))
-        return self.summary(context).alone
+        """Return how many records are unique on what a recipient sees unperturbed."""
+        document = self.material().document
+        if coarsening_of(document, recipient) is None:
+            return self.summary(context).alone
+        return counted_view(self._long, document, recipient, context).alone
 
     def released(
-        self,
-        plan: Plan,
-        seen: Coarsened | None,  # noqa: ARG002
-        context: Context,
+        self, plan: Plan, seen: Coarsened | None, context: Context
     ) -> tuple[pd.DataFrame, RowsToWrite]:
         """Return some released rows of every sort, and what makes all while they are written."""
-        releaser, summary = plan.bind(self._project.keys), self.summary(context)
+        shown = seen if isinstance(seen, LongView) else None
+        releaser, summary = plan.bind(self._project.keys, shown), self.summary(context)
         with naming_rows(summary.places):
             frame, _ = releaser.shown_alone(summary.witnesses)
         return frame, stream_of(releaser, self._long)

@@ -102,7 +102,9 @@ def plan_of(
     exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
     crossing: Mapping[str, str] = {}
     if coarsening is not None:
-        left = leaving_table(document, in_memory(table), project.keys)
+        left = table
+        if not isinstance(table, LongTable):
+            left = leaving_table(document, table, project.keys)
         crossing = crossing_views(document, left, source, coarsening, releases)
     override = override.strip()
     if not override:

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sfumato.engine.core.errors import LadderError
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Source
 from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.long_views import suppressed_together
 from sfumato.project.release.views import Coarsening, coarsened, coarsening_of, nested_in
 
 
 def crossing_views(
     document: Document,
-    table: Table,
+    table: Table | LongTable,
     source: Source,
     coarsening: Coarsening | None,
     releases: Iterable[ReleaseRecord],
@@ -60,7 +63,7 @@ def crossing_views(
 
 
 def _in_one_chain(
-    document: Document, table: Table | None, one: Coarsening, other: Coarsening
+    document: Document, table: Table | LongTable | None, one: Coarsening, other: Coarsening
 ) -> bool:
     shared = set(one.hierarchies) & set(other.hierarchies)
     if any(one.hierarchies[name] != other.hierarchies[name] for name in shared):
@@ -72,7 +75,10 @@ def _in_one_chain(
 
 
 def _suppression_nested(
-    document: Document, table: Table | None, finer: Coarsening, coarser: Coarsening
+    document: Document,
+    table: Table | LongTable | None,
+    finer: Coarsening,
+    coarser: Coarsening,
 ) -> bool:
     # Along one chain the sets are nested by the way they are made.
     along = finer.steps == coarser.steps[: len(finer.steps)] and finer.unit == coarser.unit
@@ -81,9 +87,12 @@ def _suppression_nested(
     known = {column.name for column in document.columns}
     if not {*finer.hierarchies, *coarser.hierarchies} <= known:
         return False
-    hidden, above = (
-        coarsened(each, document.columns, table).view.suppressed for each in (finer, coarser)
-    )
+    if isinstance(table, LongTable):
+        both = suppressed_together(table, document.columns, (finer, coarser), Silent())
+    else:
+        views = (coarsened(each, document.columns, table).view for each in (finer, coarser))
+        both = [view.suppressed for view in views]
+    hidden, above = both
     return not bool((hidden & ~above).any())
 
 

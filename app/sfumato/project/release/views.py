@@ -20,7 +20,7 @@ from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.generalization.chain import Demand, View, views_of
 from sfumato.engine.generalization.coded import QuasiIdentifier, quasi_identifier
-from sfumato.engine.generalization.distinct_rows import RowSet
+from sfumato.engine.generalization.distinct_rows import RowSet, Units, Weights
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.generalization.publication import generalized_column
 from sfumato.engine.table.repeated_units import units_of
@@ -244,12 +244,28 @@ def coarsened(
     """
     if quasi is None:
         quasi = coded(columns, coarsening.hierarchies, table)
-    check_heights(coarsening, quasi)
-    nodes = [tuple(step.levels.get(q.name, 0) for q in quasi) for step in coarsening.steps]
     units = units_of(table, coarsening.unit) if coarsening.unit else None
-    view = views_of(quasi, nodes, [step.k for step in coarsening.steps], units)[-1]
+    view = own_view(coarsening, quasi, units)
     counted = table.rows if units is None else int(units.max(initial=-1)) + 1
     return shown_by(coarsening, columns, table, quasi, view, counted)
+
+
+def own_view(
+    coarsening: Coarsening,
+    quasi: Sequence[QuasiIdentifier],
+    units: Units = None,
+    weights: Weights = None,
+) -> View:
+    """Return a recipient's view of encoded rows; see `views_of`.
+
+    Raises
+    ------
+    PolicyError
+        If a hierarchy has fewer levels than the view names.
+    """
+    check_heights(coarsening, quasi)
+    nodes = [tuple(step.levels.get(q.name, 0) for q in quasi) for step in coarsening.steps]
+    return views_of(quasi, nodes, [step.k for step in coarsening.steps], units, weights)[-1]
 
 
 def counts_rows(coarsening: Coarsening) -> bool:
@@ -358,7 +374,7 @@ def check_view(found: Coarsened) -> None:
         Saying what the table comes to.
     """
     own, view = found.coarsening.own, found.view
-    rows = len(view.suppressed)
+    rows = view.rows
     check_k(own.recipient, own.k, rows, found.units, found.coarsening.unit or ())
     allowed = Demand(own.k, found.coarsening.suppression).allowed(rows)
     if view.suppressed_rows > allowed:
@@ -454,6 +470,6 @@ def told_of(found: Coarsened) -> dict[str, Any]:
         "smallest": view.smallest,
         "unique": view.unique,
         "classes": view.classes,
-        "records": int(np.size(view.suppressed)),
+        "records": view.rows,
         **({"units": found.units, "unique_records": view.unique_rows} if counted else {}),
     }

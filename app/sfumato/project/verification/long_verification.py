@@ -7,8 +7,10 @@ while both are read. A bundle is recognised by its digest or its identifier, and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from secrets import token_bytes
 
 import numpy as np
 import numpy.typing as npt
@@ -16,22 +18,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
+from sfumato.engine.table.marks import value_marks
 from sfumato.formats.bundles.reading import Bundle, data_batches, read_long_bundle
 from sfumato.formats.errors import FileError
 from sfumato.formats.formulas import rows_with_escapes, unescaped
 from sfumato.formats.table_format import BATCH_ROWS, RowStream
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_release import stream_of
-from sfumato.project.release.long_table import LongTable, reason_for_whole
+from sfumato.project.release.long_table import (
+    LongTable,
+    class_sizes,
+    put_marks,
+    reason_for_whole,
+)
+from sfumato.project.release.long_views import long_view
 from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.release_columns import material_with, plan_for
+from sfumato.project.release.value_counts import series_of
 from sfumato.project.verification.chain import check_strangers
 from sfumato.project.verification.recognition import Match, known_release
-from sfumato.project.verification.rows import check_shown_columns
+from sfumato.project.verification.rows import check_shown_columns, check_smallest
 from sfumato.project.verification.verify import VerificationReport, check_known_facts
 
 
@@ -47,11 +59,21 @@ class _Compared:
         How many were compared, from the first on.
     differing
         For each column that both have, how many rows differ, and the first of them, from 1.
+    classes
+        Counts the classes of the quasi-identifiers; None where a view shows none.
     """
 
     found: int = 0
     rows: int = 0
     differing: dict[str, tuple[int, int]] = field(default_factory=dict)
+    classes: ShownClasses | None = None
+
+    def see(self, shown: pa.RecordBatch) -> pa.RecordBatch:
+        """Count rows of the bundle, and return them."""
+        self.found += len(shown)
+        if self.classes is not None and len(shown):
+            self.classes.add(shown)
+        return shown
 
     def add(self, made: pa.RecordBatch, shown: pa.RecordBatch) -> None:
         """Compare as many rows of both."""
@@ -91,22 +113,28 @@ def verify_long(
         return VerificationReport(examined)
     document = record.policy or project.document
     why = reason_for_whole(document)
-    if record.is_publication or record.details.get("view") or why:
+    if record.is_publication or why:
         finding = Sentence(
             "Its rows can't be compared in parts{why}. Verify it with more memory.",
             why=f": {why}" if why else "",
         )
         checks = (*examined, Check("Records", False, finding))
         return VerificationReport(checks, record, match.recipient)
-    summary = table.summary(document, Part(context, 0.1, 0.4))
+    summary = table.summary(document, Part(context, 0.1, 0.3), count_unique=False)
     material = material_with(document, summary.witnesses, summary.encoded)
-    plan = plan_for(material, match.plans, match.recipient)
+    plan = plan_for(material, match.plans, match.recipient, match.view)
     plan = replace(
         plan, release_id=record.release_id, rows_as_in_table=bool(record.rows_as_in_table)
     )
-    again = stream_of(plan.bind(project.keys), table)
     try:
-        compared = _compared(again, bundle, folder, table.folder, Part(context, 0.4, 1.0))
+        seen = None
+        if match.view is not None:
+            seen = long_view(table, material.document.columns, match.view, Part(context, 0.3, 0.4))
+        again, rest = stream_of(plan.bind(project.keys, seen), table), Part(context, 0.4, 1.0)
+        with ExitStack() as stack:
+            classes = _classes_in(bundle, match, table, stack)
+            compared = _compared(again, bundle, folder, table.folder, rest, classes)
+            smallest = None if classes is None else classes.smallest(compared.found)
     except (SfumatoError, pa.ArrowException) as error:
         told = str(error) if isinstance(error, SfumatoError) else "Its values are of other types."
         finding = Sentence("It can't be compared. {error}", error=told)
@@ -119,6 +147,9 @@ def verify_long(
         *check_shown_columns(bundle, match, regenerator),
         _check_unperturbed(compared, match),
     )
+    if match.view is not None and classes is not None and smallest is not None:
+        k, what = match.view.own.k, Sentence("records")
+        checks += (check_smallest(classes.names, smallest, k, what),)
     for entry in match.plans:
         obstacle = regenerator.obstacle(entry)
         checks += (
@@ -129,29 +160,78 @@ def verify_long(
     return VerificationReport(checks, record, match.recipient)
 
 
+class ShownClasses:
+    """Counts the classes of some columns in a bundle's rows.
+
+    Parameters
+    ----------
+    names
+        The columns.
+    buckets
+        Take hashed marks of the rows under a key that nobody keeps.
+    """
+
+    def __init__(self, names: Sequence[str], buckets: Buckets) -> None:
+        self.names, self._buckets = names, buckets
+        self._key = AttributeKey(token_bytes(SECRET_BYTES))
+
+    def add(self, shown: pa.RecordBatch) -> None:
+        """Count rows."""
+        marks = np.zeros(len(shown), dtype=np.uint64)
+        for name in self.names:
+            values = shown[name]
+            if pa.types.is_dictionary(values.type):
+                values = values.dictionary_decode()
+            found, places = value_marks(series_of(values, name))
+            marks += found if places is None else found[places]
+        put_marks(self._buckets, marks, self._key)
+
+    def smallest(self, rows: int) -> int | None:
+        """Return the rows of the smallest class, of so many rows in all; None without any."""
+        if not rows:
+            return None
+        return int(np.flatnonzero(class_sizes(self._buckets, rows, Silent()))[0])
+
+
+def _classes_in(
+    bundle: Bundle, match: Match, table: LongTable, stack: ExitStack
+) -> ShownClasses | None:
+    """Return what counts the classes of the quasi-identifiers; None where a view shows none."""
+    columns = [field.column for field in bundle.descriptor.fields]
+    names = [] if match.view is None else [n for n in match.view.hierarchies if n in columns]
+    if not names:
+        return None
+    return ShownClasses(names, stack.enter_context(Buckets(table.folder, table.rows)))
+
+
 def _compared(
-    again: RowStream, bundle: Bundle, folder: Path, room: Path, context: Context
+    again: RowStream,
+    bundle: Bundle,
+    folder: Path,
+    room: Path,
+    context: Context,
+    classes: ShownClasses | None,
 ) -> _Compared:
     """Compare a bundle's rows with those made again, in whatever batches both come."""
     descriptor = bundle.descriptor
     if descriptor.escaped:
         again = rows_with_escapes(again)
     shown = data_batches(folder / descriptor.data_name, descriptor)
-    found, held = _Compared(), pa.record_batch({})
+    found, held = _Compared(classes=classes), pa.record_batch({})
     names = [field.column for field in descriptor.fields]
     for made in again.blocks(BATCH_ROWS, context, room):
         called = made.rename_columns(_called(made.schema.names, bundle))
         done = 0
         while done < len(called):
             if not len(held):
-                held = next(shown, held)
-                found.found += len(held)
+                held = found.see(next(shown, held))
                 if not len(held):
                     break
             count = min(len(held), len(called) - done)
             found.add(called.slice(done, count), held.slice(0, count).select(names))
             held, done = held.slice(count), done + count
-    found.found += sum(map(len, shown))
+    for batch in shown:
+        found.see(batch)
     return found
 
 
@@ -199,9 +279,14 @@ def _check_unperturbed(compared: _Compared, match: Match) -> Check:
     findings = [f"{n}: {compared.sentence(n)}" for n in names if compared.differing[n][0]]
     if findings:
         said = Sentence("They are not as in the source table ({names}).", names="; ".join(findings))
+        if match.view is not None:
+            said = Sentence("They are not as released ({names}).", names="; ".join(findings))
         return Check("Unperturbed columns", False, said)
     if not names:
         return Check("Unperturbed columns", True, "It has none.")
+    if match.view is not None:
+        said = Sentence("All {names} are as the recipient's view shows them.", names=len(names))
+        return Check("Unperturbed columns", True, said)
     said = Sentence("All {names} are as in the source table.", names=len(names))
     return Check("Unperturbed columns", True, said)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -117,7 +117,6 @@ def _check_view(
     """
     if match.view is None:
         return ()
-    title = "Quasi-identifiers"
     k = match.view.own.k
     names = [name for name in match.view.hierarchies if name in bundle.table.columns]
     if not names:
@@ -128,18 +127,19 @@ def _check_view(
     if match.view.unit and comparison.order is Order.SAME and comparison.rows == len(shown):
         units = units_of(regenerator.table, match.view.unit)[comparison.places]
     sizes = count_units(together.ngroup().to_numpy().astype(np.int64), units, together.ngroups)
-    smallest = int(sizes.min())
-    detail = {
-        "names": ", ".join(names),
-        "smallest": smallest,
-        "what": Sentence("records") if units is None else Sentence("units"),
-        "k": k,
-    }
+    what = Sentence("records") if units is None else Sentence("units")
+    return (check_smallest(names, int(sizes.min()), k, what),)
+
+
+def check_smallest(names: Sequence[str], smallest: int, k: int, what: Sentence) -> Check:
+    """Check that the smallest class on columns has as many records or units as was promised."""
+    title = "Quasi-identifiers"
+    detail = {"names": ", ".join(names), "smallest": smallest, "what": what, "k": k}
     if smallest < k:
         said = "The smallest class on {names} has {smallest:,} {what}; k = {k} was promised."
-        return (Check(title, False, Sentence(said, **detail)),)
+        return Check(title, False, Sentence(said, **detail))
     said = "The smallest class on {names} has {smallest:,} {what}, and k = {k} was promised."
-    return (Check(title, True, Sentence(said, **detail)),)
+    return Check(title, True, Sentence(said, **detail))
 
 
 def describe_difference(differing: Rows, places: Positions) -> str:

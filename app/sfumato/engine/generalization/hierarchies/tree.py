@@ -274,7 +274,7 @@ class Hierarchy:
             message names the first such row and never the value.
         """
         positions, uniques = factorize(column)
-        known = {value: code for code, value in enumerate(self.values)}
+        known = self._known
         found = [known.get(plain(value), -1) for value in uniques]
         # A missing value has position -1, which is the last entry of the lookup.
         lookup = np.array([*found, known.get(None, -1)], dtype=np.int32)
@@ -316,6 +316,10 @@ class Hierarchy:
             name=column.name,
             index=column.index,
         )
+
+    @cached_property
+    def _known(self) -> dict[Value, int]:
+        return {value: code for code, value in enumerate(self.values)}
 
     @cached_property
     def _coded(self) -> tuple[tuple[GroundCodes, tuple[Label, ...]], ...]:

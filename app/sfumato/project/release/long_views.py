@@ -1,0 +1,499 @@
+"""How recipients see the quasi-identifiers of a table that is too long for memory.
+
+Whether a row is suppressed, and as what it is shown, follows from its quasi-identifiers alone. So
+their values are found in one pass, from which the hierarchies are made; in another, the rows that
+the finest view tells apart are counted; and each row is then shown by itself. Only as many numbers
+are kept as there are rows that differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from secrets import token_bytes
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Value, factorize, plain
+from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
+from sfumato.engine.generalization.distinct_rows import RowSet
+from sfumato.engine.generalization.hierarchies import Hierarchy, Recipe, ground_values
+from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.generalization.publication import labelled, shown_codes
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
+from sfumato.engine.table.marks import Marks, marks_of_numbers, value_marks
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document, Recipient
+from sfumato.project.document.serialise import canonical_json
+from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.groups import is_known_to_others, public_names
+from sfumato.project.release.long_table import (
+    SIZES,
+    LongTable,
+    class_sizes,
+    naming_rows,
+    put_marks,
+)
+from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.value_counts import OpenColumn, series_of
+from sfumato.project.release.views import Coarsened, Coarsening, coarsening_of, own_view
+
+MOST_APART: Final = 1 << 22
+"""So many rows that a view tells apart are counted at most: 8 bytes each, and as much again for
+each quasi-identifier."""
+_MOST_VALUES: Final = 1 << 20
+"""A hierarchy of more values is not made."""
+_PENDING: Final = 1 << 20
+_LARGEST: Final = 1 << 62
+
+Codes = Sequence[npt.NDArray[np.integer]]
+"""For each quasi-identifier, codes of rows, each of shape (n,)."""
+
+
+@dataclass(frozen=True)
+class RowsApart:
+    """The rows of a long table by what a view, and all coarser ones, can tell apart.
+
+    Parameters
+    ----------
+    specs, hierarchies
+        The quasi-identifiers, and their hierarchies of all values in the table.
+    quasi
+        With ground codes that stand for the rows, shape (T,), and "*" on top of each.
+    floor
+        The levels that tell rows apart.
+    keys, counts
+        Each distinct row's key, ascending, and how many rows it stands for, shape (T,).
+    """
+
+    specs: tuple[ColumnSpec, ...]
+    hierarchies: tuple[Hierarchy, ...] = field(repr=False)
+    quasi: tuple[QuasiIdentifier, ...] = field(repr=False)
+    floor: Node
+    keys: npt.NDArray[np.generic] = field(repr=False)
+    counts: npt.NDArray[np.int64] = field(repr=False)
+
+    @property
+    def rows(self) -> int:
+        """The number of records, n."""
+        return int(self.counts.sum())
+
+    def codes(self, table: Table) -> list[npt.NDArray[np.int32]]:
+        """Return the ground codes of some rows; raises what `Hierarchy.encode` does."""
+        return [
+            hierarchy.encode(spec.shown(table.column(spec.name)))
+            for spec, hierarchy in zip(self.specs, self.hierarchies, strict=True)
+        ]
+
+    def places(self, codes: Codes) -> IntArray:
+        """Return which distinct row each of some rows is, shape (n,).
+
+        Raises
+        ------
+        TableError
+            If one is none of them.
+        """
+        keys = self._packing.pack(_at(self.quasi, self.floor, codes))
+        found = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        if not bool((self.keys[found] == keys).all()):
+            raise TableError("The table changed while it was read.", "Start again.")
+        return found
+
+    @cached_property
+    def _packing(self) -> _Packing:
+        return _Packing([q.sizes[at] for q, at in zip(self.quasi, self.floor, strict=True)])
+
+
+@dataclass(frozen=True)
+class LongView(Coarsened):
+    """What a view makes of a long table; no column of it is kept.
+
+    Parameters
+    ----------
+    apart
+        The rows that the view was counted in; its suppressed rows are some of these.
+    """
+
+    apart: RowsApart = field(repr=False)
+
+    def shown_in(self, table: Table) -> dict[str, pd.Series]:
+        """Return the quasi-identifiers that the view shows as labels, of some rows, by name.
+
+        Raises
+        ------
+        TableError, HierarchyError
+            If they are no rows of the table.
+        """
+        if not self.changed:
+            return {}
+        codes, kept = self.apart.codes(table), np.ones(table.rows, dtype=np.bool_)
+        if self._hides:
+            kept = ~self.view.suppressed[self.apart.places(codes)]
+        found = {}
+        for quasi, ground in zip(self.apart.quasi, codes, strict=True):
+            if quasi.name in self.changed:
+                level, present = self.coarsening.level(quasi.name), self._present[quasi.name]
+                shown = shown_codes(quasi, ground, level, kept)
+                found[quasi.name] = labelled(quasi, level, shown, present, table.frame.index)
+        return found
+
+    @cached_property
+    def _hides(self) -> bool:
+        return bool(self.view.suppressed.any())
+
+    @cached_property
+    def _present(self) -> Mapping[str, IntArray]:
+        """The codes of each quasi-identifier that occur in the table, see `labelled`."""
+        kept = ~self.view.suppressed
+        return {
+            q.name: np.unique(shown_codes(q, q.codes, self.coarsening.level(q.name), kept))
+            for q in self.apart.quasi
+        }
+
+    def marks(self, names: Iterable[str]) -> Marks:
+        """Return each distinct row's mark by what is shown of some quasi-identifiers."""
+        total = np.zeros(len(self.apart.counts), dtype=np.uint64)
+        for quasi in self.apart.quasi:
+            if quasi.name in names:
+                level, codes = self.coarsening.level(quasi.name), quasi.codes
+                if quasi.name in self.changed:
+                    codes = quasi.label_numbers[level].take(codes)
+                    codes[self.view.suppressed] = 0
+                total += marks_of_numbers(quasi.name, int(codes.max()) + 1)[codes]
+        return total
+
+
+@dataclass(frozen=True)
+class CountedView:
+    """A view with what is unique on the columns that its recipient sees unperturbed.
+
+    Parameters
+    ----------
+    seen
+        The view.
+    alone
+        The records that are unique; None where every column is perturbed or left out.
+    small
+        How many classes of 0, 1, 2, … records there are on these columns.
+    """
+
+    seen: LongView
+    alone: AloneInRelease | None
+    small: tuple[int, ...] = ()
+
+
+def long_view(
+    table: LongTable, columns: Sequence[ColumnSpec], coarsening: Coarsening, context: Context
+) -> LongView:
+    """Return what a view makes of a long table.
+
+    Raises
+    ------
+    PolicyError
+        If a hierarchy has fewer levels than the view names.
+    TableError
+        If the quasi-identifiers differ too much to be counted in parts.
+    SfumatoError
+        As `sfumato.project.release.views.coarsened`.
+    """
+    floor = {name: coarsening.steps[0].levels.get(name, 0) for name in coarsening.hierarchies}
+    specs = [spec for spec in columns if spec.name in coarsening.hierarchies]
+    asked = ("view", repr(specs), canonical_json(coarsening.to_dict()))
+    return table.keep(asked, lambda: _counted_in(table, columns, coarsening, floor, context))
+
+
+def _counted_in(
+    table: LongTable,
+    columns: Sequence[ColumnSpec],
+    coarsening: Coarsening,
+    floor: Mapping[str, int],
+    context: Context,
+) -> LongView:
+    apart = rows_apart(table, columns, coarsening.hierarchies, floor, context)
+    view = own_view(coarsening, apart.quasi, weights=apart.counts)
+    hides = bool(view.suppressed.any())
+    changed = frozenset(q.name for q in apart.quasi if coarsening.level(q.name) or hides)
+    highest = {each.name: each.height for each in apart.quasi}
+    return LongView(coarsening, {}, changed, view, highest, apart.rows, apart)
+
+
+def suppressed_together(
+    table: LongTable,
+    columns: Sequence[ColumnSpec],
+    views: Sequence[Coarsening],
+    context: Context,
+) -> list[RowSet]:
+    """Return which of the same distinct rows each of some views suppresses, each of shape (T,).
+
+    Raises the errors of `long_view`.
+    """
+    recipes = {name: recipe for each in views for name, recipe in each.hierarchies.items()}
+    floor = {
+        name: min(each.steps[0].levels.get(name, 0) for each in views if name in each.hierarchies)
+        for name in recipes
+    }
+    apart = rows_apart(table, columns, recipes, floor, context)
+    known = {each.name: each for each in apart.quasi}
+    return [
+        own_view(each, [known[name] for name in each.hierarchies], weights=apart.counts).suppressed
+        for each in views
+    ]
+
+
+def rows_apart(
+    table: LongTable,
+    columns: Sequence[ColumnSpec],
+    recipes: Mapping[str, Recipe],
+    floor: Mapping[str, int],
+    context: Context,
+) -> RowsApart:
+    """Return the rows that levels tell apart, or lower ones that are known already.
+
+    Raises the errors of `long_view`.
+    """
+    specs = tuple(spec for name in recipes for spec in columns if spec.name == name)
+    plain_recipes = {name: recipe.to_dict() for name, recipe in recipes.items()}
+    asked = ("rows apart", repr(specs), canonical_json(plain_recipes))
+    known: list[RowsApart] = table.keep(asked, list)
+    wanted = tuple(floor[spec.name] for spec in specs)
+    for each in known:
+        if all(low <= high for low, high in zip(each.floor, wanted, strict=True)):
+            return each
+    hierarchies = table.keep(
+        ("hierarchies", *asked), lambda: _hierarchies(table, specs, recipes, Part(context, 0, 0.5))
+    )
+    known.append(_grouped(table, specs, hierarchies, wanted, Part(context, 0.5, 1.0)))
+    return known[-1]
+
+
+def _hierarchies(
+    table: LongTable,
+    specs: Sequence[ColumnSpec],
+    recipes: Mapping[str, Recipe],
+    context: Context,
+) -> tuple[Hierarchy, ...]:
+    """Return the hierarchies of all values that occur, found in one pass."""
+    values: dict[str, dict[Value, None]] = {spec.name: {} for spec in specs}
+    first_row = 0
+    for batch in table.read(list(values), "Looking at the quasi-identifiers", context):
+        with naming_rows(np.arange(first_row, first_row + len(batch))):
+            for spec in specs:
+                positions, uniques = factorize(spec.shown(series_of(batch[spec.name], spec.name)))
+                met = np.bincount(positions.astype(np.intp) + 1, minlength=len(uniques) + 1) > 0
+                found = values[spec.name]
+                found.update(dict.fromkeys(map(plain, uniques[met[1:]])))
+                found.update(dict.fromkeys([None] * int(met[0])))
+                if len(found) > _MOST_VALUES:
+                    raise TableError(
+                        "Column {column} has more than {most:,} different {most:value|values}, too"
+                        " many to be shown more coarsely in parts.",
+                        "Give it bins, or let more memory be taken.",
+                        column=spec.name,
+                        most=_MOST_VALUES,
+                    )
+        first_row += len(batch)
+    return tuple(
+        recipes[spec.name].build(spec.name, _ground(spec, values[spec.name])) for spec in specs
+    )
+
+
+def _ground(spec: ColumnSpec, found: Mapping[Value, None]) -> tuple[Value, ...]:
+    if spec.binning is not None:
+        return (*spec.binning.names, *((None,) if None in found else ()))
+    return ground_values(spec, pd.Series(list(found), dtype=object))
+
+
+def _grouped(
+    table: LongTable,
+    specs: tuple[ColumnSpec, ...],
+    hierarchies: tuple[Hierarchy, ...],
+    wanted: Node,
+    context: Context,
+) -> RowsApart:
+    """Return the rows that levels tell apart, found in one pass."""
+    none = np.zeros(0, dtype=np.int32)
+    quasi = tuple(
+        QuasiIdentifier(
+            each.column,
+            none,
+            tuple(each.codes(level).astype(np.intp) for level in range(each.height)),
+            tuple(each.names(level) for level in range(each.height)),
+        ).with_one_group_on_top()
+        for each in hierarchies
+    )
+    floor = tuple(min(at, each.height) for at, each in zip(wanted, quasi, strict=True))
+    apart = RowsApart(specs, hierarchies, quasi, floor, none, np.zeros(0, dtype=np.int64))
+    counted = _Counted()
+    for batch in table.read([spec.name for spec in specs], "Counting classes", context):
+        part = Table(
+            pd.DataFrame({s.name: series_of(batch[s.name], s.name) for s in specs}), is_part=True
+        )
+        counted.add(apart._packing.pack(_at(quasi, floor, apart.codes(part))))
+    keys, counts = counted.finished()
+    if int(counts.sum()) != table.rows:
+        raise TableError("The table changed while it was read.", "Start again.")
+    coded = []
+    for each, at, codes in zip(quasi, floor, apart._packing.unpack(keys), strict=True):
+        # Any value that the level joins stands for all of them.
+        first = np.zeros(each.sizes[at], dtype=np.int32)
+        first[each.levels[at]] = np.arange(len(each.levels[at]))
+        coded.append(replace(each, codes=first[codes]))
+    return replace(apart, quasi=tuple(coded), keys=keys, counts=counts)
+
+
+def counted_view(
+    table: LongTable, document: Document, recipient: Recipient, context: Context
+) -> CountedView:
+    """Return a recipient's view with what it leaves unique.
+
+    Raises the errors of `coarsening_of` and `long_view`.
+    """
+    coarsening = coarsening_of(document, recipient)
+    assert coarsening is not None
+    seen = long_view(table, document.columns, coarsening, Part(context, 0.0, 0.5))
+    specs = [document.column(name) for name in public_names(document)]
+    return table.keep(
+        ("counted view", repr(specs), canonical_json(coarsening.to_dict())),
+        lambda: _with_unique(table, document, seen, Part(context, 0.5, 1.0)),
+    )
+
+
+def _with_unique(
+    table: LongTable, document: Document, seen: LongView, context: Context
+) -> CountedView:
+    """Return a view with what is unique on the columns that its recipient sees unperturbed."""
+    names = public_names(document)
+    if not names:
+        return CountedView(seen, None)
+    sizes = _sizes(table, document, seen, names, Part(context, 0.0, 0.6))
+    smallest, recipient = int(np.flatnonzero(sizes)[0]), seen.coarsening.own.recipient
+    alone = AloneInRelease(names, table.rows, int(sizes[1]), smallest, recipient=recipient)
+    marked = tuple(name for name in names if is_known_to_others(document.column(name)))
+    if len(marked) not in (0, len(names)):
+        unique = _sizes(table, document, seen, marked, Part(context, 0.6, 1.0))[1]
+        alone = replace(alone, marked=marked, marked_alone=int(unique))
+    return CountedView(seen, alone, tuple(sizes[: SIZES + 1].tolist()))
+
+
+def _sizes(
+    table: LongTable, document: Document, seen: LongView, names: Sequence[str], context: Context
+) -> npt.NDArray[np.int64]:
+    """Return how many classes of each size there are on some columns as they are shown."""
+    if not seen.coarsening.hierarchies.keys() >= set(names):
+        return _sizes_in_rows(table, document, seen, names, context)
+    _, classes = np.unique(seen.marks(names), return_inverse=True)
+    counts = np.bincount(classes, weights=seen.apart.counts).astype(np.int64)
+    found = np.bincount(counts[counts <= SIZES], minlength=SIZES + 1)
+    smallest = int(counts.min())
+    if smallest > SIZES:
+        found = np.concatenate([found, np.zeros(smallest - SIZES, dtype=np.int64)])
+        found[smallest] = 1
+    return found
+
+
+def _sizes_in_rows(
+    table: LongTable, document: Document, seen: LongView, names: Sequence[str], context: Context
+) -> npt.NDArray[np.int64]:
+    """Return what `_sizes` does where other columns count too, found in one pass."""
+    others = {name: OpenColumn(document.column(name)) for name in names}
+    read = dict.fromkeys([*names, *seen.coarsening.hierarchies])
+    key = AttributeKey(token_bytes(SECRET_BYTES))
+    with Buckets(table.folder, table.rows) as buckets:
+        for batch in table.read(list(read), "Looking at the rows", Part(context, 0.0, 0.8)):
+            frame = pd.DataFrame({name: series_of(batch[name], name) for name in read})
+            shown = seen.shown_in(Table(frame, is_part=True))
+            marks = np.zeros(len(batch), dtype=np.uint64)
+            for name in names:
+                if name in shown:
+                    found, places = value_marks(shown[name].rename(name))
+                    marks += found if places is None else found[places]
+                else:
+                    marks += others[name].marks(frame[name], False)
+            put_marks(buckets, marks, key)
+        return class_sizes(buckets, table.rows, Part(context, 0.8, 1.0))
+
+
+def _at(quasi: Sequence[QuasiIdentifier], node: Node, codes: Codes) -> list[IntArray]:
+    """Return generalized codes of rows at a node."""
+    return [
+        each.levels[level].take(ground)
+        for each, level, ground in zip(quasi, node, codes, strict=True)
+    ]
+
+
+class _Packing:
+    """Several columns of codes as one number, or as few bytes as hold them, and back."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._words: list[list[int]] = [[]]
+        for size in sizes:
+            if math.prod(self._words[-1]) > _LARGEST // size:
+                self._words.append([])
+            self._words[-1].append(size)
+
+    def pack(self, columns: Sequence[IntArray]) -> npt.NDArray[np.generic]:
+        """Return one key for each row, shape (n,), which tells it apart and can be sorted."""
+        left, words = iter(columns), []
+        for sizes in self._words:
+            word = np.zeros(len(columns[0]), dtype=np.int64)
+            for size in sizes:
+                word = word * size + next(left)
+            words.append(word)
+        if len(words) == 1:
+            return words[0]
+        return np.stack(words, axis=1).astype(">i8").view(f"S{8 * len(words)}").ravel()
+
+    def unpack(self, keys: npt.NDArray[np.generic]) -> list[IntArray]:
+        """Return the columns that keys were made of."""
+        words = keys.reshape(-1, 1)
+        if len(self._words) > 1:
+            words = np.ascontiguousarray(keys).view(">i8").reshape(len(keys), -1)
+        columns: list[IntArray] = []
+        for place, sizes in enumerate(self._words):
+            word, own = words[:, place].astype(np.int64), []
+            for size in reversed(sizes):
+                word, rest = np.divmod(word, size)
+                own.append(rest)
+            columns += reversed(own)
+        return columns
+
+
+class _Counted:
+    """How many rows have each key, in whatever batches they come."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]] = []
+        self._known = self._pending = 0
+
+    def add(self, keys: npt.NDArray[np.generic]) -> None:
+        """Count some rows; raises `TableError` where too many differ."""
+        found = np.unique(keys, return_counts=True)
+        self._parts.append((found[0], found[1].astype(np.int64)))
+        self._pending += len(found[0])
+        if self._pending > max(_PENDING, self._known):
+            self.finished()
+
+    def finished(self) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]:
+        """Return the keys, ascending, and how many rows have each."""
+        every = np.concatenate([keys for keys, _ in self._parts])
+        keys, places = np.unique(every, return_inverse=True)
+        weights = np.concatenate([counts for _, counts in self._parts])
+        counts = np.bincount(places, weights=weights).astype(np.int64)
+        if len(keys) > MOST_APART:
+            raise TableError(
+                "The quasi-identifiers take more than {most:,} different"
+                " {most:combination|combinations} of values as the most trusted recipient with a"
+                " view sees them, too many to be counted in parts.",
+                "Show them more coarsely, or let more memory be taken.",
+                most=MOST_APART,
+            )
+        self._parts, self._known, self._pending = [(keys, counts)], len(keys), 0
+        return keys, counts
