@@ -108,6 +108,21 @@ def test_a_bundle_is_verified_in_parts(long, format_name):
     assert "It has all 40 records" in long.output
 
 
+def test_a_view_is_released_and_verified_in_parts(long):
+    view = ("--propose", "--recipient", "Clinic A", "--k", "2", "--level", "sex=1")
+    assert long.run("views", long.project, *view) == ExitCode.OK, long.remarks
+    bundle = bundle_in_parts(long, "parquet")
+    assert PARTS in long.remarks
+    assert set(pd.read_parquet(bundle / "data.parquet")["sex"]) == {"*"}
+    assert verify(long, bundle) == ExitCode.OK, long.output
+    assert "as the recipient's view shows them" in long.output
+    assert "The smallest class on sex has 40 records, and k = 2 was promised." in long.output
+    altered(bundle, lambda frame: frame.assign(sex=["other", *frame["sex"][1:]]))
+    assert verify(long, bundle) == ExitCode.CHECK_FAILED
+    assert "The smallest class on sex has 1 records; k = 2 was promised." in long.output
+    assert "sex: 1 of 40 rows differs, first in row 1" in long.output
+
+
 def altered(bundle, change):
     if (path := bundle / "data.csv").exists():
         kept = pd.read_csv(path, dtype=str)

@@ -261,7 +261,7 @@ def rows_apart(
     """
     specs = tuple(spec for name in recipes for spec in columns if spec.name == name)
     plain_recipes = {name: recipe.to_dict() for name, recipe in recipes.items()}
-    asked = ("rows apart", repr(specs), canonical_json(plain_recipes))
+    asked = ("apart", repr(specs), canonical_json(plain_recipes))
     known: list[RowsApart] = table.keep(asked, list)
     wanted = tuple(floor[spec.name] for spec in specs)
     for each in known:
@@ -361,7 +361,7 @@ def counted_view(
     seen = long_view(table, document.columns, coarsening, Part(context, 0.0, 0.5))
     specs = [document.column(name) for name in public_names(document)]
     return table.keep(
-        ("counted view", repr(specs), canonical_json(coarsening.to_dict())),
+        ("counted", repr(specs), canonical_json(coarsening.to_dict())),
         lambda: _with_unique(table, document, seen, Part(context, 0.5, 1.0)),
     )
 
