@@ -935,7 +935,7 @@
 <context>
     <name>CatalogueChoice</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="+456"/>
+        <location filename="../../ui/widgets/fields.py" line="+461"/>
         <source>Describe it for data catalogues too</source>
         <translation>Auch für Datenkataloge beschreiben</translation>
     </message>
@@ -1646,7 +1646,7 @@
 <context>
     <name>FrameModel</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+157"/>
+        <location filename="../../ui/widgets/tables.py" line="+153"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -3508,7 +3508,7 @@
 <context>
     <name>NumberField</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="-219"/>
+        <location filename="../../ui/widgets/fields.py" line="-224"/>
         <source>{low} to {high}</source>
         <translation>{low} bis {high}</translation>
     </message>
@@ -6309,7 +6309,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+30"/>
-        <location filename="../../ui/panels/policy/entry_page.py" line="+417"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="+415"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
     </message>
@@ -6334,7 +6334,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="-281"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="-282"/>
         <source>Protect together</source>
         <translation>Gemeinsam schützen</translation>
     </message>
@@ -6444,7 +6444,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Verfahren</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+19"/>
         <source>Linear</source>
         <translation>Linear</translation>
     </message>
@@ -6479,7 +6479,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Stufen gelten für alle Zeilen mit gleichem {unit} zusammen: Höchstens {rows} davon werden freigegeben, jede auf einer so niedrigen Stufe, dass sie gemeinsam nicht mehr verraten.</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+60"/>
         <source>How far {recipient} is trusted with {attribute}</source>
         <translation>Wie weit {recipient} bei {attribute} vertraut wird</translation>
     </message>
@@ -6733,8 +6733,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="+146"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="+55"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="+143"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="+51"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+212"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -7177,7 +7177,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+0"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="-1"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="+328"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="+320"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
@@ -7628,8 +7628,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="-104"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="-266"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="-105"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="-260"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -7644,7 +7644,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle wird nicht verwendet, daher verrät die Verteilung nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+21"/>
         <source>What each value is replaced by, and how often</source>
         <translation>Wodurch jeder Wert ersetzt wird und wie oft</translation>
     </message>
@@ -7670,7 +7670,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+30"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="+298"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="+292"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
     </message>
@@ -8122,7 +8122,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="-293"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="-287"/>
         <source>Counts of the combinations with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities that follow from them, which recipients see, disclose at most ε0; every figure includes it.</source>
         <translation>Häufigkeiten der Kombinationen mit Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die daraus folgen und die Empfänger sehen, geben höchstens ε0 preis; jede Zahl enthält es.</translation>
     </message>
@@ -8156,13 +8156,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location line="+41"/>
+        <location line="+39"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+2"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
     </message>
     <message>
-        <location line="-40"/>
+        <location line="-38"/>
         <source>Limit all other combinations</source>
         <translation>Alle anderen Kombinationen begrenzen</translation>
     </message>
@@ -8203,12 +8203,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nachher höchstens ρ2 wahrscheinlich</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>after at most ρ2</source>
         <translation>nachher höchstens ρ2</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+7"/>
         <source>A limit of a value holds for each of its combinations.</source>
         <translation>Eine Grenze für einen Wert gilt für jede seiner Kombinationen.</translation>
     </message>
@@ -8233,7 +8233,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wert von {name}</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+35"/>
         <source>Choose a value first, of one column or of several.</source>
         <translation>Wählen Sie zuerst einen Wert, aus einer Spalte oder aus mehreren.</translation>
     </message>
@@ -8802,7 +8802,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten der Tabelle gelöst: Wer alle anderen Datensätze kennt, kann den Wert einer Person aus den Beibehaltungswahrscheinlichkeiten ablesen. Lösen Sie sie erneut oder behandeln Sie alle Werte als gleich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="-288"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="-282"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="-4"/>
         <source>The table is not used, so the retention probabilities disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
@@ -9011,7 +9011,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+208"/>
+        <location line="+210"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
@@ -11402,7 +11402,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+1"/>
         <location filename="../../commands/check.py" line="+34"/>
         <location filename="../../commands/views.py" line="+109"/>
-        <location filename="../../project/release/release_plan.py" line="+204"/>
+        <location filename="../../project/release/release_plan.py" line="+206"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -11903,7 +11903,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Anfragen werden beantwortet</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="+80"/>
+        <location filename="../../analysis/readiness.py" line="+82"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -11942,7 +11942,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/joint_remedies.py" line="-49"/>
         <location filename="../../analysis/readiness_checks.py" line="+75"/>
-        <location filename="../../analysis/view_checks.py" line="+305"/>
+        <location filename="../../analysis/view_checks.py" line="+320"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
@@ -12272,7 +12272,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../engine/generalization/chain.py" line="+290"/>
+        <location filename="../../engine/generalization/chain.py" line="+303"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
@@ -12332,7 +12332,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+25"/>
-        <location filename="../../project/release/views.py" line="+311"/>
+        <location filename="../../project/release/views.py" line="+327"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -13385,7 +13385,7 @@ Rückgabewerte:
         <translation>Das Fenster öffnen, mit einem Projekt, wo eines genannt ist.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+16"/>
         <source>Check the name.</source>
         <translation>Prüfen Sie den Namen.</translation>
     </message>
@@ -13396,7 +13396,7 @@ Rückgabewerte:
         <translation>Unter {path} gibt es kein Projekt.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+17"/>
         <source>the project&apos;s file; without it the window opens empty</source>
         <translation>die Datei des Projekts; ohne sie öffnet sich das Fenster leer</translation>
     </message>
@@ -14956,7 +14956,7 @@ Rückgabewerte:
         <translation>Die Freigaben werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/chain.py" line="-148"/>
+        <location filename="../../engine/generalization/chain.py" line="-149"/>
         <source>{column} is at level {coarse} for a recipient who is trusted less than one at level {fine}.</source>
         <translation>{column} ist auf Stufe {coarse} für einen Empfänger, dem weniger vertraut wird als einem auf Stufe {fine}.</translation>
     </message>
@@ -14966,7 +14966,7 @@ Rückgabewerte:
         <translation>Erhöhen Sie die Stufe des Empfängers mit weniger Vertrauen oder senken Sie die des anderen.</translation>
     </message>
     <message>
-        <location line="+68"/>
+        <location line="+69"/>
         <location filename="../../engine/generalization/coded.py" line="-111"/>
         <source>There are {nodes:,} combinations of levels, more than {limit:,}.</source>
         <translation>Es gibt {nodes:,} Kombinationen von Stufen, mehr als {limit:,}.</translation>
@@ -15907,12 +15907,12 @@ Rückgabewerte:
         <translation>An diesem Knoten {rows:ragt|ragen} {rows} {rows:Datensatz|Datensätze} heraus, und {allowed} {allowed:darf|dürfen} weggelassen werden.</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location line="+76"/>
         <source>With the {rows} starred {rows:record|records} as a class of their own the table does not keep {criterion}.</source>
         <translation>Mit den {rows} mit * versehenen {rows:Datensatz|Datensätzen} als eigener Klasse hält die Tabelle {criterion} nicht ein.</translation>
     </message>
     <message>
-        <location line="-69"/>
+        <location line="-83"/>
         <source>Publish the table that was searched.</source>
         <translation>Veröffentlichen Sie die Tabelle, die durchsucht wurde.</translation>
     </message>
@@ -15922,7 +15922,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen sicheren Knoten oder lassen Sie mehr Datensätze weglassen.</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location line="+76"/>
         <source>Leave these records out instead of starring them.</source>
         <translation>Lassen Sie diese Datensätze weg, statt sie mit * zu versehen.</translation>
     </message>
@@ -16195,7 +16195,7 @@ Rückgabewerte:
         <translation>Geben Sie Wahrscheinlichkeiten an, die sich über die freigegebenen Werte (die Zeilen) zu 1 summieren.</translation>
     </message>
     <message>
-        <location line="+125"/>
+        <location line="+138"/>
         <source>The release can&apos;t tell some values of the domain apart: its perturbation matrix is singular.</source>
         <translation>Die Freigabe kann einige Werte des Wertebereichs nicht unterscheiden: Ihre Übergangsmatrix ist singulär.</translation>
     </message>
@@ -17287,7 +17287,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="-43"/>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="+49"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="+50"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+61"/>
         <location filename="../../engine/mechanisms/profile_mechanism.py" line="+214"/>
         <source>Trust factor</source>
@@ -17299,7 +17299,7 @@ Rückgabewerte:
         <translation>Der Anteil der Datensätze, die zeigen, was die Matrix zeigt; die anderen werden gleichverteilt ersetzt.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+21"/>
         <source>Any matrix (PRAM)</source>
         <translation>Beliebige Matrix (PRAM)</translation>
     </message>
@@ -17309,12 +17309,12 @@ Rückgabewerte:
         <translation>Eine Übergangsmatrix gibt an, mit welcher Wahrscheinlichkeit jeder Wert als jeder andere freigegeben wird.</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+70"/>
         <source>matrix ladder</source>
         <translation>Matrixleiter</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+28"/>
         <source>others</source>
         <translation>andere</translation>
     </message>
@@ -21340,12 +21340,12 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+159"/>
+        <location line="+174"/>
         <source>Released columns are ready</source>
         <translation>Freigegebene Spalten sind bereit</translation>
     </message>
     <message>
-        <location line="+125"/>
+        <location line="+129"/>
         <source>Releasing {key}</source>
         <translation>{key} wird freigegeben</translation>
     </message>
@@ -21370,7 +21370,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+142"/>
+        <location filename="../../project/release/long_table.py" line="+157"/>
         <source>What is asked for needs all rows of the table at once, and it is too long for the memory that may be taken.</source>
         <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
     </message>
@@ -21401,19 +21401,24 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+40"/>
-        <location filename="../../project/release/long_table.py" line="+32"/>
+        <location filename="../../project/release/long_table.py" line="+33"/>
+        <location filename="../../project/release/long_views.py" line="+409"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
         <location line="+11"/>
-        <location filename="../../project/release/long_table.py" line="+14"/>
+        <location filename="../../project/release/long_table.py" line="+18"/>
+        <location filename="../../project/release/long_views.py" line="-303"/>
+        <location line="+235"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
     <message>
         <location line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
+        <location filename="../../project/release/long_views.py" line="-235"/>
+        <location line="+235"/>
         <source>The table changed while it was read.</source>
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
@@ -21428,13 +21433,12 @@ Rückgabewerte:
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+136"/>
         <source>{recipient} sees the quasi-identifiers more coarsely</source>
-        <translation>{recipient} sieht die Quasi-Identifikatoren gröber</translation>
+        <translation type="vanished">{recipient} sieht die Quasi-Identifikatoren gröber</translation>
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="-29"/>
-        <location filename="../../project/release/long_table.py" line="+6"/>
+        <location filename="../../project/release/long_table.py" line="+138"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
@@ -21719,7 +21723,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../project/release/long_table.py" line="-74"/>
+        <location filename="../../project/release/long_table.py" line="-70"/>
         <location filename="../../project/release/uniqueness.py" line="+148"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -21980,17 +21984,17 @@ Rückgabewerte:
         <translation>Zeile für Zeile gezogen, auf einer Stufe, die für alle zusammen gilt: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/view_compatibility.py" line="+51"/>
+        <location filename="../../project/release/view_compatibility.py" line="+54"/>
         <source>The quasi-identifiers were released to {earlier} on {day} by a view that is neither wholly finer nor wholly coarser than {recipient}&apos;s, so whoever has both can tell more people apart than either view lets them</source>
         <translation>Die Quasi-Identifikatoren wurden am {day} an {earlier} in einer Sicht freigegeben, die weder durchweg feiner noch durchweg gröber als die von {recipient} ist; wer beide hat, kann daher mehr Personen unterscheiden, als jede Sicht für sich zulässt</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+55"/>
         <source>Choose levels that are all as high as those, or all as low, or state a reason for releasing anyway, which the ledger keeps.</source>
         <translation>Wählen Sie Stufen, die alle mindestens so hoch oder alle höchstens so hoch wie jene sind, oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="-265"/>
+        <location filename="../../project/release/views.py" line="-281"/>
         <source>The quasi-identifier {column} has no hierarchy, so {recipient} can&apos;t be given a coarser view of it.</source>
         <translation>Der Quasi-Identifikator {column} hat keine Hierarchie, daher kann {recipient} keine gröbere Sicht darauf erhalten.</translation>
     </message>
@@ -22010,7 +22014,7 @@ Rückgabewerte:
         <translation>Geben Sie {less} Stufe {fine} oder höher oder {more} Stufe {coarse} oder niedriger.</translation>
     </message>
     <message>
-        <location line="+170"/>
+        <location line="+186"/>
         <source>At {recipient}&apos;s levels {suppressed:,} of {rows:,} {rows:record|records} {suppressed:has|have} to be suppressed for k = {k}, and at most {allowed:,} may be.</source>
         <translation>Auf den Stufen von {recipient} {suppressed:muss|müssen} für k = {k} {suppressed:,} von {rows:,} {rows:Datensatz|Datensätzen} unterdrückt werden, und höchstens {allowed:,} {allowed:darf|dürfen} es sein.</translation>
     </message>
@@ -22797,7 +22801,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="+78"/>
         <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+212"/>
+        <location filename="../../project/verification/long_verification.py" line="+297"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
@@ -22907,7 +22911,7 @@ Rückgabewerte:
         <location filename="../../project/verification/found.py" line="+98"/>
         <location line="+9"/>
         <location line="+10"/>
-        <location filename="../../project/verification/long_verification.py" line="-144"/>
+        <location filename="../../project/verification/long_verification.py" line="-207"/>
         <location filename="../../project/verification/verify.py" line="+97"/>
         <location line="+37"/>
         <location line="+10"/>
@@ -23072,17 +23076,18 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="+134"/>
+        <location filename="../../project/verification/long_verification.py" line="+43"/>
+        <location filename="../../project/verification/rows.py" line="+129"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location line="+0"/>
+        <location filename="../../project/verification/rows.py" line="+0"/>
         <source>units</source>
         <translation>Einheiten</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+9"/>
         <source>The smallest class on {names} has {smallest:,} {what}; k = {k} was promised.</source>
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}; zugesagt war k = {k}.</translation>
     </message>
@@ -23097,7 +23102,7 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="-15"/>
+        <location filename="../../project/verification/long_verification.py" line="-58"/>
         <location filename="../../project/verification/rows.py" line="-9"/>
         <source>{count:,} of {differing:,} {differing:row|rows} {verb}, first in row {first:,}</source>
         <translation>{count:,} von {differing:,} {differing:Zeile|Zeilen} {verb}, zuerst in Zeile {first:,}</translation>
@@ -23109,7 +23114,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+3"/>
-        <location line="+14"/>
+        <location line="+20"/>
         <location filename="../../project/verification/rows.py" line="+42"/>
         <location filename="../../report/sections.py" line="+227"/>
         <source>Records</source>
@@ -23126,7 +23131,7 @@ Rückgabewerte:
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
     <message>
-        <location line="+71"/>
+        <location line="+123"/>
         <location filename="../../project/verification/rows.py" line="+3"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
@@ -23170,12 +23175,12 @@ Rückgabewerte:
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location line="-110"/>
+        <location line="-94"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location line="+116"/>
+        <location line="+100"/>
         <source>It has all {found:,} {found:record|records}, but in another order than was released.</source>
         <translation>Es hat alle {found:,} {found:Datensatz|Datensätze}, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
@@ -23230,8 +23235,9 @@ Rückgabewerte:
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+10"/>
+        <location filename="../../project/verification/long_verification.py" line="+12"/>
         <location line="+2"/>
+        <location line="+3"/>
         <location line="+2"/>
         <location filename="../../project/verification/rows.py" line="+18"/>
         <source>Unperturbed columns</source>
@@ -23248,29 +23254,31 @@ Rückgabewerte:
         <translation>{name}: lässt sich nicht mit der Quelltabelle vergleichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="-5"/>
+        <location filename="../../project/verification/long_verification.py" line="-10"/>
         <location filename="../../project/verification/rows.py" line="+7"/>
         <source>They are not as in the source table ({names}).</source>
         <translation>Sie sind nicht wie in der Quelltabelle ({names}).</translation>
     </message>
     <message>
+        <location line="+2"/>
         <location filename="../../project/verification/rows.py" line="+2"/>
         <source>They are not as released ({names}).</source>
         <translation>Sie sind nicht wie freigegeben ({names}).</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+3"/>
+        <location line="+3"/>
         <location filename="../../project/verification/rows.py" line="+3"/>
         <source>It has none.</source>
         <translation>Es hat keine.</translation>
     </message>
     <message>
+        <location line="+2"/>
         <location filename="../../project/verification/rows.py" line="+5"/>
         <source>All {names} are as the recipient&apos;s view shows them.</source>
         <translation>Alle {names} sind so, wie die Sicht des Empfängers sie zeigt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+1"/>
+        <location line="+2"/>
         <location filename="../../project/verification/rows.py" line="+2"/>
         <source>All {names} are as in the source table.</source>
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
@@ -24311,13 +24319,13 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="+229"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="+223"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-35"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="-468"/>
+        <location filename="../../ui/panels/policy/panel.py" line="-470"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -24556,7 +24564,7 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release.py" line="+388"/>
+        <location filename="../../project/release/release.py" line="+390"/>
         <source>The rows made elsewhere are {found:,}, and the table has {expected:,}.</source>
         <translation>Die anderswo erzeugten Zeilen sind {found:,}, und die Tabelle hat {expected:,}.</translation>
     </message>
@@ -25037,6 +25045,36 @@ Rückgabewerte:
         <source>Give the share of replacements that stay in the chapter, such as 0.5.</source>
         <translation>Geben Sie den Anteil der Ersetzungen an, die im Kapitel bleiben, etwa 0,5.</translation>
     </message>
+    <message>
+        <location filename="../../project/release/long_views.py" line="-56"/>
+        <source>Looking at the quasi-identifiers</source>
+        <translation>Quasi-Identifikatoren werden betrachtet</translation>
+    </message>
+    <message>
+        <location line="+10"/>
+        <source>Column {column} has more than {most:,} different {most:value|values}, too many to be shown more coarsely in parts.</source>
+        <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie in Teilen gröber zu zeigen.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Give it bins, or let more memory be taken.</source>
+        <translation>Bilden Sie Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
+    </message>
+    <message>
+        <location line="+37"/>
+        <source>Counting classes</source>
+        <translation>Gruppen werden gezählt</translation>
+    </message>
+    <message>
+        <location line="+157"/>
+        <source>The quasi-identifiers take more than {most:,} different {most:combination|combinations} of values as the most trusted recipient with a view sees them, too many to be counted in parts.</source>
+        <translation>Die Quasi-Identifikatoren haben, wie sie der am meisten vertraute Empfänger mit einer Sicht sieht, mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um sie in Teilen zu zählen.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>Show them more coarsely, or let more memory be taken.</source>
+        <translation>Zeigen Sie sie gröber, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
+    </message>
 </context>
 <context>
     <name>SourceReader</name>
@@ -25145,7 +25183,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+393"/>
+        <location filename="../../ui/widgets/tables.py" line="+396"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>
