@@ -9,18 +9,23 @@ import pytest
 
 from sfumato.commands.shared.command import ExitCode
 from tests.cli.conftest import REASON
+from tests.formats.reading import write
 from tests.project.making import table
 
 PARTS, WHOLE = "read in parts", "read as a whole"
 
 
-@pytest.fixture
-def long(line):
-    """The command line with a project whose table is in a Parquet file."""
-    frame = table(40).frame.astype(str)
-    frame.to_parquet(line.folder / "ward.parquet", index=False)
-    rules = ("--rules", line.folder / "rules.toml")
-    arguments = ("init", line.project, "--table", line.folder / "ward.parquet", *rules)
+def source_in(folder, ending):
+    """Write the table as Parquet; as CSV it is there."""
+    table(40).frame.astype(str).to_parquet(folder / "ward.parquet", index=False)
+    return folder / f"ward.{ending}"
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def long(line, request):
+    """The command line with a project whose table is in a file that can be read in parts."""
+    source, rules = source_in(line.folder, request.param), line.folder / "rules.toml"
+    arguments = ("init", line.project, "--table", source, "--rules", rules)
     assert line.run(*arguments) == ExitCode.OK, line.remarks
     return line
 
@@ -46,23 +51,24 @@ def test_a_check_in_parts_finds_what_the_check_of_the_whole_table_does(long):
     assert "Clinic A" in wanted
 
 
-@pytest.mark.parametrize("key", [True, False], ids=["CSV", "no record key"])
+@pytest.mark.parametrize("key", [True, False], ids=["Excel", "no record key"])
 def test_what_can_not_be_read_in_parts_is_read_as_a_whole_and_it_is_said(line, key):
-    table(40).frame.astype(str).to_parquet(line.folder / "ward.parquet", index=False)
     rules = line.folder / "rules.toml"
     if not key:
         rules.write_text(rules.read_text().replace('record_key = "person"\n', ""))
-    source = line.folder / ("ward.csv" if key else "ward.parquet")
+    source = line.folder / "ward.xlsx" if key else source_in(line.folder, "parquet")
+    if key:
+        write(table(40), source)
     assert line.run("init", line.project, "--table", source, "--rules", rules) == ExitCode.OK
     assert line.release("Clinic A", "--memory", "0") == ExitCode.OK, line.remarks
     assert WHOLE in line.remarks
     assert ("position" in line.remarks) != key
 
 
-def test_a_project_is_made_of_a_long_table_and_its_rules_and_levels_are_changed(line):
-    table(40).frame.astype(str).to_parquet(line.folder / "ward.parquet", index=False)
-    rules = line.folder / "rules.toml"
-    arguments = ("--table", line.folder / "ward.parquet", "--rules", rules, "--memory", "0")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_project_is_made_of_a_long_table_and_its_rules_and_levels_are_changed(line, ending):
+    source, rules = source_in(line.folder, ending), line.folder / "rules.toml"
+    arguments = ("--table", source, "--rules", rules, "--memory", "0")
     assert line.run("init", line.project, *arguments) == ExitCode.OK, line.remarks
     assert PARTS in line.remarks
     assert "40 records" in line.remarks

@@ -85,7 +85,7 @@ def folder(tmp_path):
 
 
 def survey_in(folder):
-    batches = open_batches(folder / "ward.parquet", OPTIONS)
+    batches = open_batches(folder / "ward.parquet", OPTIONS, Silent())
     return survey_of(LongTable(batches, folder), Silent())
 
 

@@ -143,15 +143,14 @@ def document_for(
         If the table can't be read, the rules don't fit it, or no release could be made.
     """
     from sfumato.engine.table.proposals import proposals
+    from sfumato.formats.reading import Note
     from sfumato.project.document.model import Document
     from sfumato.project.release.units import propose_unit
     from sfumato.project.rules.rules import apply_rules
-    from sfumato.project.source import read_source, title_of
+    from sfumato.project.source import is_long, read_source, title_of
 
     options = _reading_options(file, rules, chosen)
-    if units:
-        _say_whole(file, options, tell, room)
-    else:
+    if not units:
         part = Part(context, 0.0, 0.5 if rules is None else 0.8)
         if found := _in_parts(file, options, rules, record_key, part, folder, tell, room):
             return found
@@ -167,6 +166,9 @@ def document_for(
         document = replace(document, record_key=record_key)
     if units:
         document = document.with_unit(propose_unit(document, table, units, unit_rows))
+        if is_long(document, room.memory):
+            why = worded("rows belong to units")
+            tell(Note(worded("The table is read as a whole: {why}.", why=why)))
     if rules is not None:
         _check(document, table, Part(context, 0.8, 0.9))
     for note in _found(document, table, Part(context, 0.9, 1.0), every=rules is None):
@@ -219,20 +221,12 @@ def _in_parts(
             check_policy(document)
             for recipient in document.recipients:
                 plan_release(document, attributes, recipient)
+    for note in table.batches.notes:
+        tell(note)
     tell(Note(_looked_at(survey.sample.rows)))
     for note in _relations(document, survey.sample, Part(context, 0.9, 1.0), every=rules is None):
         tell(note)
     return document, proposed
-
-
-def _say_whole(file: Place, options: ReadOptions, tell: Tell, room: Room) -> None:
-    """Say that a long table is read as a whole, since its rows belong to units."""
-    from sfumato.formats.reading import Note
-    from sfumato.project.source import long_batches
-
-    if room.memory < math.inf and long_batches(file, options, room.memory):
-        why = worded("rows belong to units")
-        tell(Note(worded("The table is read as a whole: {why}.", why=why)))
 
 
 def _looked_at(rows: int) -> str:

@@ -99,6 +99,17 @@ def without_escapes(table: Table) -> Table:
     return Table(frame, table.value_labels, table.column_labels)
 
 
+def without_escaped_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows that were read from an escaped file as `without_escapes` does."""
+    columns = [
+        pc.replace_substring_regex(values, ESCAPED, r"\1")
+        if pa.types.is_string(values.type)
+        else values
+        for values in batch.columns
+    ]
+    return pa.record_batch(columns, schema=batch.schema)
+
+
 def undone_if_escaped(table: Table) -> Table:
     """Return a table without escapes where it looks like the rows of an escaped file.
 

@@ -182,19 +182,30 @@ def read_known(
     return read_file(path, options, Part(context, 0.2, 1.0)), digest
 
 
-def open_batches(path: Place, options: ReadOptions) -> Batches | None:
+def open_batches(
+    path: Place, options: ReadOptions, context: Context, least: float = 0
+) -> Batches | None:
     """Return a file's rows as batches; None where it has to be read as a whole.
+
+    Parameters
+    ----------
+    path, options, context
+        See `read_file`. A text is read once to find out what its columns are.
+    least
+        It is None, too, where there are fewer values than these, or about as many.
 
     Raises
     ------
     FileError
         If it can't be read so.
+    Cancelled
+        If the context says so.
     """
     if isinstance(path, Address):
         return None
     known = format_called(options.format)
     with opening(path, folders=known.reads_folders):
-        return known.batches(path, options)
+        return known.batches(path, options, context, least=least)
 
 
 def digest_of_source(path: Place, options: ReadOptions, context: Context) -> str:

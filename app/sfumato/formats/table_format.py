@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import Value
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import filled
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import Chosen
@@ -40,6 +40,10 @@ class Batches:
         See `Table`.
     read
         Yields the rows of some columns in the file's order, no more than `BATCH_ROWS` at a time.
+    notes
+        What the custodian should know.
+    digest
+        By what the file is known again, where it was read already; rows of another are refused.
     """
 
     types: Mapping[str, pa.DataType]
@@ -47,9 +51,29 @@ class Batches:
     value_labels: Mapping[str, Mapping[Value, str]] = field(repr=False)
     column_labels: Mapping[str, str]
     read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] = field(repr=False)
+    notes: tuple[Note, ...] = ()
+    digest: str = ""
 
 
 BATCH_ROWS: Final = 1 << 18
+
+
+def in_blocks(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of batches so many at a time, the last ones as many as are left."""
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        held.append(batch)
+        count += len(batch)
+        if count < size:
+            continue
+        whole = pa.concat_batches(held)
+        for start in range(0, count - size + 1, size):
+            yield whole.slice(start, size)
+        count %= size
+        held = [whole.slice(len(whole) - count)] if count else []
+    if held:
+        yield pa.concat_batches(held)
 
 
 @dataclass(frozen=True)
@@ -69,21 +93,8 @@ class RowStream:
     made: Callable[[Context, Path], Iterator[pa.RecordBatch]] = field(repr=False)
 
     def blocks(self, size: int, context: Context, folder: Path) -> Iterator[pa.RecordBatch]:
-        """Yield the rows so many at a time, the last ones as many as are left."""
-        held: list[pa.RecordBatch] = []
-        count = 0
-        for batch in self.made(context, folder):
-            held.append(batch)
-            count += len(batch)
-            if count < size:
-                continue
-            whole = pa.concat_batches(held)
-            for start in range(0, count - size + 1, size):
-                yield whole.slice(start, size)
-            count %= size
-            held = [whole.slice(len(whole) - count)] if count else []
-        if held:
-            yield pa.concat_batches(held)
+        """Yield the rows so many at a time; see `in_blocks`."""
+        return in_blocks(self.made(context, folder), size)
 
 
 Rows = Order | RowStream | None
@@ -264,11 +275,14 @@ class TableFormat(ABC):
         self,
         path: Path,  # noqa: ARG002
         options: ReadOptions,  # noqa: ARG002
+        context: Context = Silent(),  # noqa: ARG002, B008 (it holds nothing)
         plain: bool = False,  # noqa: ARG002
+        least: float = 0,  # noqa: ARG002
     ) -> Batches | None:
         """Return a file's rows as batches; None where it has to be read as a whole.
 
         Where values are to be `plain`, categories may be given as texts, without their order.
+        None, too, where there are fewer than the `least` values, or about as many.
         """
         return None
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
+from sfumato.formats.errors import FileError
 from sfumato.formats.files import is_file, is_folder
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import (
@@ -21,7 +22,6 @@ from sfumato.formats.reading import (
     open_batches,
     read_known,
 )
-from sfumato.formats.table_format import Batches
 from sfumato.formats.tables import format_called
 from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import SourceChanged, SourceMissing
@@ -137,10 +137,15 @@ def open_long_source(
     """
     source = _source_of(document)
     path, options = find_source(document, beside), _options(source.options)
-    batches = open_batches(path, options)
+    try:
+        batches = open_batches(path, options, context)
+    except FileError:
+        _check_digest(path, document, digest_of_source(path, options, context))
+        raise
     if batches is None:
         return None
-    _check_digest(path, document, digest_of_source(path, options, context))
+    digest = batches.digest or digest_of_source(path, options, context)
+    _check_digest(path, document, digest)
     found = replace(document, source=replace(source, path=str(path)))
     return LongTable(batches, _writable(beside)), found
 
@@ -150,24 +155,16 @@ def long_source_at(
 ) -> tuple[LongTable, Source] | None:
     """Return a table for the first time without reading it, with what it takes to know it again.
 
-    None where it can't be read in parts, or fits into so many bytes. The folder `room` takes
+    None where it can't be read in parts, or fits into about so many bytes. The folder `room` takes
     what has to be put aside. Other parameters and errors are those of `read_source`.
     """
     path = _existing(path)
-    batches = long_batches(path, options, memory)
+    batches = open_batches(path, options, context, memory / _CELL_BYTES)
     if batches is None:
         return None
-    digest = digest_of_source(path, options, context)
+    digest = batches.digest or digest_of_source(path, options, context)
     table = LongTable(batches, _writable(room))
     return table, Source(str(path), digest, batches.rows, options.to_dict())
-
-
-def long_batches(path: Place, options: ReadOptions, memory: float) -> Batches | None:
-    """Return a file's rows as batches; None as `long_source_at` says."""
-    batches = open_batches(_existing(path), options)
-    if batches is None or batches.rows * len(batches.types) * _CELL_BYTES <= memory:
-        return None
-    return batches
 
 
 def _writable(room: Path) -> Path:

@@ -289,7 +289,7 @@ _ARROW_TYPES: Final[Mapping[str, pa.DataType]] = {
     "date": pa.date32(),
     "datetime": pa.timestamp("us"),
 }
-_CSV_BLOCK: Final = 1 << 24
+_CSV_BLOCK: Final = 1 << 22
 _CHUNK: Final = 1 << 20
 _LARGEST_TEXT: Final = 64 << 20
 """More than a description or a README can need, in bytes."""
@@ -414,11 +414,11 @@ def data_batches(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]
 def _batches_in(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a bundle's data file with the types of its schema."""
     known = format_called(descriptor.format_name)
-    batches = known.batches(path, ReadOptions(format=known.name), plain=True)
-    if batches is not None:
-        yield from batches.read(tuple(batches.types))
-        return
     if known.name != "csv":
+        batches = known.batches(path, ReadOptions(format=known.name), plain=True)
+        if batches is not None:
+            yield from batches.read(tuple(batches.types))
+            return
         raise BundleError(
             "{file} is read as a whole only.",
             "Verify it with more memory.",

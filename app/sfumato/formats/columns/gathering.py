@@ -93,9 +93,13 @@ class GatheredColumn:
         How texts are read as values.
     expected
         How many rows are likely to come.
+    kept
+        Whether values are kept; else only what they are is found out, see `type` and `read`.
     """
 
-    def __init__(self, name: str, options: ReadOptions, expected: int) -> None:
+    def __init__(
+        self, name: str, options: ReadOptions, expected: int, *, kept: bool = True
+    ) -> None:
         self.name = name
         self.fixed = name in options.column_types
         self.kind: ColumnType | None = options.column_types.get(name)
@@ -103,9 +107,12 @@ class GatheredColumn:
         self.code_at = -1
         self.mixed = False
         self._rules = Rules.of(options, fixed=self.fixed)
-        self._expected = expected
+        self._expected = expected if kept else 0
+        self._kept = kept
         self._rows = 0
         self._values = 0
+        self._whole_rows = 0
+        self._exact = True
         self._bad: list[Positions] = []
         self._texts: TextBuffer | None = None
         self._numbers: MaskedBuffer | None = None
@@ -172,6 +179,27 @@ class GatheredColumn:
         self._texts = None
         return column
 
+    @property
+    def type(self) -> pa.DataType:
+        """What Arrow calls the type that all rows gave the column."""
+        if self._numbers is None:
+            return pa.string()
+        return pa.from_numpy_dtype(self._numbers.values.dtype)
+
+    def read(self, texts: pa.Array, start: int) -> pa.Array:
+        """Return rows that were added, those from `start` on, as values; bad ones are null.
+
+        Raises
+        ------
+        ArrowInvalid
+            If they are others.
+        """
+        if self.type == pa.string():
+            return texts
+        kind = ColumnType.INTEGER if start < self._whole_rows else self.kind
+        assert kind is not None
+        return parse(texts, kind, self._rules).values.cast(self.type)
+
     def _guess(self, texts: pa.Array) -> tuple[ColumnType, Parsed | None]:
         """Return the type of most of the first values, or text; and all, where all were parsed."""
         whole = len(texts) <= _SAMPLE
@@ -194,6 +222,8 @@ class GatheredColumn:
         return ColumnType.TEXT, None
 
     def _add_texts(self, texts: pa.Array, start: int, seen: Seen | None) -> None:
+        if not self._kept:
+            return
         if self._texts is None:
             self._texts = TextBuffer(self._expected)
             if start == 0 and seen is not None and seen.texts is not None:
@@ -217,18 +247,20 @@ class GatheredColumn:
         """Append values; give the column up where a whole number would be altered."""
         if self._numbers is None:
             self._numbers = MaskedBuffer(values.dtype, self._expected)
-            self._numbers.add_missing(start)
+            self._numbers.add_missing(start if self._kept else 0)
         held = self._numbers.values
         if self.kind == ColumnType.INTEGER and values.dtype.kind == "f":
-            whole = held.filled
-            if len(whole) and (whole.max() > EXACT or whole.min() < -EXACT):
+            if not self._exact:
                 self.code_at = start
                 self.give_up()
                 return
-            self.kind = ColumnType.NUMBER
+            self.kind, self._whole_rows = ColumnType.NUMBER, start
+        elif self.kind == ColumnType.INTEGER and len(values):
+            self._exact &= bool(values.max() <= EXACT and values.min() >= -EXACT)
         if values.dtype > held.dtype:
             held.convert(values.dtype)
-        self._numbers.add(values, missing)
+        if self._kept:
+            self._numbers.add(values, missing)
 
 
 MOST_ROWS: Final = 2_000

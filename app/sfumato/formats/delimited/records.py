@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import hashlib
 import re
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -103,6 +104,7 @@ class Utf8Stream:
     """
 
     def __init__(self, file: BinaryIO, encoding: str, name: str) -> None:
+        self.digest: hashlib._Hash | None = None
         self._file = file
         self._encoding = codecs.lookup(encoding or "utf-8").name.removesuffix("-sig")
         self._decoder = codecs.getincrementaldecoder(self._encoding)()
@@ -188,6 +190,8 @@ class Utf8Stream:
     def _next_piece(self, size: int) -> bytes:
         raw = self._file.read(size)
         self._ended = not raw
+        if self.digest is not None:
+            self.digest.update(raw)
         text = raw if self._encoding == "utf-8" else self._transcoded(raw)
         if not self._begun and text:
             text = text.removeprefix(codecs.BOM_UTF8)
@@ -296,6 +300,8 @@ class Records:
         The file and how to read it.
     block_size
         Bytes read at once.
+    hashed
+        Whether the file's digest is found meanwhile.
 
     Raises
     ------
@@ -303,7 +309,9 @@ class Records:
         If the header can't be read, see `names`.
     """
 
-    def __init__(self, path: Path, options: ReadOptions, block_size: int) -> None:
+    def __init__(
+        self, path: Path, options: ReadOptions, block_size: int, hashed: bool = False
+    ) -> None:
         self._path = path
         self._options = options
         self._block_size = block_size
@@ -317,6 +325,7 @@ class Records:
             self._size = max(path.stat().st_size, 1)
         try:
             self._stream = Utf8Stream(self._file, options.encoding, path.name)
+            self._stream.digest = hashlib.sha256() if hashed else None
             self.names = self._read_names()
         except BaseException:
             self._file.close()
@@ -337,6 +346,11 @@ class Records:
     def fraction(self) -> float:
         """How much of the file has been read."""
         return min(1.0, self._file.tell() / self._size)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes that were read, where it was asked for."""
+        return "" if self._stream.digest is None else self._stream.digest.hexdigest()
 
     @property
     def skipped(self) -> int:

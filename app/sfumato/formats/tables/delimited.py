@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead, side_by_side
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import ArrowColumn, Chosen, precision
@@ -31,9 +32,18 @@ from sfumato.formats.delimited.records import (
 from sfumato.formats.delimited.sniffing import sniff
 from sfumato.formats.errors import EmptyFile, OpenQuote
 from sfumato.formats.files import opening
-from sfumato.formats.formulas import without_escapes
+from sfumato.formats.formulas import without_escaped_texts, without_escapes
 from sfumato.formats.options import ColumnType, ReadOptions
-from sfumato.formats.table_format import ReadResult, Rows, TableFormat, WriteResult, arrays_of
+from sfumato.formats.table_format import (
+    BATCH_ROWS,
+    Batches,
+    ReadResult,
+    Rows,
+    TableFormat,
+    WriteResult,
+    arrays_of,
+    in_blocks,
+)
 
 _T = TypeVar("_T")
 
@@ -163,29 +173,92 @@ def _read(path: Path, options: ReadOptions, context: Context, block_size: int) -
     return ReadResult(table, skipped, tuple(notes))
 
 
+def batches_of_delimited(
+    path: Path, options: ReadOptions, context: Context, least: float
+) -> Batches | None:
+    """Return the rows of a delimited text as batches; None where its values are about too few.
+
+    The file is read once to find out, from all rows, what `read_delimited` would read each column
+    as. Whoever reads rows after that is refused at the end if the file became another meanwhile.
+
+    Raises
+    ------
+    FileError, Cancelled
+        As `read_delimited`.
+    """
+
+    def read(block_size: int) -> Batches | None:
+        if least and _values_about(path, options, block_size) < least:
+            return None
+        return _in_parts(path, options, context, block_size)
+
+    return _with_blocks_that_fit(read, path, BLOCK_SIZES)
+
+
+def _values_about(path: Path, options: ReadOptions, block_size: int) -> int:
+    """Return about how many values a file has, by its size and its first rows."""
+    with Records(path, options, block_size) as records, closing(records.blocks()) as blocks:
+        next(blocks, None)
+        return records.expected_rows * len(records.names)
+
+
+def _in_parts(path: Path, options: ReadOptions, context: Context, block_size: int) -> Batches:
+    gathered, rows, records = _gather(path, options, context, block_size, kept=False)
+    keep, notes = settle(gathered, rows, options, records.row_number)
+    left = rows if keep is None else int(keep.sum())
+    if not left:
+        raise _no_rows(path, options)
+    columns, digest = {column.name: column for column in gathered}, records.digest
+
+    def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return in_blocks(_typed(wanted), BATCH_ROWS)
+
+    def _typed(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        start, same = 0, False
+        with (
+            Records(path, options, block_size, hashed=True) as again,
+            closing(_blocks_of(again, wanted, block_size)) as blocks,
+            suppress(pa.ArrowInvalid, KeyError),  # Of another file; what is raised quotes values.
+        ):
+            for block in blocks:
+                arrays = [columns[name].read(block[name], start) for name in wanted]
+                batch = pa.record_batch(arrays, names=list(wanted))
+                if keep is not None:
+                    batch = batch.filter(pa.array(keep[start : start + len(block)]))
+                start += len(block)
+                yield without_escaped_texts(batch) if options.escaped_formulas else batch
+            same = again.digest == digest
+        if not same:
+            raise TableError("The table changed while it was read.", "Start again.")
+
+    types = {name: column.type for name, column in columns.items()}
+    return Batches(types, left, {}, {}, read, tuple(notes), digest)
+
+
 def _gather(
     path: Path,
     options: ReadOptions,
     context: Context,
     block_size: int,
     wanted: set[str] | None = None,
+    *,
+    kept: bool = True,
 ) -> tuple[list[GatheredColumn], int, Records]:
-    """Read all rows of the columns wanted, all where None."""
+    """Read all rows of the columns wanted, all where None; only their types if not `kept`."""
     rows = 0
     columns: list[GatheredColumn] = []
     context.report(0.0, Sentence("Reading {path}", path=path.name))
-    with Records(path, options, block_size) as records:
+    with Records(path, options, block_size, hashed=not kept) as records:
         check_fixed_types(records.names, options)
         names = [name for name in records.names if wanted is None or name in wanted]
         with (
-            closing(records.blocks(names)) as blocks,
-            closing(made_ahead(_joined(blocks, max(1, _HELD // block_size)))) as ahead,
+            closing(_blocks_of(records, names, block_size)) as blocks,
             side_by_side(pa.cpu_count()) as beside,
         ):
-            for block in ahead:
+            for block in blocks:
                 if not columns:
                     expected = records.expected_rows
-                    columns = [GatheredColumn(name, options, expected) for name in names]
+                    columns = [GatheredColumn(n, options, expected, kept=kept) for n in names]
                 _add(columns, block, options, beside)
                 rows += len(block)
                 context.report(records.fraction, Sentence("Reading {path}", path=path.name))
@@ -206,6 +279,18 @@ def _add(
         GatheredColumn.add, columns, block.columns, together
     ):
         pass
+
+
+def _blocks_of(
+    records: Records, names: Sequence[str], block_size: int
+) -> Generator[pa.RecordBatch]:
+    """Yield blocks of some columns, read on another thread."""
+    most = max(1, _HELD // block_size)
+    with (
+        closing(records.blocks(names)) as blocks,
+        closing(made_ahead(_joined(blocks, most))) as ahead,
+    ):
+        yield from ahead
 
 
 def _joined(blocks: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -346,6 +431,16 @@ class _Delimited(TableFormat):
         if rows is not None:
             return ReadResult(preview_delimited(path, options, rows))
         return read_delimited(path, options, context)
+
+    def batches(
+        self,
+        path: Path,
+        options: ReadOptions,
+        context: Context = Silent(),  # noqa: B008 (it holds nothing)
+        plain: bool = False,  # noqa: ARG002
+        least: float = 0,
+    ) -> Batches | None:
+        return batches_of_delimited(path, options, context, least)
 
     def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
         return write_delimited(table, path, context, order)

@@ -15,7 +15,7 @@ import pyarrow.parquet
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.parallel import made_ahead
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import (
@@ -75,7 +75,14 @@ class _Parquet(TableFormat):
         found = _read(path, parts_of(path), options, context, rows)
         return with_fixed_types(found, options if rows is None else options.tolerant())
 
-    def batches(self, path: Path, options: ReadOptions, plain: bool = False) -> Batches | None:
+    def batches(
+        self,
+        path: Path,
+        options: ReadOptions,
+        context: Context = Silent(),  # noqa: ARG002, B008 (it holds nothing)
+        plain: bool = False,
+        least: float = 0,
+    ) -> Batches | None:
         """Return the rows by row groups, where no column is read otherwise than as it is stored.
 
         Categories in an order, and whole numbers without a sign, are known from all rows only.
@@ -84,6 +91,8 @@ class _Parquet(TableFormat):
         schema, rows = _measured(parts)
         known_from_all = any(pa.types.is_uint64(t) or _is_ordered(t) for t in schema.types)
         if options.column_types or (known_from_all and not plain) or not rows:
+            return None
+        if rows * len(schema) < least:
             return None
         names = usable_names(schema.names)
         types = {name: target_of(name, t) for name, t in zip(names, schema.types, strict=True)}

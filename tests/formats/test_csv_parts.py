@@ -1,0 +1,250 @@
+"""A delimited text that is read in parts gives the rows, the types and the errors of the whole."""
+
+from __future__ import annotations
+
+import codecs
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sfumato.engine.core.errors import Cancelled, TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.errors import BadValue, EmptyFile, FileError, OpenQuote, RaggedRow
+from sfumato.formats.files import digest_of
+from sfumato.formats.options import BadValues, ColumnType, DateOrder, RaggedRows, ReadOptions
+from sfumato.formats.reading import open_batches, read_file
+from sfumato.formats.tables import delimited
+from sfumato.project.release.long_table import frame_of
+from tests.formats.reading import Watch
+
+PLAIN = ReadOptions()
+MISSING, SKIP, TEXT = BadValues.MISSING, BadValues.SKIP, BadValues.TEXT
+MOMENTS = "datetime64[us]"
+FAR = 600
+"""Rows that take many blocks to read."""
+
+
+def outcome(path, options, block, part):
+    """Return what a file is read as in parts: its columns and notes, or what is wrong with it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "BLOCK_SIZES", (block, 32 << 20))
+        patch.setattr(delimited, "_HELD", block)
+        patch.setattr(delimited, "BATCH_ROWS", part)
+        try:
+            if not part:
+                read = read_file(path, options, Silent())
+                return read.table.frame, [note.text for note in read.notes]
+            batches = open_batches(path, options, Silent())
+            assert batches is not None
+            parts = list(batches.read(tuple(batches.types)))
+        except FileError as error:
+            return type(error), str(error)
+    assert [len(each) for each in parts[:-1]] == [part] * (len(parts) - 1)
+    assert sum(map(len, parts)) == batches.rows
+    assert batches.digest == digest_of(path, Silent())
+    frame = frame_of(parts, batches.types, batches.rows)
+    return frame, [note.text for note in batches.notes]
+
+
+def sorted_categories(frame):
+    """Return a frame whose categories are sorted: no decision rests on their order."""
+
+    def in_order(column):
+        return column.cat.reorder_categories(sorted(column.cat.categories))
+
+    categorical = frame.select_dtypes("category")
+    return frame.assign(**{name: in_order(column) for name, column in categorical.items()})
+
+
+def assert_same(content, options, block=1 << 10, parts=(1 << 18,)):
+    """Hold a text in parts of several sizes against the whole; return what it is read as."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_bytes(content)
+        whole, told = outcome(path, options, block, 0)
+        for part in parts:
+            found, notes = outcome(path, options, block, part)
+            if isinstance(whole, type):
+                assert found is whole
+            else:
+                pd.testing.assert_frame_equal(sorted_categories(found), sorted_categories(whole))
+                assert found.to_csv() == whole.to_csv()  # -0 is not 0
+            assert notes == told
+    return whole, told
+
+
+def lines(*values, then=(), end="\n"):
+    rows = [f"{i},{value}" for i, value in enumerate([*values * (FAR // len(values)), *then])]
+    return end.join(["id,x", *rows, ""])
+
+
+CASES = {
+    "a text in the last row": (lines("1", "2", then=["Ulm"]), PLAIN, BadValue),
+    "… is missing": (lines("1", "2", then=["Ulm"]), ReadOptions(bad_values=MISSING), "Int64"),
+    "… is skipped": (lines("1", "2", then=["Ulm", "3"]), ReadOptions(bad_values=SKIP), "int64"),
+    "… makes a text": (lines("1", "2", then=["Ulm"]), ReadOptions(bad_values=TEXT), "category"),
+    "many texts at last": (lines("1", "2", then=["Ulm"] * 700), PLAIN, "category"),
+    "a decimal at last": (lines("1", "-0", then=["2.5"]), PLAIN, "float64"),
+    "a leading zero at last": (lines("1", "2", then=["007"]), PLAIN, "category"),
+    "a long number, then a decimal": (lines(f"{2**53 + 1}", then=["2.5"]), PLAIN, "category"),
+    "a finer moment at last": (
+        lines("2024-02-03", then=["2024-02-03T04:05:06.123456789"]),
+        PLAIN,
+        "datetime64[ns]",
+    ),
+    "missing values first": (lines("", then=["2.5"]), PLAIN, "float64"),
+    "nothing but missing values": (lines(""), PLAIN, "str"),
+    "codes for missing values": (lines("1", "n/a"), ReadOptions(missing=("", "n/a")), "Int64"),
+    "yes and no": (lines("true", "", "false"), PLAIN, "boolean"),
+    "decimal commas": (
+        lines("1,5", "2").replace("id,", "id;").replace(",1,", ";1,").replace(",2\n", ";2\n"),
+        ReadOptions(delimiter=";", decimal=","),
+        "float64",
+    ),
+    "days first": (lines("3.2.2024"), ReadOptions(date_order=DateOrder.DAY_FIRST), MOMENTS),
+    "a type that is fixed": (
+        lines("1", "inf"),
+        ReadOptions(column_types={"x": ColumnType.NUMBER}),
+        "float64",
+    ),
+    "fields on several lines": (lines('"a\nb"', '"c, ""d"""'), PLAIN, "category"),
+    "CR LF": (lines('"a\r\nb"', "c", end="\r\n"), PLAIN, "category"),
+    "characters of several bytes": (lines("é", "漢字", "😀"), PLAIN, "category"),
+    "ragged rows": (lines("1", then=["2,3", "4"]), PLAIN, RaggedRow),
+    "ragged rows skipped": (
+        lines("1", then=["2,3", "4"]),
+        ReadOptions(ragged_rows=RaggedRows.SKIP),
+        "int64",
+    ),
+    "escaped formulas": (lines("'=1", "a"), ReadOptions(escaped_formulas=True), "category"),
+    "no end of a quotation": (lines("a", then=['"b']), PLAIN, OpenQuote),
+    "no rows": ("id,x\n", PLAIN, EmptyFile),
+    "no rows left": ("x\n1\n", ReadOptions(column_types={"x": "date"}, bad_values=SKIP), EmptyFile),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_parts_are_read_as_the_whole(case):
+    text, options, wanted = CASES[case]
+    read, _ = assert_same(text.encode(), options, parts=(7, 1_000, 1 << 18))
+    if isinstance(wanted, type):
+        assert read is wanted
+    else:
+        assert str(read["x"].dtype) == wanted
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1", "cp1252", "utf-16", "utf-16-be"])
+def test_parts_are_read_in_any_encoding(encoding):
+    text = lines("é", "ü", then=["1"])
+    read, _ = assert_same(text.encode(encoding), ReadOptions(encoding=encoding), parts=(9,))
+    assert list(read.columns) == ["id", "x"]
+    assert read["x"].tolist()[:2] == ["é", "ü"]
+
+
+NUMBERS = ("1", "-2", "-0", "30", "+4", " 5", "2.5", "1e-3", "9007199254740993", "1,5")
+DATES = ("2024-02-03", "2024-02-30", "2024-02-03T04:05", "2024-02-03 04:05:06.123456789")
+WORDS = ("Ulm", "é€漢😀", 'a "b"', "c,d", "e\nf", "g\r\nh", " ", "'=1", "''-2", "007", "NA", "")
+POOLS = st.sampled_from(
+    [NUMBERS, NUMBERS[:5], DATES, DATES[:1], WORDS, WORDS[:2], ("true", "False", "")]
+)
+"""What most values of a column are; strange ones are put among them."""
+READINGS = st.builds(
+    ReadOptions,
+    missing=st.sampled_from([("",), ("", "NA")]),
+    decimal=st.sampled_from([".", "."]),
+    quoted_empty_is_text=st.booleans(),
+    escaped_formulas=st.booleans(),
+    ragged_rows=st.sampled_from(RaggedRows),
+    bad_values=st.sampled_from(BadValues),
+    column_types=st.sampled_from([{}, {}, {"b": "number"}, {"a": "date", "b": "text"}]),
+)
+
+
+def field(value, in_quotes):
+    if in_quotes or set(value) & set('",\r\n'):
+        return '"' + value.replace('"', '""') + '"'
+    return value
+
+
+@st.composite
+def texts(draw):
+    """Return the bytes of a delimited text, and the encoding that it is in."""
+    rows = draw(st.integers(1, 60))
+    pools = [draw(POOLS) for _ in "abc"]
+    table = [[draw(st.sampled_from(pool)) for pool in pools] for _ in range(rows)]
+    for strange in draw(st.lists(st.sampled_from((*WORDS, *NUMBERS, *DATES)), max_size=2)):
+        table[draw(st.integers(0, rows - 1))][draw(st.integers(0, 2))] = strange
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    records = [",".join(field(value, draw(st.booleans())) for value in row) for row in table]
+    if draw(st.booleans()):
+        records[draw(st.integers(0, rows - 1))] += ",more"
+    text = end.join(["a,b,c", *records]) + draw(st.sampled_from(["", end]))
+    encoding = draw(st.sampled_from(["utf-8", "utf-8", "latin-1", "utf-16"]))
+    mark = codecs.BOM_UTF8 if encoding == "utf-8" and draw(st.booleans()) else b""
+    return mark + text.encode(encoding, errors="replace"), encoding
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    texts(),
+    READINGS,
+    st.integers(40, 400),
+    st.lists(st.integers(1, 90), min_size=1, max_size=2),
+)
+@example((b"a,b,c\n-0,1,1\n-0,1,1\n0.5,1,1", "utf-8"), PLAIN, 20, [1, 2])
+def test_how_long_parts_are_never_changes_what_is_read(text, options, block, parts):
+    content, encoding = text
+    read, _ = assert_same(content, replace(options, encoding=encoding), block, parts)
+    assert isinstance(read, type) or len(read)
+
+
+@pytest.fixture
+def batches(tmp_path):
+    (tmp_path / "table.csv").write_text(lines("1", "2.5"))
+    found = open_batches(tmp_path / "table.csv", PLAIN, Silent())
+    assert found is not None
+    return found
+
+
+def test_single_columns_are_read_in_any_order(batches):
+    [part] = batches.read(["x", "id"])
+    assert part.schema.names == ["x", "id"]
+    assert part["x"].to_pylist()[:3] == [1.0, 2.5, 1.0]
+
+
+CHANGES = {
+    "a value": lambda text: text.replace("\n7,2.5", "\n7,2.6"),
+    "a text": lambda text: text.replace("\n7,2.5", "\n7,Secret"),
+    "a row more": lambda text: text + "1,1\n",
+    "a row less": lambda text: text[: text.rindex("\n", 0, -1)],
+    "a name": lambda text: text.replace("x", "y", 1),
+    "rows in another order": lambda text: text.replace("\n7,2.5\n8,1", "\n8,1\n7,2.5"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_changed_since_its_types_were_found_is_refused(batches, tmp_path, change):
+    path = tmp_path / "table.csv"
+    path.write_text(CHANGES[change](path.read_text()))
+    with pytest.raises(TableError, match="changed while it was read") as refused:
+        list(batches.read(("id", "x")))
+    assert "Secret" not in str(refused.value)
+
+
+def test_few_values_are_left_to_be_read_at_once(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(lines("1", "2"))
+    assert open_batches(path, PLAIN, Silent(), 1.2 * 2 * FAR) is None
+    assert open_batches(path, PLAIN, Silent(), 0.8 * 2 * FAR).rows == FAR
+
+
+def test_finding_the_types_can_be_cancelled(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(lines("1", "2"))
+    with pytest.raises(Cancelled):
+        open_batches(path, PLAIN, Watch(stop_at=2))
