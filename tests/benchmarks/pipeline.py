@@ -93,10 +93,10 @@ class Workplace:
     def command(self, *arguments: str) -> Started:
         return Started((*COMMAND, *arguments), self.environment)
 
-    def init(self) -> Started:
+    def init(self, *more: str) -> Started:
         rules = str(self.folder / "rules.toml")
         given = (str(self.project), "--table", str(self.table), "--rules", rules)
-        return self.command("init", *given)
+        return self.command("init", *given, *more)
 
     def release(self, *more: str) -> Started:
         given = (str(self.project), "--recipient", RECIPIENT, *more)
@@ -117,7 +117,7 @@ class Workplace:
 
 
 def cases(quick: bool, rows: int | None = None) -> Iterator[Case]:
-    """Yield init, release and verify of each format, of Parquet in parts too.
+    """Yield init, release and verify of each format, as it is usual and in parts.
 
     `facts` tells the scripts' memory.
     """
@@ -154,10 +154,10 @@ def _cases_at(place: Workplace, rows: int) -> Iterator[Case]:
 
     yield case("release", release, place.forget_release)
     yield case("verify", place.verify())
-    if place.ending == "parquet":
-        yield case("release in parts", place.release(*IN_PARTS), place.forget_release)
-        yield case("verify in parts", place.verify(*IN_PARTS))
+    yield case("release in parts", place.release(*IN_PARTS), place.forget_release)
+    yield case("verify in parts", place.verify(*IN_PARTS))
     yield case("init", init, place.forget_project)
+    yield case("init in parts", place.init(*IN_PARTS), place.forget_project)
 
 
 def _facts(started: Started, script: Started) -> dict[str, object]:

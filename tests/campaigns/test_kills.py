@@ -123,6 +123,10 @@ SCENARIOS = {
         ending="parquet",
         then=lambda folder: releasing(folder, "next", "Institute B", "--memory", "0"),
     ),
+    "release of a text in parts": Scenario(
+        lambda folder: releasing(folder, "out", "Clinic A", "--memory", "0"),
+        then=lambda folder: releasing(folder, "next", "Institute B", "--memory", "0"),
+    ),
     "publish": Scenario(
         lambda folder: publishing(folder, "out"),
         GENERALIZED,

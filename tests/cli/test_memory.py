@@ -16,20 +16,25 @@ PARTS, WHOLE = "read in parts", "read as a whole"
 
 
 def source_in(folder, ending):
-    """Write the table as Parquet; as CSV it is there."""
-    table(40).frame.astype(str).to_parquet(folder / "ward.parquet", index=False)
-    return folder / f"ward.{ending}"
+    """Write a table of a format."""
+    frame = table(40).frame.astype(str) if ending == "parquet" else table(40).frame
+    return write(frame, folder / f"ward.{ending}")
 
 
-@pytest.fixture(params=["csv", "parquet"])
+BOTH = pytest.mark.parametrize("long", ["csv", "parquet"], indirect=True)
+
+
+@pytest.fixture
 def long(line, request):
     """The command line with a project whose table is in a file that can be read in parts."""
-    source, rules = source_in(line.folder, request.param), line.folder / "rules.toml"
+    source = source_in(line.folder, getattr(request, "param", "parquet"))
+    rules = line.folder / "rules.toml"
     arguments = ("init", line.project, "--table", source, "--rules", rules)
     assert line.run(*arguments) == ExitCode.OK, line.remarks
     return line
 
 
+@BOTH
 def test_a_release_in_parts_is_the_release_of_the_whole_table(long):
     assert long.release("Clinic A", "--memory", "0") == ExitCode.OK, long.remarks
     assert PARTS in long.remarks
@@ -42,6 +47,7 @@ def test_a_release_in_parts_is_the_release_of_the_whole_table(long):
     assert long.run("verify", made, "--project", long.project) == ExitCode.OK, long.output
 
 
+@BOTH
 def test_a_check_in_parts_finds_what_the_check_of_the_whole_table_does(long):
     code = long.run("check", long.project)
     wanted = long.output
@@ -51,14 +57,12 @@ def test_a_check_in_parts_finds_what_the_check_of_the_whole_table_does(long):
     assert "Clinic A" in wanted
 
 
-@pytest.mark.parametrize("key", [True, False], ids=["Excel", "no record key"])
+@pytest.mark.parametrize("key", [True, False], ids=["Stata", "no record key"])
 def test_what_can_not_be_read_in_parts_is_read_as_a_whole_and_it_is_said(line, key):
     rules = line.folder / "rules.toml"
     if not key:
         rules.write_text(rules.read_text().replace('record_key = "person"\n', ""))
-    source = line.folder / "ward.xlsx" if key else source_in(line.folder, "parquet")
-    if key:
-        write(table(40), source)
+    source = source_in(line.folder, "dta" if key else "parquet")
     assert line.run("init", line.project, "--table", source, "--rules", rules) == ExitCode.OK
     assert line.release("Clinic A", "--memory", "0") == ExitCode.OK, line.remarks
     assert WHOLE in line.remarks
@@ -105,6 +109,7 @@ def verify(line, bundle):
     return line.run("verify", bundle, "--project", line.project, "--memory", "0")
 
 
+@BOTH
 @pytest.mark.parametrize("format_name", ["csv", "parquet"])
 def test_a_bundle_is_verified_in_parts(long, format_name):
     bundle = bundle_in_parts(long, format_name)

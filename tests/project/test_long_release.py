@@ -31,11 +31,12 @@ from sfumato.engine.generalization.hierarchies import Intervals, Masking, Orders
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import target_of
 from sfumato.formats.errors import DiskFull
-from sfumato.formats.options import ReadOptions
+from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.reading import read_table
 from sfumato.formats.table_format import Batches
-from sfumato.formats.tables import parquet
+from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
+from sfumato.project.errors import SourceChanged
 from sfumato.project.release import buckets, long_table, long_views
 from sfumato.project.release.long_table import LongTable, reason_for_whole
 from sfumato.project.release.long_views import counted_view
@@ -48,12 +49,16 @@ from tests.project.batched import hospital, hospital_document
 from tests.project.making import new_project
 
 ROWS = 300
-OPTIONS = ReadOptions(format="parquet")
+OPTIONS = {
+    "parquet": ReadOptions(format="parquet"),
+    "csv": ReadOptions(column_types={"far": ColumnType.NUMBER, "zip": ColumnType.TEXT}),
+}
 
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH_ROWS", 70)
+    for each in (delimited, parquet):
+        monkeypatch.setattr(each, "BATCH_ROWS", 70)
     monkeypatch.setattr(buckets, "BUCKET_ROWS", 40)
     monkeypatch.setattr(long_table, "SAMPLE", 90)
 
@@ -75,15 +80,18 @@ def unweighted(spec):
 
 @pytest.fixture
 def ward(tmp_path):
-    """Makes a project of a frame, whose table is in a Parquet file."""
+    """Makes a project of a frame, whose table is in a file of Parquet or CSV."""
 
-    def made(frame, change=lambda document: document):
-        path = tmp_path / "ward.parquet"
-        pa.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
+    def made(frame, change=lambda document: document, ending="parquet"):
+        path = tmp_path / f"ward.{ending}"
+        if ending == "csv":
+            frame.to_csv(path, index=False)
+        else:
+            pa.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
         document = hospital_document(ROWS)
         columns = [unweighted(each) for each in document.columns if each.name in frame]
         extra = [ColumnSpec(name, Role.INSENSITIVE, "text") for name in ("note", "late", "far")]
-        _, source = read_source(path, OPTIONS, Silent())
+        _, source = read_source(path, OPTIONS[ending], Silent())
         document = replace(document, columns=(*columns, *extra), source=source)
         return new_project(tmp_path, change(document))
 
@@ -97,7 +105,8 @@ def long_of(project):
 
 
 def whole_of(project):
-    return read_table(project.document.source.place, OPTIONS, Silent())
+    source = project.document.source
+    return read_table(source.place, ReadOptions.from_dict(source.options), Silent())
 
 
 def bundle(project, table, folder, format_name):
@@ -105,12 +114,16 @@ def bundle(project, table, folder, format_name):
     return {path.name: path.read_bytes() for path in made.path.iterdir()}, made.record
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("order", ["", "The register is public."], ids=["keyed", "as in table"])
 def test_the_bundle_of_a_release_in_parts_is_that_of_the_whole_table(
-    ward, tmp_path, format_name, order
+    ward, tmp_path, format_name, order, ending
 ):
-    with ward(frame_of(), lambda document: replace(document, rows_as_in_table=order)) as project:
+    def ordered(document):
+        return replace(document, rows_as_in_table=order)
+
+    with ward(frame_of(), ordered, ending) as project:
         whole, first = bundle(project, whole_of(project), tmp_path / "whole", format_name)
         parts, second = bundle(project, long_of(project), tmp_path / "parts", format_name)
         [made] = (tmp_path / "parts").iterdir()
@@ -234,6 +247,23 @@ def test_a_table_that_was_replaced_meanwhile_is_refused(ward, tmp_path):
         )
         with pytest.raises(TableError, match="changed while it was read"):
             bundle(project, table, tmp_path / "out", "parquet")
+
+
+def test_a_text_that_changed_between_two_passes_is_refused_and_nothing_is_left(ward, tmp_path):
+    path = tmp_path / "ward.csv"
+    with ward(frame_of(), ending="csv") as project:
+        table = long_of(project)
+        table.summary(project.document, Silent())
+        path.write_bytes(path.read_bytes().replace(b",plain,", b",plane,", 1))
+        with pytest.raises(TableError, match="changed while it was read"):
+            bundle(project, table, tmp_path / "out", "parquet")
+        assert project.releases == ()
+        with pytest.raises(SourceChanged):
+            long_of(project)
+        path.write_text("person\n1\n1,2\n")
+        with pytest.raises(SourceChanged):
+            long_of(project)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ward.csv", "ward.sfumato"]
 
 
 def test_an_attribute_in_bins_is_counted_by_bin_and_a_misfit_is_named(ward, tmp_path):

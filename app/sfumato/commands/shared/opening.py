@@ -89,8 +89,8 @@ MEMORY: Final = argument(
     type=float,
     metavar="MB",
     default=1000.0,
-    help="read a Parquet table in parts that would take more memory than so many megabytes"
-    " (usual: 1000)",
+    help="read a table of Parquet or CSV in parts that would take more memory than so many"
+    " megabytes (usual: 1000)",
 )
 
 

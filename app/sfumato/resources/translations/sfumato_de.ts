@@ -13263,7 +13263,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+164"/>
+        <location line="+158"/>
         <source>The table is read in parts, since it is long. Values were counted in all rows; what proposals rest on beside these counts, and which columns follow from others, was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not looked for.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist. Werte wurden in allen Zeilen gezählt; worauf Vorschläge neben diesen Zählungen beruhen und welche Spalten aus anderen folgen, wurde in {rows:,} {rows:Zeile|Zeilen} gesucht. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -14120,8 +14120,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+17"/>
-        <source>read a Parquet table in parts that would take more memory than so many megabytes (usual: 1000)</source>
-        <translation>eine Parquet-Tabelle in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (üblich: 1000)</translation>
+        <source>read a table of Parquet or CSV in parts that would take more memory than so many megabytes (usual: 1000)</source>
+        <translation>eine Tabelle in Parquet oder CSV in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (üblich: 1000)</translation>
     </message>
     <message>
         <location line="+51"/>
@@ -14129,8 +14129,8 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-166"/>
-        <location line="+23"/>
+        <location filename="../../commands/init.py" line="-201"/>
+        <location line="+43"/>
         <location filename="../../commands/recipients.py" line="-113"/>
         <location filename="../../commands/shared/opening.py" line="+2"/>
         <source>The table is read as a whole: {why}.</source>
@@ -18517,8 +18517,8 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
         <location filename="../../engine/table/table.py" line="-195"/>
-        <location filename="../../formats/delimited/records.py" line="+274"/>
-        <location filename="../../formats/tables/delimited.py" line="+237"/>
+        <location filename="../../formats/delimited/records.py" line="+278"/>
+        <location filename="../../formats/tables/delimited.py" line="+322"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -19399,18 +19399,18 @@ Rückgabewerte:
         <translation>{database} lehnt die Anfrage ab oder kann sie nicht berechnen.</translation>
     </message>
     <message>
-        <location filename="../../formats/delimited/records.py" line="-98"/>
+        <location filename="../../formats/delimited/records.py" line="-100"/>
         <source>A quotation mark in the first record of {file} does not close.</source>
         <translation>Ein Anführungszeichen im ersten Datensatz von {file} wird nicht geschlossen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/tables/delimited.py" line="-98"/>
+        <location filename="../../formats/tables/delimited.py" line="-173"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+21"/>
         <source>Line {line} of {file} holds a NUL character, which no text has.</source>
         <translation>Zeile {line} von {file} enthält ein NUL-Zeichen, das kein Text hat.</translation>
     </message>
@@ -19440,7 +19440,7 @@ Rückgabewerte:
         <translation>Leere CSV-Datei</translation>
     </message>
     <message>
-        <location line="+170"/>
+        <location line="+180"/>
         <source>The first record of {file} is too long to hold names of columns.</source>
         <translation>Der erste Datensatz von {file} ist für Spaltennamen zu lang.</translation>
     </message>
@@ -19884,7 +19884,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+116"/>
-        <location filename="../../formats/tables/parquet.py" line="+218"/>
+        <location filename="../../formats/tables/parquet.py" line="+227"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
@@ -19896,14 +19896,14 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="+117"/>
-        <location filename="../../formats/tables/delimited.py" line="+129"/>
+        <location filename="../../formats/tables/delimited.py" line="+204"/>
         <location filename="../../formats/tables/parquet.py" line="-93"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../formats/table_format.py" line="+130"/>
+        <location filename="../../formats/table_format.py" line="+141"/>
         <location filename="../../project/release/long_release.py" line="+56"/>
         <location filename="../../report/writing.py" line="+133"/>
         <source>Writing the file</source>
@@ -19980,7 +19980,7 @@ Rückgabewerte:
         <translation>Wählen Sie Parquet oder CSV oder lassen Sie die Freigabe mehr Arbeitsspeicher nehmen.</translation>
     </message>
     <message>
-        <location line="+152"/>
+        <location line="+155"/>
         <source>Sfumato does not write {title} files.</source>
         <translation>Sfumato schreibt keine Dateien von {title}.</translation>
     </message>
@@ -20032,13 +20032,13 @@ Rückgabewerte:
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="-131"/>
+        <location filename="../../formats/tables/delimited.py" line="-206"/>
         <source>{file} has a field longer than {megabytes} MB: most likely a quotation mark does not close.</source>
         <translation>{file} hat ein Feld von mehr als {megabytes} MB: Wahrscheinlich wird ein Anführungszeichen nicht geschlossen.</translation>
     </message>
     <message>
-        <location line="+38"/>
-        <location line="+15"/>
+        <location line="+102"/>
+        <location line="+14"/>
         <location filename="../../formats/tables/excel.py" line="-100"/>
         <location filename="../../formats/tables/parquet.py" line="+99"/>
         <location line="+12"/>
@@ -20046,7 +20046,7 @@ Rückgabewerte:
         <translation>{path} wird gelesen</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+51"/>
         <location line="+2"/>
         <location filename="../../formats/tables/excel.py" line="+132"/>
         <source>Putting the table together</source>
@@ -20179,12 +20179,12 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="-181"/>
+        <location filename="../../formats/tables/parquet.py" line="-190"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location line="+141"/>
+        <location line="+150"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
@@ -20981,7 +20981,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../project/source.py" line="+254"/>
+        <location filename="../../project/source.py" line="+251"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -21407,7 +21407,8 @@ Rückgabewerte:
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location filename="../../formats/tables/delimited.py" line="-171"/>
+        <location filename="../../project/release/long_survey.py" line="+11"/>
         <location filename="../../project/release/long_table.py" line="+18"/>
         <location filename="../../project/release/long_views.py" line="-303"/>
         <location line="+235"/>
@@ -21416,6 +21417,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
+        <location filename="../../project/release/long_survey.py" line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
         <location filename="../../project/release/long_views.py" line="-235"/>
         <location line="+235"/>
@@ -21454,7 +21456,7 @@ Rückgabewerte:
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-1"/>
+        <location filename="../../commands/init.py" line="-44"/>
         <location filename="../../project/release/long_survey.py" line="-5"/>
         <location filename="../../project/release/long_table.py" line="+2"/>
         <source>rows belong to units</source>
