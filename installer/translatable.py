@@ -22,6 +22,7 @@ from typing import Final
 
 SENTENCES: Final = "Sentences"
 PLOTS: Final = "Plots"
+VALUES: Final = "Values"
 BELOW_THE_WINDOW: Final = ("engine", "formats", "project", "analysis", "jobs")
 """The layers that know no Qt, and whose texts the window shows."""
 BESIDE_THE_WINDOW: Final = ("report", "commands", "cli")

@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
-from installer.translatable import PLOTS, SENTENCES, Text, texts_of
+from installer.translatable import PLOTS, SENTENCES, VALUES, Text, texts_of
 
 CHECKOUT: Final = Path(__file__).resolve().parents[1]
 FOLDER: Final = Path("app", "sfumato", "resources", "translations")
 NAME: Final = "sfumato_{locale}.ts"
-BELOW: Final = frozenset({SENTENCES, PLOTS})
+BELOW: Final = frozenset({SENTENCES, PLOTS, VALUES})
 """What is also said where no window is: by commands, in reports and in bundles."""
 
 

@@ -10,8 +10,10 @@ from string import Formatter
 
 import pytest
 
-from sfumato.engine.core.wording import Count, Sentence, filled
+from sfumato.engine.core.wording import MISSING_LABEL, Count, Sentence, filled
 from sfumato.formats.language import grouped, localized, said, shipped, shown, speaking
+from sfumato.plots.axes import shorten
+from sfumato.plots.style import light_style
 from sfumato.resources import resource_path
 from tests.source_code import ROOT, Module, modules
 
@@ -138,6 +140,18 @@ def test_numbers_given_as_they_are_have_their_thousands_apart():
         assert localized("2026-11-20") == "20.11.2026"
         assert shown("-1,234.5") == "\u22121.234,5"
     assert localized("2026-11-20") == "2026-11-20"
+
+
+def test_a_missing_value_is_called_so_in_every_language():
+    names = [MISSING_LABEL, "(missing) it"]
+    style = light_style("Inter")
+    with speaking("de"):
+        assert [shorten(name, 28) for name in names] == ["(fehlt)", "(missing) it"]
+        assert style.say("{name}!", name=MISSING_LABEL) == "(fehlt)!"
+        assert said(Sentence("{value}: {shares:.1%}", value=MISSING_LABEL, shares=0.5)) == (
+            "(fehlt): 50,0 %"
+        )
+    assert shorten(MISSING_LABEL, 28) == MISSING_LABEL
 
 
 # ----- numbers that are formatted outside of what knows the reader's language

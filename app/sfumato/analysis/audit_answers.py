@@ -139,7 +139,10 @@ def answer_together(asked: Asked, context: Context) -> Answer:
     told.sort(key=lambda each: each.rank)
     worst, alike = told[0], [each.key for each in told[1:] if each.on_ladder]
     others = (
-        Sentence("Of {names}, too, the most trusted file tells all.", names=listed(alike))
+        Sentence(
+            "Of {names}, too, they learn no more together than from the most trusted file.",
+            names=listed(alike),
+        )
         if alike
         else ""
     )

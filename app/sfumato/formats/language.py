@@ -19,12 +19,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from sfumato.engine.core.wording import Count, Sentence, filled
+from sfumato.engine.core.wording import MISSING_LABEL, Count, Sentence, filled
 from sfumato.resources import resource_path
 
 ENGLISH: Final = "en"
 SENTENCES: Final = "Sentences"
 PLOTS: Final = "Plots"
+VALUES: Final = "Values"
 PREFIX: Final = "sfumato_"
 
 _VARIABLES: Final = ("LC_ALL", "LC_MESSAGES", "LANG")
@@ -129,14 +130,19 @@ def listed(*texts: object, last: str = " and ") -> str:
 
 
 def localized(number: str) -> str:
-    """Return a number or a day (``2026-11-20``) as the language writes it, else what was given.
+    """Return a number, a day (``2026-11-20``) or a missing value as the language writes it.
 
-    German has ``1.234,5`` for ``1,234.5``.
+    German has ``1.234,5`` for ``1,234.5``. Anything else stays as it was given.
     """
     if _A_DAY.fullmatch(number):
         return day(datetime.fromisoformat(number))
     marks = _MARKS.get(spoken().partition("_")[0])
-    return number.translate(marks) if marks and _A_NUMBER.fullmatch(number) else number
+    return number.translate(marks) if marks and _A_NUMBER.fullmatch(number) else value_name(number)
+
+
+def value_name(name: str) -> str:
+    """Return what a value is called; a missing one in the language spoken."""
+    return translated(name, VALUES) if name == MISSING_LABEL else name
 
 
 def shown(number: str) -> Count:

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 
 from sfumato.engine.core.wording import Count
-from sfumato.formats.language import grouped, localized, shown
+from sfumato.formats.language import grouped, localized, shown, value_name
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 
@@ -286,7 +286,8 @@ def name_series(axes: Axes, names: Sequence[tuple[str, str]], style: PlotStyle) 
 
 
 def shorten(name: str, widest: int) -> str:
-    """Return the name, cut to `widest` characters with an ellipsis."""
+    """Return the name of a value, cut to `widest` characters with an ellipsis."""
+    name = value_name(name)
     return name if len(name) <= widest else name[: widest - 1].rstrip() + "…"
 
 

@@ -121,6 +121,27 @@ def _unit(stage: Stage) -> None:
     stage.settle()
 
 
+def _hierarchy_files(stage: Stage) -> None:
+    """A folder of hierarchies: one to take, one that lacks values, one for no column."""
+    _proposed(stage)
+    panel = _panel(stage)
+    panel.choose("sex")
+    folder = stage.folder / "hierarchies"
+    folder.mkdir()
+    table = stage.session.table
+    assert table is not None
+    for name in ("sex", "occupation"):
+        values = table.column(stage.called(name)).dropna().unique()
+        kept = values if name == "sex" else values[:-2]
+        text = "".join(f"{value};*\n" for value in kept)
+        (folder / f"survey_{stage.called(name)}.csv").write_text(text, encoding="utf-8")
+    (folder / "regions of a country with a long name.csv").write_text("north;*\nsouth;*\n")
+    dialog = panel.detail.hierarchy.read_several()
+    assert dialog is not None
+    dialog.open_paths([folder])
+    stage.settle()
+
+
 SCENES = (
     Scene("empty", _panel),
     Scene("proposed", _proposed),
@@ -132,6 +153,7 @@ SCENES = (
     Scene("hierarchy-kept", _with_hierarchy),
     Scene("hierarchy-editor", _editor),
     Scene("hierarchy-problems", _table_with_problems),
+    Scene("hierarchy-files", _hierarchy_files),
     Scene("error", _misfit),
     Scene("unit-found", _unit_found),
     Scene("unit", _unit),

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +27,7 @@ from sfumato.engine.core.values import (
     smallest_unsigned,
     sort_key,
 )
+from sfumato.engine.core.wording import MISSING_LABEL
 
 __all__ = [
     "MISSING_LABEL",
@@ -45,8 +45,6 @@ __all__ = [
     "names_of",
     "smallest_unsigned",
 ]
-
-MISSING_LABEL: Final = "(missing)"
 
 
 class Role(StrEnum):

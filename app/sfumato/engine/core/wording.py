@@ -11,7 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from numbers import Integral
 from string import Formatter
-from typing import Self
+from typing import Final, Self
+
+MISSING_LABEL: Final = "(missing)"
+"""What a missing value is called in English."""
 
 
 class Count(str):
@@ -46,7 +49,8 @@ class _Numbers(Formatter):
             format_spec = ","
         said: str = super().format_field(value, format_spec)
         shown = f"{said[:-1]} %" if format_spec.endswith("%") else said
-        return shown if isinstance(value, str) else self._write(shown)
+        name = isinstance(value, str) and value != MISSING_LABEL
+        return shown if name else self._write(shown)
 
 
 def filled(template: str, details: Mapping[str, object], write: Callable[[str], str] = str) -> str:
@@ -57,8 +61,8 @@ def filled(template: str, details: Mapping[str, object], write: Callable[[str], 
     template, details
         The text, and what goes into it.
     write
-        Writes a number that is formatted as in English, or the day of a date in ISO 8601, for
-        somebody who reads another language.
+        Writes a number that is formatted as in English, the day of a date in ISO 8601, or a
+        missing value, for somebody who reads another language.
     """
     return _Numbers(write).vformat(template, (), details)
 

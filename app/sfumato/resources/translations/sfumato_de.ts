@@ -1974,12 +1974,12 @@
     </message>
     <message>
         <location line="+12"/>
-        <location line="+120"/>
+        <location line="+121"/>
         <source>Take them</source>
         <translation>Übernehmen</translation>
     </message>
     <message>
-        <location line="-110"/>
+        <location line="-111"/>
         <source>Choose a hierarchy</source>
         <translation>Hierarchie wählen</translation>
     </message>
@@ -2024,7 +2024,7 @@
         <translation>Spalte von {file}</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+15"/>
         <source>is left out</source>
         <translation>wird weggelassen</translation>
     </message>
@@ -4760,7 +4760,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+16"/>
-        <location filename="../../ui/widgets/plot_table.py" line="+32"/>
+        <location filename="../../ui/widgets/plot_table.py" line="+33"/>
         <source>estimated</source>
         <translation>geschätzt</translation>
     </message>
@@ -8245,7 +8245,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+15"/>
         <source>Solving the limits…</source>
-        <translation>Die Grenzen werden gelöst …</translation>
+        <translation>Die Grenzen werden gelöst&#xa0;…</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -9566,7 +9566,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="-20"/>
         <source>From a hierarchy file…</source>
-        <translation>Aus einer Hierarchiedatei…</translation>
+        <translation>Aus einer Hierarchiedatei&#xa0;…</translation>
     </message>
     <message>
         <location line="+4"/>
@@ -14514,7 +14514,7 @@ Rückgabewerte:
         <translation>Wählen Sie die Art „Zahlen“ (numeric) oder nehmen Sie Rundung und Grenzen weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="+109"/>
+        <location filename="../../engine/core/columns.py" line="+107"/>
         <source>Add at least two values.</source>
         <translation>Fügen Sie mindestens zwei Werte hinzu.</translation>
     </message>
@@ -14655,7 +14655,7 @@ Rückgabewerte:
         <translation>Ja/Nein-Wert</translation>
     </message>
     <message>
-        <location filename="../../engine/core/wording.py" line="+116"/>
+        <location filename="../../engine/core/wording.py" line="+120"/>
         <source>{first}, {rest}</source>
         <translation>{first}, {rest}</translation>
     </message>
@@ -21689,7 +21689,12 @@ Rückgabewerte:
         <translation>Noch hat niemand etwas: Geben Sie Empfängern Vertrauensstufen.</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+6"/>
+        <source>Of {names}, too, they learn no more together than from the most trusted file.</source>
+        <translation>Auch über {names} verrät die Datei mit dem höchsten Vertrauen schon alles, was alle zusammen verraten.</translation>
+    </message>
+    <message>
+        <location line="+34"/>
         <source>{best} holds the true {attribute}.</source>
         <translation>{best} hat {attribute} im Original.</translation>
     </message>
@@ -21704,12 +21709,11 @@ Rückgabewerte:
         <translation>{best} allein hat {attribute}.</translation>
     </message>
     <message>
-        <location line="-39"/>
         <source>Of {names}, too, the most trusted file tells all.</source>
-        <translation>Auch über {names} verrät die Datei mit dem höchsten Vertrauen schon alles, was alle zusammen verraten.</translation>
+        <translation type="vanished">Auch über {names} verrät die Datei mit dem höchsten Vertrauen schon alles, was alle zusammen verraten.</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+2"/>
         <source>Together, these {count:,} can learn a little more about {attribute} than {best} alone, because released numbers are rounded or bounded.</source>
         <translation>Gemeinsam können diese {count:,} etwas mehr über {attribute} erfahren als {best} allein, weil freigegebene Zahlen gerundet oder begrenzt sind.</translation>
     </message>

@@ -8,6 +8,7 @@ import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt
 from PySide6.QtWidgets import QWidget
 
+from sfumato.formats.language import value_name
 from sfumato.plots.figure import PlotFigure
 from sfumato.ui.look.theme import Space
 from sfumato.ui.widgets.layout import column, label, say
@@ -98,6 +99,8 @@ def readable(values: pd.DataFrame) -> pd.DataFrame:
     shown = values.copy()
     for name in shown.columns[[kind.kind == "f" for kind in shown.dtypes]]:
         shown[name] = [float(f"{value:.{DIGITS}g}") for value in shown[name]]
+    for name in shown.columns[[kind.kind == "O" for kind in shown.dtypes]]:
+        shown[name] = [value_name(v) if isinstance(v, str) else v for v in shown[name]]
     return shown.set_axis([heading(name) for name in shown.columns], axis=1)
 
 

@@ -167,6 +167,7 @@ class HierarchyFilesDialog(Dialog):
         self.states.append(state)
         shown = ElidedLabel(name, "", Qt.TextElideMode.ElideMiddle)
         for at, cell in enumerate((shown, field, state)):
+            cell.setMinimumHeight(Space.FIELD)  # one line stands beside the choice
             self._grid.addWidget(cell, place + 1, at, Qt.AlignmentFlag.AlignTop)
 
     def _state(self, file: HierarchyFile) -> tuple[str, str]:
