@@ -28,6 +28,7 @@ from sfumato.engine.core.errors import (
 )
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.generalization.hierarchies import Intervals, Masking, Orders
+from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import target_of
 from sfumato.formats.errors import DiskFull
@@ -76,6 +77,14 @@ def frame_of(rows=ROWS):
 
 def unweighted(spec):
     return replace(spec, role=Role.INSENSITIVE) if spec.role is Role.WEIGHT else spec
+
+
+def weighted(document, *rules):
+    columns = [
+        replace(each, role=Role.WEIGHT) if each.name == "weight" else each
+        for each in document.columns
+    ]
+    return seen_coarsely(*rules)(replace(document, columns=tuple(columns)))
 
 
 @pytest.fixture
@@ -306,7 +315,7 @@ def test_formats_that_are_made_in_memory_are_refused(ward, tmp_path, format_name
 
 def test_what_needs_all_rows_at_once_is_said():
     document = hospital_document(ROWS)
-    assert "weights" in reason_for_whole(document)
+    assert not reason_for_whole(document)
     plain = replace(document, columns=tuple(map(unweighted, document.columns)))
     assert not reason_for_whole(plain)
     assert "position" in reason_for_whole(replace(plain, record_key=None))
@@ -457,7 +466,57 @@ def in_parts(table, size, folder):
     return LongTable(Batches(types, table.rows, {}, {}, read), folder)
 
 
-@settings(max_examples=25)
+@pytest.mark.parametrize("rule", [None, ViewRule(2, 0.9, {"age": 4, "zip": 3, "grade": 2})])
+def test_weights_are_counted_in_parts_as_in_the_whole_table(ward, tmp_path, rule):
+    with ward(frame_of(), lambda document: weighted(document, rule)) as project:
+        whole, _ = bundle(project, whole_of(project), tmp_path / "whole", "csv")
+        parts, _ = bundle(project, long_of(project), tmp_path / "parts", "csv")
+        wanted, told = (findings(project, table) for table in (whole_of(project), long_of(project)))
+        [made] = (tmp_path / "parts").iterdir()
+        verified = verify_file(project, long_of(project), made, Silent())
+    assert parts == whole
+    assert b"By the sampling weights (weight)" in parts["README.md"]
+    assert verified.holds, verified.failed
+    unique = [
+        [one.sentence for one in found if one.check == "Unique records"] for found in (wanted, told)
+    ]
+    assert unique[0] == unique[1]
+    assert "By the sampling weights" in unique[0][0]
+
+
+@pytest.mark.parametrize("weight", [0.0, None, float("inf")])
+def test_a_weight_that_says_nothing_is_named_in_parts(ward, tmp_path, weight):
+    frame = frame_of()
+    frame.loc[211, "weight"] = weight
+    with ward(frame, lambda document: weighted(document, None)) as project:
+        with pytest.raises(TableError, match=r"weight .*in 1 row, first in row 212"):
+            bundle(project, long_of(project), tmp_path / "out", "parquet")
+        assert project.releases == ()
+
+
+def test_weights_stand_on_the_disk_encrypted(tmp_path):
+    key, marks = AttributeKey(bytes(32)), np.arange(50, dtype=np.uint64) // 2
+    weights = np.full(50, 3.25)
+    with buckets.Buckets(tmp_path, 50) as aside:
+        long_table.put_marks(aside, marks, key, weights)
+        held = [b"".join(written(file)) for file in aside._files]
+        assert not any(weights[:1].tobytes() in each for each in held)
+        sizes = long_table.class_sizes(aside, 50, Silent(), key)
+    assert (sizes.unique, sizes.smallest, sizes.expected) == (0, 2, 0.0)
+    with buckets.Buckets(tmp_path, 50) as aside:
+        long_table.put_marks(aside, np.arange(50, dtype=np.uint64), key, weights)
+        assert long_table.class_sizes(aside, 50, Silent(), key).expected == 50 / 3.25
+
+
+def written(file):
+    file.flush()
+    place = file.tell()
+    file.seek(0)
+    yield file.read()
+    file.seek(place)
+
+
+@settings(max_examples=15)
 @given(
     rows=st.integers(6, 60),
     seed=st.integers(0, 2**32 - 1),
@@ -474,6 +533,7 @@ def test_each_row_is_shown_in_parts_as_in_the_whole_table(rows, seed, size, ks, 
             "pay": np.where(rng.random(rows) < 0.2, np.nan, rng.integers(0, 9, rows) / 2),
             "rank": rng.integers(0, 3, rows).astype(float),
             "free": rng.integers(0, 2, rows),
+            "weight": rng.integers(1, 40, rows) / 7,
         }
     )
     marked = Role.QUASI_IDENTIFIER
@@ -483,6 +543,7 @@ def test_each_row_is_shown_in_parts_as_in_the_whole_table(rows, seed, size, ks, 
         ColumnSpec("pay", marked, "numeric", binning=Binning((0.0, 1.0, 3.0, 5.0))),
         ColumnSpec("rank", marked, "numeric"),
         ColumnSpec("free"),
+        *data.draw(st.sampled_from([(), (ColumnSpec("weight", Role.WEIGHT, "numeric"),)])),
     )
     recipes = {
         "place": Masking(hidden=(1,)),
@@ -495,7 +556,7 @@ def test_each_row_is_shown_in_parts_as_in_the_whole_table(rows, seed, size, ks, 
         levels = {name: data.draw(st.integers(at, 1)) for name, at in levels.items()}
         recipients.append(Recipient(f"R{place}", view=ViewRule(k, 0.9, dict(levels))))
     document = Document(columns=columns, recipients=tuple(recipients), hierarchies=recipes)
-    table = Table(frame)
+    table = Table(frame[[each.name for each in columns]])
     with TemporaryDirectory() as folder:
         long = in_parts(table, size, Path(folder))
         for recipient in recipients:

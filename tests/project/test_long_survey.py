@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.init import Room, document_for
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.errors import SfumatoError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -172,10 +172,22 @@ def test_a_row_that_does_not_fit_is_named(folder, case):
 
 
 def test_what_needs_all_rows_is_said_and_read_as_a_whole(folder):
+    grouped = 'attributes = ["ward"], mechanism = "reconstruction"'
+    rules = RULES.replace('attributes = ["ward"], mechanism = "uniform"', grouped)
+    frame_of().to_parquet(folder / "ward.parquet", index=False)
+    document, _, told = document_in_parts(folder, rules)
+    assert "read as a whole: ward is released by groups of records" in told
+    assert document.source.rows == ROWS
+
+
+def test_weights_are_looked_at_in_all_rows(folder):
     rules = RULES.replace("columns.person", 'columns.visits = { role = "weight" }\ncolumns.person')
     frame = frame_of()
     frame["visits"] += 1
     frame.to_parquet(folder / "ward.parquet", index=False)
-    document, _, told = document_in_parts(folder, rules)
-    assert "read as a whole: risks are weighed by sampling weights" in told
-    assert document.source.rows == ROWS
+    _, _, told = document_in_parts(folder, rules)
+    assert "read in parts" in told
+    frame.loc[311, "visits"] = 0
+    frame.to_parquet(folder / "ward.parquet", index=False)
+    with pytest.raises(TableError, match=r"weight in column visits .*first in row 312"):
+        document_in_parts(folder, rules)

@@ -29,7 +29,7 @@ from sfumato.project.release.byproducts import (
     from_rows_sentence,
 )
 from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
-from sfumato.project.release.weights import population_uniques, weight_column, weights_of
+from sfumato.project.release.weights import weight_column
 
 _RARE: Final = 3
 """A label of fewer records is rare."""
@@ -132,14 +132,14 @@ def _unique(examined: Examined, classes: Classes) -> Sentence:
 def _in_population(examined: Examined) -> str:
     """Say how many are expected to be unique in the population; empty without weights."""
     document, known = examined.document, examined.columns
-    weight, weights = weight_column(document), weights_of(document, known.table)
-    if weight is None or weights is None:
+    weight, expected = weight_column(document), known.expected_unique(document, examined.shown)
+    if weight is None or expected is None:
         return ""
     return Sentence(
         "By the sampling weights ({column}), about {expected:,.1f} of the unique records are"
         " expected to be unique in the whole population.",
         column=weight.name,
-        expected=population_uniques(known.alone(examined.shown), weights),
+        expected=expected,
     )
 
 

@@ -32,7 +32,9 @@ from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.long_views import CountedView, counted_view
 from sfumato.project.release.release_columns import leaving_table
+from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.release.views import Coarsened
+from sfumato.project.release.weights import population_uniques, weights_of
 
 _EXACT: Final = 1 << 16
 """In tables of more records, what a remedy would reach is found from a part of the groups."""
@@ -218,6 +220,14 @@ class ShownColumns:
         mask: npt.NDArray[np.bool_] = count_units(classes, self.units, len(found))[classes] == 1
         return mask
 
+    def expected_unique(self, document: Document, specs: Sequence[Look]) -> float | None:
+        """Return how many unique records are expected to be so in the population, by weights.
+
+        None without weights. Raises what `weights_of` does.
+        """
+        weights = weights_of(document, self.table)
+        return None if weights is None else population_uniques(self.alone(specs), weights)
+
     def without(self, specs: Sequence[Look], name: str) -> Classes:
         """Count as `classes` does, with one column left out; at least one other stays."""
         return self._instead(specs, name, None)
@@ -382,18 +392,31 @@ class LongColumns(ShownColumns):
 
     def classes(self, specs: Sequence[Look]) -> Classes:
         """Return what all rows came to; of other columns than all that leave, the sample's."""
-        alone, sizes = self._summary.alone, np.array(self._summary.small)
+        alone, sizes = self._known(specs)
+        if alone is None:
+            return super().classes(specs)
+        few = np.array(sizes[:SMALL])
+        small = int(few @ np.arange(len(few)))
+        return Classes(alone.alone, alone.smallest, small, alone.alone)
+
+    def expected_unique(self, document: Document, specs: Sequence[Look]) -> float | None:
+        """Return what all rows came to; of other columns than all that leave, the sample's."""
+        alone, _ = self._known(specs)
+        if alone is None or not alone.weight:
+            return super().expected_unique(document, specs)
+        return alone.expected
+
+    def _known(self, specs: Sequence[Look]) -> tuple[AloneInRelease | None, tuple[int, ...]]:
+        """Return what was counted of columns in all rows, and how many small classes there are."""
+        alone, sizes = self._summary.alone, self._summary.small
         coarser = [look for look in specs if look.view]
         if coarser:
             alone = None
         for each in self._views.values() if coarser else ():
             if all(look.column is each.seen.columns.get(look.name) for look in coarser):
-                alone, sizes = each.alone, np.array(each.small)
-        if alone is None or {look.name for look in specs} != set(alone.columns):
-            return super().classes(specs)
-        few = sizes[:SMALL]
-        small = int(few @ np.arange(len(few)))
-        return Classes(alone.alone, alone.smallest, small, alone.alone)
+                alone, sizes = each.alone, each.small
+        same = alone is not None and {look.name for look in specs} == set(alone.columns)
+        return (alone if same else None), sizes
 
 
 class LeavingColumns:

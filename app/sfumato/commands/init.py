@@ -23,7 +23,7 @@ from sfumato.commands.shared.command import (
 )
 from sfumato.commands.shared.opening import MEMORY, read_text
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.formats.language import said, worded
 from sfumato.project.errors import ProjectExists
 
@@ -214,6 +214,7 @@ def _in_parts(
         tell(Note(worded("The table is read as a whole: {why}.", why=said(why))))
         return None
     if rules is not None:
+        survey.check_weights(document, Silent())
         attributes = survey.attributes_of(document, Part(context, 0.7, 0.8))
         if document.record_key is not None:
             survey.check_key(document.record_key, Part(context, 0.8, 0.9))

@@ -71,7 +71,8 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
             terminal.note(worded("The table is read as a whole: {why}.", why=said(why)))
         table = known_source(project, memory, part, why)
         if isinstance(table, LongSurvey):
-            attributes = table.attributes_of(document, Part(context, 0.8, 1.0))
+            table.check_weights(document, Part(context, 0.8, 0.9))
+            attributes = table.attributes_of(document, Part(context, 0.9, 1.0))
         else:
             attributes = attributes_of(document, table)
     stated = state_level(project.document, recipient.name, statement, attributes, keys)

@@ -44,6 +44,7 @@ from sfumato.project.release.long_table import (
     frame_of,
     naming_rows,
     stays_number,
+    weights_in,
 )
 from sfumato.project.release.value_counts import OpenColumn, ValueCounts, series_of
 from sfumato.project.release.workers import refuse_repeated
@@ -185,6 +186,15 @@ class LongSurvey:
             frame_of(rows, types, self.table.rows), self.table.batches.value_labels, is_part=True
         )
 
+    def check_weights(self, document: Document, context: Context) -> None:
+        """Refuse sampling weights that say nothing, see `check_weights` of tables in memory."""
+        names = [column.name for column in document.columns if column.role is Role.WEIGHT]
+        first_row = 0
+        for batch in self.table.read(names, "Looking at the weights", context) if names else ():
+            with naming_rows(np.arange(first_row, first_row + len(batch))):
+                weights_in(batch, document)
+            first_row += len(batch)
+
     def check_key(self, name: str, context: Context) -> None:
         """Refuse a record key.
 
@@ -214,8 +224,6 @@ def reason_for_all_rows(document: Document) -> str:
     """Return why a document can't be checked without all rows at once; empty where it can."""
     if document.unit is not None:
         return Sentence("rows belong to units")
-    if any(column.role is Role.WEIGHT for column in document.columns):
-        return Sentence("risks are weighed by sampling weights")
     for entry in document.policy:
         if mechanism_called(entry.mechanism).needs_groups:
             return Sentence("{entry} is released by groups of records", entry=entry.key)

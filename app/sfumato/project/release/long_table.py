@@ -7,6 +7,7 @@ are drawn from a long table in memory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,11 @@ from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.release.value_counts import ColumnFacts, OpenColumn, ValueCounts
+from sfumato.project.release.weights import (
+    chances_in_population,
+    released_weights,
+    weight_column,
+)
 
 SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""
@@ -223,16 +229,17 @@ class _Pass:
                     self._count_values(batch, first_row)
                     if self.open:
                         marks = self._marks(batch, list(self.open), True)
+                    weights = weights_in(batch, self.document)
                     if self.count_unique:
-                        put_marks(shown, marks, key)
+                        put_marks(shown, marks, key, weights)
                     if self.marked:
                         put_marks(some, self._marks(batch, self.marked, False), key)
                 first_row += len(batch)
             counting = Part(context, 0.9, 1.0)
-            sizes = np.zeros(1, dtype=np.int64)
+            sizes = None
             if self.count_unique:
-                sizes = class_sizes(shown, first_row, counting)
-            marked = class_sizes(some, first_row, counting) if self.marked else None
+                sizes = class_sizes(shown, first_row, counting, key)
+            marked = class_sizes(some, first_row, counting, key) if self.marked else None
         if first_row != table.rows:
             raise TableError("The table changed while it was read.", "Start again.")
         witnesses, rows = self.witnesses.gathered()
@@ -245,7 +252,7 @@ class _Pass:
             {name: self._encoded(found, rows, name) for name in self.attributes},
             {name: column.facts() for name, column in self.open.items()},
             self._alone(sizes, marked),
-            tuple(sizes[: SIZES + 1].tolist()),
+            () if sizes is None else sizes.small,
         )
 
     def _count_values(self, batch: pa.RecordBatch, first_row: int) -> None:
@@ -274,16 +281,16 @@ class _Pass:
         counts = counter.by_domain(domain)
         return replace(column, attribute=Attribute(name, column.attribute.kind, domain, counts))
 
-    def _alone(
-        self, sizes: npt.NDArray[np.int64], marked: npt.NDArray[np.int64] | None
-    ) -> AloneInRelease | None:
-        if not self.count_unique:
+    def _alone(self, sizes: ClassSizes | None, marked: ClassSizes | None) -> AloneInRelease | None:
+        if sizes is None:
             return None
-        smallest = int(np.flatnonzero(sizes)[0])
-        found = AloneInRelease(tuple(self.open), self.table.rows, int(sizes[1]), smallest)
+        names, rows = tuple(self.open), self.table.rows
+        found = AloneInRelease(names, rows, sizes.unique, sizes.smallest)
+        if (weight := weight_column(self.document)) is not None:
+            found = replace(found, weight=weight.name, expected=sizes.expected)
         if marked is None:
             return found
-        return replace(found, marked=tuple(self.marked), marked_alone=int(marked[1]))
+        return replace(found, marked=tuple(self.marked), marked_alone=marked.unique)
 
 
 def frame_of(
@@ -302,24 +309,95 @@ def stays_number(spec: ColumnSpec) -> bool:
     return spec.kind == "numeric" and spec.binning is None
 
 
-def put_marks(buckets: Buckets, marks: Marks, key: AttributeKey) -> None:
-    """Put rows' marks aside under a key that nobody keeps: they tell of the rows' values."""
+@dataclass(frozen=True)
+class ClassSizes:
+    """How large classes of records are.
+
+    Parameters
+    ----------
+    small
+        How many classes of 0, 1, 2, … records there are, up to `SIZES`.
+    smallest
+        The records of the smallest class.
+    expected
+        How many of the unique records are expected to be so in the population, by their weights.
+    """
+
+    small: tuple[int, ...]
+    smallest: int
+    expected: float = 0.0
+
+    @property
+    def unique(self) -> int:
+        """How many classes have one record."""
+        return self.small[1]
+
+    @classmethod
+    def of(cls, counts: npt.NDArray[np.integer]) -> ClassSizes:
+        """Return the sizes of classes whose records were counted; at least one."""
+        small = np.bincount(counts[counts <= SIZES], minlength=SIZES + 1)
+        return cls(tuple(small.tolist()), int(counts.min()))
+
+
+def weights_in(batch: pa.RecordBatch, document: Document) -> npt.NDArray[np.float64] | None:
+    """Return some rows' weights that risks are computed with, shape (n,); None without any.
+
+    Raises
+    ------
+    TableError
+        If a weight, in any column of that role, says nothing.
+    """
+    specs = [spec for spec in document.columns if spec.role is Role.WEIGHT]
+    kinds = {spec.name: str(batch.schema.field(spec.name).type) for spec in specs}
+    found = [released_weights(table_of(batch, kinds), spec) for spec in specs]
+    return found[0] if found else None
+
+
+def put_marks(
+    buckets: Buckets,
+    marks: Marks,
+    key: AttributeKey,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> None:
+    """Put rows' marks aside under a key that nobody keeps: they tell of the rows' values.
+
+    So do weights, which are encrypted: each has a pad of its own, made of a random number.
+    """
     hidden = order_words(marks, key)[:, 0].copy()
-    buckets.add(pa.record_batch([pa.array(hidden)], names=["mark"]), hidden)
+    columns = {"mark": pa.array(hidden)}
+    if weights is not None:
+        pads = np.frombuffer(token_bytes(8 * len(weights)), dtype=np.uint64)
+        columns["pad"] = pa.array(pads)
+        columns["weight"] = pa.array(weights.view(np.uint64) ^ order_words(pads, key)[:, 1])
+    buckets.add(pa.record_batch(columns), hidden)
 
 
-def class_sizes(buckets: Buckets, rows: int, context: Context) -> npt.NDArray[np.int64]:
-    """Return how many classes there are of each size, from 0 on; the largest may be left out."""
-    found, smallest, done = np.zeros(SIZES + 1, dtype=np.int64), rows, 0
-    for batch in buckets:
-        context.report(done / rows, "Counting unique records")
-        counts = class_counts(np.sort(batch["mark"].to_numpy()))
-        found += np.bincount(counts[counts <= SIZES], minlength=SIZES + 1)
-        smallest, done = min(smallest, int(counts.min())), done + len(batch)
-    if smallest > SIZES:
-        found = np.concatenate([found, np.zeros(smallest - SIZES, dtype=np.int64)])
-        found[smallest] = 1
-    return found
+def class_sizes(buckets: Buckets, rows: int, context: Context, key: AttributeKey) -> ClassSizes:
+    """Return how large the classes of all rows are that were put aside under a key."""
+    found: list[ClassSizes] = []
+
+    def chances() -> Iterator[float]:
+        done = 0
+        for batch in buckets:
+            context.report(done / rows, "Counting unique records")
+            marks = batch["mark"].to_numpy()
+            done += len(marks)
+            if "weight" not in batch.schema.names:
+                found.append(ClassSizes.of(class_counts(np.sort(marks))))
+                continue
+            order = np.argsort(marks)
+            counts = class_counts(marks[order])
+            found.append(ClassSizes.of(counts))
+            alone = order[(np.cumsum(counts) - 1)[counts == 1]]
+            pads = order_words(batch["pad"].to_numpy()[alone], key)[:, 1]
+            weights = (batch["weight"].to_numpy()[alone] ^ pads).view(np.float64)
+            yield from chances_in_population(weights).tolist()
+
+    # Rounded once, the sum does not depend on the order of the rows.
+    expected = math.fsum(chances())
+    small = np.sum([each.small for each in found], axis=0)
+    smallest = min(each.smallest for each in found)
+    return ClassSizes(tuple(small.tolist()), smallest, expected)
 
 
 class _Witnesses:
@@ -379,8 +457,6 @@ def reason_for_whole(document: Document) -> str:
         found.append(Sentence("records are told apart by their position"))
     if document.unit is not None:
         found.append(Sentence("rows belong to units"))
-    if any(column.role is Role.WEIGHT for column in document.columns):
-        found.append(Sentence("risks are weighed by sampling weights"))
     if sum(not column.is_dropped for column in document.columns) == 1:
         found.append(Sentence("a single column leaves"))
     return found[0] if found else ""

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
@@ -36,15 +36,17 @@ from sfumato.project.document.serialise import canonical_json
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.long_table import (
-    SIZES,
+    ClassSizes,
     LongTable,
     class_sizes,
     naming_rows,
     put_marks,
+    weights_in,
 )
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.release.value_counts import OpenColumn, series_of
 from sfumato.project.release.views import Coarsened, Coarsening, coarsening_of, own_view
+from sfumato.project.release.weights import weight_column
 
 MOST_APART: Final = 1 << 22
 """So many rows that a view tells apart are counted at most: 8 bytes each, and as much again for
@@ -374,37 +376,36 @@ def _with_unique(
     if not names:
         return CountedView(seen, None)
     sizes = _sizes(table, document, seen, names, Part(context, 0.0, 0.6))
-    smallest, recipient = int(np.flatnonzero(sizes)[0]), seen.coarsening.own.recipient
-    alone = AloneInRelease(names, table.rows, int(sizes[1]), smallest, recipient=recipient)
+    recipient, weight = seen.coarsening.own.recipient, weight_column(document)
+    found = (names, table.rows, sizes.unique, sizes.smallest)
+    alone = AloneInRelease(*found, recipient=recipient)
+    if weight is not None:
+        alone = replace(alone, weight=weight.name, expected=sizes.expected)
     marked = tuple(name for name in names if is_known_to_others(document.column(name)))
     if len(marked) not in (0, len(names)):
-        unique = _sizes(table, document, seen, marked, Part(context, 0.6, 1.0))[1]
-        alone = replace(alone, marked=marked, marked_alone=int(unique))
-    return CountedView(seen, alone, tuple(sizes[: SIZES + 1].tolist()))
+        unique = _sizes(table, document, seen, marked, Part(context, 0.6, 1.0)).unique
+        alone = replace(alone, marked=marked, marked_alone=unique)
+    return CountedView(seen, alone, sizes.small)
 
 
 def _sizes(
     table: LongTable, document: Document, seen: LongView, names: Sequence[str], context: Context
-) -> npt.NDArray[np.int64]:
+) -> ClassSizes:
     """Return how many classes of each size there are on some columns as they are shown."""
     if not seen.coarsening.hierarchies.keys() >= set(names):
         return _sizes_in_rows(table, document, seen, names, context)
     _, classes = np.unique(seen.marks(names), return_inverse=True)
     counts = np.bincount(classes, weights=seen.apart.counts).astype(np.int64)
-    found = np.bincount(counts[counts <= SIZES], minlength=SIZES + 1)
-    smallest = int(counts.min())
-    if smallest > SIZES:
-        found = np.concatenate([found, np.zeros(smallest - SIZES, dtype=np.int64)])
-        found[smallest] = 1
-    return found
+    return ClassSizes.of(counts)
 
 
 def _sizes_in_rows(
     table: LongTable, document: Document, seen: LongView, names: Sequence[str], context: Context
-) -> npt.NDArray[np.int64]:
+) -> ClassSizes:
     """Return what `_sizes` does where other columns count too, found in one pass."""
     others = {name: OpenColumn(document.column(name)) for name in names}
-    read = dict.fromkeys([*names, *seen.coarsening.hierarchies])
+    weights = [spec.name for spec in document.columns if spec.role is Role.WEIGHT]
+    read = dict.fromkeys([*names, *seen.coarsening.hierarchies, *weights])
     key = AttributeKey(token_bytes(SECRET_BYTES))
     with Buckets(table.folder, table.rows) as buckets:
         for batch in table.read(list(read), "Looking at the rows", Part(context, 0.0, 0.8)):
@@ -417,8 +418,8 @@ def _sizes_in_rows(
                     marks += found if places is None else found[places]
                 else:
                     marks += others[name].marks(frame[name], False)
-            put_marks(buckets, marks, key)
-        return class_sizes(buckets, table.rows, Part(context, 0.8, 1.0))
+            put_marks(buckets, marks, key, weights_in(batch, document))
+        return class_sizes(buckets, table.rows, Part(context, 0.8, 1.0), key)
 
 
 def _at(quasi: Sequence[QuasiIdentifier], node: Node, codes: Codes) -> list[IntArray]:

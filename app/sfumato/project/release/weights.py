@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -129,4 +130,10 @@ def population_uniques(alone: npt.NDArray[np.bool_], weights: Floats) -> float:
     weights
         Shape (n,).
     """
-    return float(np.minimum(1.0 / weights[alone], 1.0).sum())
+    # Rounded once, the sum does not depend on the order of the rows.
+    return math.fsum(chances_in_population(weights[alone]).tolist())
+
+
+def chances_in_population(weights: Floats) -> Floats:
+    """Return how likely each of some sample uniques is unique in the population, shape (n,)."""
+    return np.minimum(1.0 / weights, 1.0)

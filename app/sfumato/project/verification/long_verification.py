@@ -190,7 +190,7 @@ class ShownClasses:
         """Return the rows of the smallest class, of so many rows in all; None without any."""
         if not rows:
             return None
-        return int(np.flatnonzero(class_sizes(self._buckets, rows, Silent()))[0])
+        return class_sizes(self._buckets, rows, Silent(), self._key).smallest
 
 
 def _classes_in(
