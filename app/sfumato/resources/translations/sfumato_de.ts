@@ -13263,7 +13263,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+158"/>
+        <location line="+159"/>
         <source>The table is read in parts, since it is long. Values were counted in all rows; what proposals rest on beside these counts, and which columns follow from others, was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not looked for.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist. Werte wurden in allen Zeilen gezählt; worauf Vorschläge neben diesen Zählungen beruhen und welche Spalten aus anderen folgen, wurde in {rows:,} {rows:Zeile|Zeilen} gesucht. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -13662,7 +13662,7 @@ Rückgabewerte:
         <translation>Das Projekt hat noch keine Empfänger.</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+36"/>
         <source>{key} keeps its level. {error}</source>
         <translation>{key} behält seine Stufe. {error}</translation>
     </message>
@@ -14129,9 +14129,9 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-201"/>
+        <location filename="../../commands/init.py" line="-202"/>
         <location line="+43"/>
-        <location filename="../../commands/recipients.py" line="-113"/>
+        <location filename="../../commands/recipients.py" line="-114"/>
         <location filename="../../commands/shared/opening.py" line="+2"/>
         <source>The table is read as a whole: {why}.</source>
         <translation>Die Tabelle wird als Ganzes gelesen: {why}.</translation>
@@ -21370,7 +21370,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+157"/>
+        <location filename="../../project/release/long_table.py" line="+163"/>
         <source>What is asked for needs all rows of the table at once, and it is too long for the memory that may be taken.</source>
         <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
     </message>
@@ -21385,7 +21385,7 @@ Rückgabewerte:
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="+146"/>
+        <location filename="../../project/release/long_survey.py" line="+147"/>
         <source>Looking for a row</source>
         <translation>Sucht eine Zeile</translation>
     </message>
@@ -21395,22 +21395,27 @@ Rückgabewerte:
         <translation>Liest Spalten</translation>
     </message>
     <message>
+        <location line="+9"/>
+        <source>Looking at the weights</source>
+        <translation>Gewichte werden betrachtet</translation>
+    </message>
+    <message>
         <location line="+16"/>
         <source>Looking at the record keys</source>
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+38"/>
         <location filename="../../project/release/long_table.py" line="+33"/>
-        <location filename="../../project/release/long_views.py" line="+409"/>
+        <location filename="../../project/release/long_views.py" line="+410"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
         <location filename="../../formats/tables/delimited.py" line="-171"/>
         <location filename="../../project/release/long_survey.py" line="+11"/>
-        <location filename="../../project/release/long_table.py" line="+18"/>
-        <location filename="../../project/release/long_views.py" line="-303"/>
+        <location filename="../../project/release/long_table.py" line="+19"/>
+        <location filename="../../project/release/long_views.py" line="-302"/>
         <location line="+235"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
@@ -21440,7 +21445,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="-29"/>
-        <location filename="../../project/release/long_table.py" line="+138"/>
+        <location filename="../../project/release/long_table.py" line="+209"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
@@ -21457,16 +21462,14 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/init.py" line="-44"/>
-        <location filename="../../project/release/long_survey.py" line="-5"/>
+        <location filename="../../project/release/long_survey.py" line="-3"/>
         <location filename="../../project/release/long_table.py" line="+2"/>
         <source>rows belong to units</source>
         <translation>Zeilen gehören zu Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="+2"/>
-        <location filename="../../project/release/long_table.py" line="+2"/>
         <source>risks are weighed by sampling weights</source>
-        <translation>Risiken werden mit Stichprobengewichten gewichtet</translation>
+        <translation type="vanished">Risiken werden mit Stichprobengewichten gewichtet</translation>
     </message>
     <message>
         <location filename="../../project/release/long_table.py" line="+2"/>
@@ -21729,7 +21732,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../project/release/long_table.py" line="-70"/>
+        <location filename="../../project/release/long_table.py" line="-79"/>
         <location filename="../../project/release/uniqueness.py" line="+148"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -22060,7 +22063,7 @@ Rückgabewerte:
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
     <message>
-        <location filename="../../project/release/weights.py" line="+18"/>
+        <location filename="../../project/release/weights.py" line="+19"/>
         <source>Mend these rows in the source table, or give the column another role than that of a weight.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder geben Sie der Spalte eine andere Rolle als die eines Gewichts.</translation>
     </message>
@@ -25072,7 +25075,7 @@ Rückgabewerte:
         <translation>Gruppen werden gezählt</translation>
     </message>
     <message>
-        <location line="+157"/>
+        <location line="+156"/>
         <source>The quasi-identifiers take more than {most:,} different {most:combination|combinations} of values as the most trusted recipient with a view sees them, too many to be counted in parts.</source>
         <translation>Die Quasi-Identifikatoren haben, wie sie der am meisten vertraute Empfänger mit einer Sicht sieht, mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um sie in Teilen zu zählen.</translation>
     </message>
