@@ -119,6 +119,7 @@ def test_a_bundle_is_verified_in_parts(long, format_name):
     assert "It has all 40 records" in long.output
 
 
+@BOTH
 def test_a_view_is_released_and_verified_in_parts(long):
     view = ("--propose", "--recipient", "Clinic A", "--k", "2", "--level", "sex=1")
     assert long.run("views", long.project, *view) == ExitCode.OK, long.remarks
