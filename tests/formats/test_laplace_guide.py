@@ -64,6 +64,7 @@ def bundle(folder):
 def test_the_python_code_gives_what_the_engine_estimates(tmp_path):
     shown, law = bundle(tmp_path)
     noise = law.covariance
+    assert 'impute(data, "age", given' in (tmp_path / "README.md").read_text(encoding="utf-8")
     moments, outcome, asked, population = run_python(tmp_path)
     found = estimate_covariance(shown[np.newaxis], noise, excess=law.excess)
     spread = math.sqrt(found.values[0, 0])

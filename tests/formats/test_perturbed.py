@@ -203,6 +203,58 @@ def test_intervals_from_imputed_tables_hold_the_truth(programs, way):
     assert_honest(covered, runs)
 
 
+def simple(outcome, predictor):
+    """The slope of a linear regression on one predictor, with its standard error."""
+    off = predictor - predictor.mean()
+    slope = off @ outcome / (off @ off)
+    rest = outcome - outcome.mean() - slope * off
+    return slope, np.sqrt(((off * rest) ** 2).sum()) / (off @ off)
+
+
+def logistic(event, predictor):
+    """The slope of a logistic regression on one predictor, with its standard error."""
+    x, found = np.column_stack([np.ones(len(predictor)), predictor - 14.5]), np.zeros(2)
+    for _ in range(8):
+        chance = 1 / (1 + np.exp(-x @ found))
+        inverse = np.linalg.inv((x * (chance * (1 - chance))[:, None]).T @ x)
+        found = found + inverse @ (x.T @ (event - chance))
+    return found[1], np.sqrt(inverse[1, 1])
+
+
+def answers(table):
+    """What an analyst asks of imputed incomes, each with its standard error."""
+    income, north = table["income"].to_numpy(), (table["region"] == "north").to_numpy(float)
+    return {
+        "mean": (income.mean(), income.std() / np.sqrt(len(income))),
+        "mean in the north": (
+            income[north > 0].mean(),
+            income[north > 0].std() / np.sqrt(north.sum()),
+        ),
+        "outcome": simple(income, table["age"].to_numpy()),
+        "predictor": simple(table["days"].to_numpy(), income),
+        "predictor of an event": logistic(north, income),
+    }
+
+
+@pytest.mark.parametrize("way", list(WAYS)[:2], indirect=True)
+@pytest.mark.parametrize("runs", [20, pytest.param(300, marks=pytest.mark.slow)])
+def test_intervals_from_imputed_numbers_hold_the_truth(programs, way, runs):
+    """Means, linear relations and a logistic regression, of the population records come from."""
+    truth = {name: value for name, (value, _) in answers(people(10**6, 400_000)).items()}
+    covered = dict.fromkeys(truth, 0)
+    for seed in range(runs):
+        data = released(people(seed), 3000 + seed, way)
+        made = programs.impute(data, "income", ["age", "days", "region"], times=10, seed=seed)
+        found = [answers(table) for table in made]
+        estimates, errors = (
+            [[each[name][place] for name in truth] for each in found] for place in (0, 1)
+        )
+        said = programs.combine(estimates, errors)
+        for place, (name, true) in enumerate(truth.items()):
+            covered[name] += bool(said["low"][place] <= true <= said["high"][place])
+    assert_honest(covered, runs)
+
+
 PYTHON = """
 from perturbed import combine, crosstab, impute, regression
 
@@ -216,6 +268,13 @@ out = [
 made = impute(data, "illness", ["region"], times=3)
 shares = [[(t["illness"] == "flu").mean(), t["illness"].isna().mean()] for t in made]
 out.append(combine(shares, [[0.01, 0.02]] * 3))
+data.loc[5, "days"] = None
+made = impute(data, "income", ["days", "region"], times=3)
+covariances = [t[["income", "days"]].cov().iloc[0, 1] for t in made]
+spread = [[t["income"].mean(), t["income"].std()] for t in made]
+found = [[*own, shared] for own, shared in zip(spread, covariances)]
+assert all(t["income"].isna().sum() == 1 for t in made)
+out.append(combine(found, [[0.1, 0.2, 0.3]] * 3))
 for place, table in enumerate(out):
     table.to_csv(f"python{place}.csv", index=False)
 """
@@ -231,7 +290,15 @@ made <- impute(data, "illness", "region", times = 3)
 shares <- lapply(made, function(t) {
   c(sum(t$illness == "flu", na.rm = TRUE) / nrow(t), mean(is.na(t$illness)))
 })
-out <- c(out, list(combine(shares, rep(list(c(0.01, 0.02)), 3))))
+data$days[6] <- NA
+numbers <- lapply(impute(data, "income", c("days", "region"), times = 3), function(t) {
+  t <- t[!is.na(t$income), ]
+  c(mean(t$income), sd(t$income), cov(t$income, t$days))
+})
+out <- c(out, list(
+  combine(shares, rep(list(c(0.01, 0.02)), 3)),
+  combine(numbers, rep(list(c(0.1, 0.2, 0.3)), 3))
+))
 for (place in seq_along(out)) {
   write.csv(out[[place]], paste0("r", place - 1, ".csv"), row.names = FALSE)
 }
@@ -252,16 +319,16 @@ def test_python_and_r_give_the_same_figures(folder, programs, monkeypatch):
         ["Rscript", "--vanilla", "code.R"], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    for place in range(6):
+    for place in range(7):
         ours, theirs = (pd.read_csv(folder / f"{kind}{place}.csv") for kind in ("python", "r"))
         pd.testing.assert_frame_equal(ours, theirs, rtol=1e-7, atol=1e-7)
 
 
 def test_columns_that_can_not_be_corrected_are_refused(programs, folder, way):
     data = released(people(3), 3, way)
-    with pytest.raises(ValueError, match="logistic"):
+    with pytest.raises(ValueError, match=r"logistic regression can't correct .* use impute"):
         programs.regression(data, ("region", "north"), ["income"], "logistic")
-    with pytest.raises(ValueError, match="no perturbed column of categories"):
+    with pytest.raises(ValueError, match="region was not perturbed"):
         programs.impute(data, "region")
     with pytest.raises(ValueError, match="can't name perturbed"):
         programs.impute(data, "illness", ["triage"])
@@ -273,43 +340,80 @@ def test_columns_that_can_not_be_corrected_are_refused(programs, folder, way):
     assert {"perturbed.py", "perturbed.R"} < set(listed)
 
 
-STRONG = """
-source("perturbed.R")
-data <- read.csv("noisy.csv", stringsAsFactors = FALSE)
-print(tryCatch(regression(data, "days", "income"), error = conditionMessage))
-"""
-
-
-@pytest.mark.parametrize("language", ["Python", "R"])
-def test_a_predictor_that_is_lost_in_its_noise_is_refused(tmp_path, folder, language):
-    noisy = people(4)[["days", "income"]]
-    noisy["income"] += np.random.default_rng(4).normal(0, 100, len(noisy))
+def with_noise(folder, target, names, covariance):
+    """Programs beside a package that tells of other noise in some columns; the Python one."""
     package = json.loads((folder / "datapackage.json").read_bytes())
-    for field in package["resources"][0]["schema"]["fields"]:
-        if field["name"] == "income":
-            field["sfumato"]["channel"]["noise_covariance"] = [[10_000.0]]
-    (tmp_path / "datapackage.json").write_text(json.dumps(package), "utf-8")
+    fields = {field["name"]: field for field in package["resources"][0]["schema"]["fields"]}
+    own = fields["income"]["sfumato"]
+    own["attributes"], own["channel"] = names, {"noise_covariance": covariance}
+    for name in names:
+        fields[name]["sfumato"] = own
+    (target / "datapackage.json").write_text(json.dumps(package), "utf-8")
     for name in ("perturbed.py", "perturbed.R"):
-        shutil.copy(folder / name, tmp_path)
-    if language == "Python":
-        spec = importlib.util.spec_from_file_location("strong", tmp_path / "perturbed.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        with pytest.raises(ValueError, match="too few to correct"):
-            module.regression(noisy, "days", ["income"])
-        return
+        shutil.copy(folder / name, target)
+    spec = importlib.util.spec_from_file_location("other", target / "perturbed.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_in_r(folder, data, code):
+    """What R prints of the data beside programs."""
     if shutil.which("Rscript") is None:
         pytest.skip("R is not installed")
-    noisy.to_csv(tmp_path / "noisy.csv", index=False)
+    data.to_csv(folder / "noisy.csv", index=False)
+    start = 'source("perturbed.R")\ndata <- read.csv("noisy.csv")\n'
     done = subprocess.run(
-        ["Rscript", "--vanilla", "-e", STRONG],
+        ["Rscript", "--vanilla", "-e", start + code],
         capture_output=True,
         text=True,
         timeout=120,
-        check=False,
-        cwd=tmp_path,
+        check=True,
+        cwd=folder,
     )
-    assert "too few to correct" in done.stdout, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("way", list(WAYS)[:1], indirect=True)
+@pytest.mark.parametrize("language", ["Python", "R"])
+@pytest.mark.parametrize("call", ['regression(data, "days", "income")', 'impute(data, "income")'])
+def test_a_number_that_is_lost_in_its_noise_is_refused(tmp_path, folder, language, call):
+    noisy = people(4)[["days", "income"]]
+    noisy["income"] += np.random.default_rng(4).normal(0, 100, len(noisy))
+    module = with_noise(folder, tmp_path, ["income"], [[10_000.0]])
+    if language == "Python":
+        asked = call.replace('"income")', '["income"])') if "regression" in call else call
+        with pytest.raises(ValueError, match="too few to correct"):
+            eval(asked, {**vars(module), "data": noisy})
+    else:
+        said = run_in_r(tmp_path, noisy, f"cat(tryCatch({call}, error = conditionMessage))")
+        assert "too few to correct" in said
+
+
+TOGETHER = """
+made <- impute(data, "days", "age", times = 2)
+print(c(cov(made[[2]][c("income", "days", "age")])), digits = 12)
+"""
+
+
+@pytest.mark.parametrize("way", list(WAYS)[:1], indirect=True)
+def test_numbers_with_correlated_noise_are_imputed_together(tmp_path, folder):
+    """Their covariances with each other and with a given column become the true ones."""
+    names, covariance = ["income", "days"], np.array([[4.0, 2.0], [2.0, 3.0]])
+    noisy = people(5, 20_000)[["income", "days", "age"]]
+    true = noisy.cov().to_numpy()
+    noise = np.random.default_rng(5).multivariate_normal([0, 0], covariance, len(noisy))
+    noisy[names] = (noisy[names] + noise).round(6)
+    programs = with_noise(folder, tmp_path, names, covariance.tolist())
+    made = programs.impute(noisy, "days", ["age"], times=2)[1]
+    found = made[["income", "days", "age"]].cov().to_numpy()
+    # Five standard errors of a covariance of so many records, whose variances are up to 140.
+    size = np.sqrt(np.outer(np.diag(true) + 4, np.diag(true) + 4) * 2 / len(noisy))
+    assert (np.abs(found - true) < 5 * size).all()
+    assert not np.allclose(noisy.cov().to_numpy()[:2, :2], true[:2, :2], rtol=0.2)
+    printed = run_in_r(tmp_path, noisy, TOGETHER)
+    numbers = [float(word) for word in printed.split() if not word.startswith("[")]
+    assert numbers == pytest.approx(found.T.ravel(), rel=1e-7)
 
 
 def test_a_bundle_without_perturbed_columns_has_no_programs(tmp_path):

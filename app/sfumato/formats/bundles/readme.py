@@ -321,6 +321,7 @@ def _analysis(contents: BundleContents, names: Mapping[str, str]) -> str:
         "second": next((n for n in (*categories, *groups) if n != first), first),
         "outcome": (numbers or groups or perturbed)[0],
         "group": (groups or numbers or perturbed)[0],
+        "hidden": (categories or perturbed)[0],
     }
     quoted = {key: json.dumps(name, ensure_ascii=False) for key, name in chosen.items()}
     return _template("analysis").substitute(columns=_listed(perturbed), **quoted)

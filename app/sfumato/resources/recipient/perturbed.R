@@ -7,6 +7,10 @@
 perturbed_package <- jsonlite::fromJSON("datapackage.json", simplifyVector = FALSE)
 perturbed_z <- 1.959964
 perturbed_powers <- new.env()
+perturbed_lost <- paste(
+  "The noise of a column hides how far its true values spread beside the other columns, so these",
+  "records are too few to correct for it. Leave the column out."
+)
 
 perturbed_told <- function(name) {
   # How a column was perturbed; NULL where it was not.
@@ -153,7 +157,10 @@ regression <- function(data, outcome, predictors, kind = "linear") {
   noise <- matrix(0, length(numbers) + 1, length(numbers) + 1)
   noise[seq_along(measured), seq_along(measured)] <- perturbed_noise(measured)
   if (kind == "logistic" && any(noise != 0)) {
-    stop("A logistic regression can't correct for the noise of numbers.")
+    stop(
+      "A logistic regression can't correct for the noise of numbers. Leave them out, or use",
+      " impute with the outcome and the other predictors as given, and combine."
+    )
   }
   listed <- predictors[!is_number]
   spread <- perturbed_spread(data, c(if (event) response, listed))
@@ -237,10 +244,7 @@ perturbed_check_noise <- function(shares, fixed, own, inside, inverse) {
       spread <- spread + shares[, k] * rest^2
     }
     if (sum(spread) < 5 * sqrt(length(spread)) * sd(spread)) {
-      stop(
-        "The noise of a predictor hides how far its true values spread, so these records",
-        " are too few to correct for it. Leave noisy predictors out."
-      )
+      stop(perturbed_lost)
     }
   }
 }
@@ -273,12 +277,15 @@ perturbed_uniforms <- function(first, count, seed) {
 impute <- function(data, column, given = character(), times = 20, seed = 1) {
   # The table several times, a perturbed column replaced by draws of the true values. Analyse each
   # as if nothing had been perturbed, and combine what you find. given names the columns that the
-  # analysis relates to it: columns of categories that were not perturbed. What is not among them
-  # seems unrelated. Columns that were perturbed together are drawn together.
+  # analysis relates to it, none of them perturbed; what is not among them seems unrelated. Columns
+  # that were perturbed together are drawn together. perturbed.py tells the models.
   own <- perturbed_told(column)
-  if (is.null(own$channel$domains)) stop(column, " is no perturbed column of categories.")
+  if (is.null(own)) stop(column, " was not perturbed.")
   if (!all(vapply(given, function(name) is.null(perturbed_told(name)), NA))) {
     stop("given can't name perturbed columns.")
+  }
+  if (!is.null(own$channel$noise_covariance)) {
+    return(perturbed_impute_numbers(data, own, given, times, seed))
   }
   chances <- perturbed_matrix(own$channel)
   shown <- perturbed_released(data, own)
@@ -312,6 +319,57 @@ impute <- function(data, column, given = character(), times = 20, seed = 1) {
     }
     data
   })
+}
+
+perturbed_impute_numbers <- function(data, own, given, times, seed) {
+  # The table with draws of numbers given what was released; missing where any is.
+  names <- unlist(own$attributes)
+  noise <- do.call(rbind, lapply(own$channel$noise_covariance, unlist))
+  is_number <- vapply(given, function(name) perturbed_is_number(data, name), NA)
+  beside <- given[is_number]
+  whole <- stats::complete.cases(data[c(names, beside)])
+  used <- data[whole, , drop = FALSE]
+  groups <- perturbed_spread(used, given[!is_number])$shares
+  x <- cbind(groups[, colSums(groups) > 0, drop = FALSE], as.matrix(used[beside]))
+  y <- as.matrix(used[names])
+  storage.mode(x) <- storage.mode(y) <- "double"
+  rows <- nrow(y)
+  count <- ncol(y)
+  spread <- sweep(perturbed_explained(x, y, rep(1, rows))$rest^2, 2, diag(noise))
+  if (any(colSums(spread) < 5 * sqrt(rows) * apply(spread, 2, sd))) stop(perturbed_lost)
+  size <- (1 + 2 * count) * rows
+  lapply(seq_len(times), function(time) {
+    random <- perturbed_uniforms(size * (time - 1), size, seed)
+    weights <- -log(random[seq_len(rows)])
+    found <- perturbed_explained(x, y, weights / mean(weights))
+    true <- perturbed_power(found$square - noise, 1)
+    share <- solve(true + noise, true)
+    pair <- matrix(random[-seq_len(rows)], rows)
+    normal <- sqrt(-2 * log(pair[, seq_len(count)])) * cos(2 * pi * pair[, count + seq_len(count)])
+    drawn <- found$fit + found$rest %*% share +
+      matrix(normal, rows) %*% perturbed_power(true - true %*% share, 0.5)
+    for (place in seq_len(count)) {
+      data[[names[place]]] <- NA_real_
+      data[[names[place]]][whole] <- drawn[, place]
+    }
+    data
+  })
+}
+
+perturbed_explained <- function(x, y, weights) {
+  # What a linear model explains, the covariance of the rest, and the rest.
+  found <- tryCatch(solve(crossprod(x, x * weights), crossprod(x, y * weights)), error = function(e) {
+    stop("A given column follows from the others. Leave it out.")
+  })
+  fit <- x %*% found
+  rest <- y - fit
+  list(fit = fit, square = crossprod(rest * weights, rest) / max(nrow(y) - ncol(x), 1), rest = rest)
+}
+
+perturbed_power <- function(square, exponent) {
+  # A power of a covariance, in which what is negative by chance is 0.
+  found <- eigen((square + t(square)) / 2, symmetric = TRUE)
+  found$vectors %*% (pmax(found$values, 0)^exponent * t(found$vectors))
 }
 
 combine <- function(estimates, errors) {

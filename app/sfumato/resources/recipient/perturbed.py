@@ -27,6 +27,10 @@ import pandas as pd
 
 MOST_CELLS = 2000
 Z = 1.959964
+_LOST = (
+    "The noise of a column hides how far its true values spread beside the other columns, so these"
+    " records are too few to correct for it. Leave the column out."
+)
 
 
 @lru_cache
@@ -166,7 +170,10 @@ def regression(
     noise = np.zeros((len(numbers) + 1,) * 2)
     noise[: len(measured), : len(measured)] = _noise(measured)
     if kind == "logistic" and noise.any():
-        raise ValueError("A logistic regression can't correct for the noise of numbers.")
+        raise ValueError(
+            "A logistic regression can't correct for the noise of numbers. Leave them out, or use"
+            " impute with the outcome and the other predictors as given, and combine."
+        )
     listed = [name for name in predictors if name not in numbers]
     order, cells, shares = _spread(data, [*([response] if event else []), *listed])
     terms = [
@@ -255,10 +262,7 @@ def _check_noise(
             rest = np.array(constant) @ along[: len(constant)] + own @ along[len(constant) :]
             spread += shares[:, cell] * rest**2
         if spread.sum() < 5 * math.sqrt(len(spread)) * spread.std(ddof=1):
-            raise ValueError(
-                "The noise of a predictor hides how far its true values spread, so these records"
-                " are too few to correct for it. Leave noisy predictors out."
-            )
+            raise ValueError(_LOST)
 
 
 @lru_cache
@@ -286,17 +290,23 @@ def impute(
     """Return the table several times, a perturbed column replaced by draws of the true values.
 
     Analyse each as if nothing had been perturbed, and combine what you find. given names the
-    columns that the analysis relates to it: columns of categories that were not perturbed. What is
-    not among them seems unrelated. Columns that were perturbed together are drawn together.
+    columns that the analysis relates to it, none of them perturbed; what is not among them seems
+    unrelated. Columns that were perturbed together are drawn together.
 
-    The shares of values are drawn by weighting records at random (Rubin's Bayesian bootstrap) and
-    found by expectation-maximization, for each combination of the given columns by itself.
+    The shares of categories are drawn by weighting records at random (Rubin's Bayesian bootstrap)
+    and found by expectation-maximization, for each combination of given values by itself.
+    Numbers follow a normal model given those columns (Blackwell, Honaker and King, "A unified
+    approach to measurement error and missing data", 2017): whatever their distribution, means,
+    variances and linear relations to the given columns are right. Quantiles, shares and logistic
+    regressions are as far as numbers are normal around what the given columns explain.
     """
     own = _told(column)
-    if own is None or "domains" not in own["channel"]:
-        raise ValueError(f"{column} is no perturbed column of categories.")
+    if own is None:
+        raise ValueError(f"{column} was not perturbed.")
     if any(_told(name) is not None for name in given):
         raise ValueError("given can't name perturbed columns.")
+    if "noise_covariance" in own["channel"]:
+        return _imputed_numbers(data, own, given, times, seed)
     matrix, shown, rows = np.array(own["channel"]["transition"]), _released(data, own), len(data)
     _, _, groups = _spread(data, given)
     group = groups.argmax(axis=1)
@@ -323,6 +333,56 @@ def impute(
             drawn = drawn // len(domain)
         tables.append(made)
     return tables
+
+
+def _imputed_numbers(
+    data: pd.DataFrame, own: Mapping[str, Any], given: Sequence[str], times: int, seed: int
+) -> list[pd.DataFrame]:
+    """Return the table with draws of numbers given what was released; missing where any is."""
+    names, noise = list(own["attributes"]), np.array(own["channel"]["noise_covariance"])
+    beside = [name for name in given if _is_number(data, name)]
+    whole = data[[*names, *beside]].notna().all(axis=1).to_numpy()
+    used = data[whole]
+    _, _, groups = _spread(used, [name for name in given if name not in beside])
+    x = np.hstack([groups[:, groups.any(axis=0)], used[beside].to_numpy(dtype=float)])
+    y = used[names].to_numpy(dtype=float)
+    rows, count = y.shape
+    _, _, rest = _explained(x, y, np.ones(rows))
+    for spread in (rest**2 - np.diag(noise)).T:
+        if spread.sum() < 5 * math.sqrt(rows) * spread.std(ddof=1):
+            raise ValueError(_LOST)
+    tables = []
+    for time in range(times):
+        random = _uniforms((1 + 2 * count) * rows * time, (1 + 2 * count) * rows, seed)
+        weights = -np.log(random[:rows])
+        fit, square, rest = _explained(x, y, weights / weights.mean())
+        true = _power(square - noise, 1.0)
+        share = np.linalg.solve(true + noise, true)
+        first, second = random[rows:].reshape(2, count, rows)
+        normal = (np.sqrt(-2 * np.log(first)) * np.cos(2 * math.pi * second)).T
+        drawn = np.full((len(data), count), np.nan)
+        drawn[whole] = fit + rest @ share + normal @ _power(true - true @ share, 0.5)
+        tables.append(data.assign(**dict(zip(names, drawn.T, strict=True))))
+    return tables
+
+
+def _explained(
+    x: np.ndarray, y: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return what a linear model explains, the covariance of the rest, and the rest."""
+    try:
+        fit = x @ np.linalg.solve(x.T @ (x * weights[:, None]), x.T @ (y * weights[:, None]))
+    except np.linalg.LinAlgError:
+        raise ValueError("A given column follows from the others. Leave it out.") from None
+    rest = y - fit
+    return fit, (rest * weights[:, None]).T @ rest / max(len(y) - x.shape[1], 1), rest
+
+
+def _power(square: np.ndarray, exponent: float) -> np.ndarray:
+    """Return a power of a covariance, in which what is negative by chance is 0."""
+    values, vectors = np.linalg.eigh((square + square.T) / 2)
+    power: np.ndarray = (vectors * np.maximum(values, 0) ** exponent) @ vectors.T
+    return power
 
 
 def combine(estimates: Any, errors: Any) -> pd.DataFrame:
