@@ -463,7 +463,7 @@
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/groups.py" line="+143"/>
+        <location filename="../../ui/panels/audit/pages/coalition/groups.py" line="+119"/>
         <source>Whose records are in most danger?</source>
         <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
     </message>
@@ -917,17 +917,17 @@
 <context>
     <name>CandidatesModel</name>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="+134"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="+50"/>
         <source>Last release</source>
         <translation>Letzte Freigabe</translation>
     </message>
     <message>
-        <location line="+0"/>
+        <location line="-1"/>
         <source>Levels</source>
         <translation>Stufen</translation>
     </message>
     <message>
-        <location line="+0"/>
+        <location line="-1"/>
         <source>Recipient</source>
         <translation>Empfänger</translation>
     </message>
@@ -1753,7 +1753,7 @@
 <context>
     <name>GroupsModel</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/groups.py" line="-48"/>
+        <location filename="../../ui/panels/audit/pages/coalition/groups.py" line="-72"/>
         <source>The record&apos;s true value</source>
         <translation>Der wahre Wert des Datensatzes</translation>
     </message>
@@ -1763,22 +1763,22 @@
         <translation>Wie viele Datensätze ihn haben</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+3"/>
         <source>Average probability given to it by the coalition, as released</source>
         <translation>Mittlere Wahrscheinlichkeit, die ihm die Koalition nach den Freigaben gibt</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+4"/>
         <source>The same if every release had noise of its own</source>
         <translation>Dasselbe, wenn jede Freigabe ihr eigenes Rauschen hätte</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-11"/>
         <source>Share of its records that independent noise restores with at least {certain}</source>
         <translation>Anteil seiner Datensätze, die unabhängiges Rauschen mit mindestens {certain} wiederherstellt</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+3"/>
         <source>True value</source>
         <translation>Wahrer Wert</translation>
     </message>
@@ -1788,17 +1788,17 @@
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>On the ladder</source>
         <translation>Auf der Leiter</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+4"/>
         <source>Independent noise</source>
         <translation>Unabhängiges Rauschen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+3"/>
         <source>Of these ≥ {certain}</source>
         <translation>Davon ≥ {certain}</translation>
     </message>
@@ -2397,7 +2397,7 @@
 <context>
     <name>HoldersModel</name>
     <message>
-        <location filename="../../ui/panels/audit/holders_table.py" line="+121"/>
+        <location filename="../../ui/panels/audit/holders_table.py" line="+32"/>
         <source>How far the release multiplies anyone&apos;s odds at most (γ)</source>
         <translation>Um welchen Faktor die Freigabe die Chancen auf irgendetwas höchstens erhöht (γ)</translation>
     </message>
@@ -2407,22 +2407,22 @@
         <translation>Der Logarithmus von γ: lokale Differential Privacy</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+1"/>
         <source>Held</source>
         <translation>Erhalten</translation>
     </message>
     <message>
-        <location line="+0"/>
+        <location line="-3"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
     <message>
-        <location line="+0"/>
+        <location line="-1"/>
         <source>Recipient</source>
         <translation>Empfänger</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+27"/>
         <source>adopted</source>
         <translation>übernommen</translation>
     </message>
@@ -2440,7 +2440,7 @@
 <context>
     <name>HoldersTable</name>
     <message>
-        <location line="+25"/>
+        <location line="+19"/>
         <source>Members of the coalition</source>
         <translation>Mitglieder der Koalition</translation>
     </message>
@@ -10585,7 +10585,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="+33"/>
+        <location filename="../../ui/panels/releases/recipients_model.py" line="+55"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
@@ -25192,7 +25192,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+396"/>
+        <location filename="../../ui/widgets/tables.py" line="+449"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>

@@ -225,12 +225,15 @@ class Heading:
         Whether it and its cells are aligned to the right, as numbers are.
     editable
         Whether its cells can be typed into.
+    tabular
+        Whether figures have one width, as they have in cells at the right.
     """
 
     text: str = ""
     tip: str = ""
     right: bool = False
     editable: bool = False
+    tabular: bool = False
 
 
 @dataclass(frozen=True)
@@ -260,7 +263,7 @@ class Cell:
 
 
 def _face(cell: Cell, heading: Heading) -> QFont:
-    face = font(strong=cell.strong, tabular=heading.right)
+    face = font(strong=cell.strong, tabular=heading.right or heading.tabular)
     face.setItalic(cell.italic)
     return face
 
@@ -369,6 +372,56 @@ class CellsModel(QAbstractTableModel):
         if role != Qt.ItemDataRole.EditRole or not self._columns[index.column()].editable:
             return False
         self.written.emit({(index.row(), index.column()): str(value)})
+        return True
+
+
+class TickedModel(CellsModel):
+    """Lines with a name each, and a tick at it; new ones are ticked."""
+
+    ticked = Signal()
+    """Another line was ticked, or one was unticked."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__((), parent)
+        self._lines: tuple[str, ...] = ()
+        self._left_out: set[str] = set()
+
+    def show_lines(self, names: Sequence[str]) -> None:
+        """Show lines of these names."""
+        self._lines = tuple(names)
+        self.lay_out(len(names))
+
+    def is_ticked(self, name: str) -> bool:
+        """Return whether a line is ticked."""
+        return name not in self._left_out
+
+    def tick_all(self, ticked: bool) -> None:
+        """Tick every line, or none."""
+        names = set(self._lines)
+        self._left_out = self._left_out - names if ticked else self._left_out | names
+        self.repaint()
+        self.ticked.emit()
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Return what can be done with a cell."""
+        flags = super().flags(index)
+        return flags if index.column() else flags | Qt.ItemFlag.ItemIsUserCheckable
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return one aspect of a cell."""
+        if role == Qt.ItemDataRole.CheckStateRole and not index.column():
+            ticked = self.is_ticked(self._lines[index.row()])
+            return Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked
+        return super().data(index, role)
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Tick or untick a line."""
+        if role != Qt.ItemDataRole.CheckStateRole or index.column():
+            return super().setData(index, value, role)
+        change = set.discard if Qt.CheckState(value) == Qt.CheckState.Checked else set.add
+        change(self._left_out, self._lines[index.row()])
+        self.dataChanged.emit(index, index)
+        self.ticked.emit()
         return True
 
 

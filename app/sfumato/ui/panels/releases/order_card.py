@@ -143,7 +143,7 @@ class OrderCard(Card):
         super().__init__(self.tr("Make releases"), parent=parent)
         self.model = CandidatesModel(self)
         self.table = self._build_table()
-        self.tick_all = TickAll(self.model.choose_all, self)
+        self.tick_all = TickAll(self.model.tick_all, self)
         formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
         self.format = Segments(formats, self)
         self.format.setAccessibleName(self.tr("Format"))

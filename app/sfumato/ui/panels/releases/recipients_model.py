@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QCoreApplication,
-    QModelIndex,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.since_release import SinceRelease
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import Document, Recipient
-from sfumato.ui.look.theme import font
 from sfumato.ui.look.wording import local_day, spoken, statement_text
+from sfumato.ui.widgets.tables import Cell, Heading, TickedModel
 
-Index = QModelIndex | QPersistentModelIndex
 NAME, LEVELS, LAST = range(3)
 
 
@@ -48,91 +39,36 @@ class Candidate:
     changes: tuple[str, ...] = ()
 
 
-class CandidatesModel(QAbstractTableModel):
+class CandidatesModel(TickedModel):
     """Recipients with a tick each."""
-
-    ticked = Signal()
-    """Another recipient was ticked, or one was unticked."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._rows: tuple[Candidate, ...] = ()
-        self._left_out: set[str] = set()
+        self._candidates: tuple[Candidate, ...] = ()
+        headings = (
+            Heading(self.tr("Recipient")),
+            Heading(self.tr("Levels"), tabular=True),
+            Heading(self.tr("Last release"), tabular=True),
+        )
+        self.lay_out(0, headings)
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """The names that are ticked, in order."""
-        return tuple(row.name for row in self._rows if row.name not in self._left_out)
+        return tuple(each.name for each in self._candidates if self.is_ticked(each.name))
 
     def show_candidates(self, candidates: Sequence[Candidate]) -> None:
         """Show recipients; new ones are ticked."""
-        self.beginResetModel()
-        self._rows = tuple(candidates)
-        self._left_out &= {row.name for row in self._rows}
-        self.endResetModel()
+        self._candidates = tuple(candidates)
+        names = [each.name for each in candidates]
+        self._left_out &= set(names)
+        self.show_lines(names)
 
-    def choose(self, names: Sequence[str]) -> None:
-        """Tick exactly these recipients."""
-        self._left_out = {row.name for row in self._rows} - set(names)
-        if self._rows:
-            self.dataChanged.emit(self.index(0, NAME), self.index(len(self._rows) - 1, NAME))
-        self.ticked.emit()
-
-    def choose_all(self, ticked: bool) -> None:
-        """Tick everybody, or nobody."""
-        self.choose([row.name for row in self._rows] if ticked else [])
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        """Return the number of recipients."""
-        return 0 if parent is not None and parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        """Return the number of columns."""
-        return 0 if parent is not None and parent.isValid() else 3
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what is shown of a cell."""
-        row = self._rows[index.row()]
-        text = (row.name, row.levels, row.last)[index.column()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return text
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join((text, *(row.changes if index.column() == LAST else ())))
-        if role == Qt.ItemDataRole.CheckStateRole and index.column() == NAME:
-            left_out = row.name in self._left_out
-            return Qt.CheckState.Unchecked if left_out else Qt.CheckState.Checked
-        if role == Qt.ItemDataRole.FontRole and index.column() != NAME:
-            return font(tabular=True)
-        return None
-
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Tick or untick a recipient."""
-        if role != Qt.ItemDataRole.CheckStateRole or index.column() != NAME:
-            return False
-        name = self._rows[index.row()].name
-        if Qt.CheckState(value) == Qt.CheckState.Checked:
-            self._left_out.discard(name)
-        else:
-            self._left_out.add(name)
-        self.dataChanged.emit(index, index)
-        self.ticked.emit()
-        return True
-
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return what can be done with a cell."""
-        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        return flags | Qt.ItemFlag.ItemIsUserCheckable if index.column() == NAME else flags
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """Return a column's name."""
-        if orientation != Qt.Orientation.Horizontal or role != Qt.ItemDataRole.DisplayRole:
-            return None
-        return (self.tr("Recipient"), self.tr("Levels"), self.tr("Last release"))[section]
+    def cell(self, row: int, column: int) -> Cell:
+        """Return what a cell shows."""
+        one = self._candidates[row]
+        text = (one.name, one.levels, one.last)[column]
+        return Cell(text, "\n".join((text, *(one.changes if column == LAST else ()))))
 
 
 def candidates_of(document: Document, since: Sequence[SinceRelease]) -> tuple[Candidate, ...]:

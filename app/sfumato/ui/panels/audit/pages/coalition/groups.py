@@ -3,59 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QCoreApplication,
-    QModelIndex,
-    QPersistentModelIndex,
-    Qt,
-)
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.disclosure.coalition_risk import CoalitionRisk
 from sfumato.engine.disclosure.record_risk import CERTAIN
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
-from sfumato.ui.look.theme import Space, font
+from sfumato.ui.look.theme import Space
 from sfumato.ui.widgets.layout import Card
-from sfumato.ui.widgets.tables import MISSING_TEXT, TableView, show_value
+from sfumato.ui.widgets.tables import (
+    MISSING_TEXT,
+    Cell,
+    CellsModel,
+    Heading,
+    TableView,
+    show_value,
+)
 
-Index = QModelIndex | QPersistentModelIndex
 VALUE, RECORDS, LADDER, INDEPENDENT, CERTAIN_SHARE = range(5)
 ROWS_SHOWN: Final = 9
 ROOM_FOR_ARROW: Final = "\u2003"
 """Keeps the sign of sorting clear of a heading that stands at the right."""
 
 
-class GroupsModel(QAbstractTableModel):
+class GroupsModel(CellsModel):
     """A line for each value that occurs; the most endangered first."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._names: tuple[str, ...] = ()
+        super().__init__((), parent)
+        self._values: tuple[str, ...] = ()
         self._numbers = np.zeros((0, 5))
         self._order: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
         self._sorted = LADDER, Qt.SortOrder.DescendingOrder
+        self.lay_out(0, self._headings())
+
+    def _headings(self) -> list[Heading]:
+        certain = percent(CERTAIN, 0)
+        share = self.tr(
+            "Share of its records that independent noise restores with at least {certain}"
+        ).format(certain=certain)
+        titles = (
+            (self.tr("True value"), self.tr("The record's true value")),
+            (self.tr("Records"), self.tr("How many records have it")),
+            (
+                self.tr("On the ladder"),
+                self.tr("Average probability given to it by the coalition, as released"),
+            ),
+            (
+                self.tr("Independent noise"),
+                self.tr("The same if every release had noise of its own"),
+            ),
+            (self.tr("Of these ≥ {certain}").format(certain=certain), share),
+        )
+        return [
+            Heading(title + ROOM_FOR_ARROW * (at != VALUE), tip, right=at != VALUE)
+            for at, (title, tip) in enumerate(titles)
+        ]
 
     def show_risk(
         self, values: Sequence[object], counts: npt.NDArray[np.int64], risk: CoalitionRisk | None
     ) -> None:
         """Show what a coalition restores of each value's records; None shows nothing."""
-        self.beginResetModel()
         if risk is None:
-            self._names, self._numbers = (), np.zeros((0, 5))
+            self._values, self._numbers = (), np.zeros((0, 5))
         else:
             occurs = np.flatnonzero(counts)
-            self._names = tuple(
+            self._values = tuple(
                 MISSING_TEXT if values[at] is None else show_value(values[at])
                 for at in occurs.tolist()
             )
             columns = (
-                np.argsort(np.argsort(np.array(self._names), kind="stable")),
+                np.argsort(np.argsort(np.array(self._values), kind="stable")),
                 counts[occurs],
                 risk.on_ladder.by_value[occurs],
                 risk.independent.by_value[occurs],
@@ -63,57 +86,15 @@ class GroupsModel(QAbstractTableModel):
             )
             self._numbers = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
         self._arrange()
-        self.endResetModel()
+        self.lay_out(len(self._values))
 
-    def rowCount(self, parent: Index | None = None) -> int:
-        """Return the number of values."""
-        return 0 if parent is not None and parent.isValid() else len(self._names)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        """Return the number of columns."""
-        return 0 if parent is not None and parent.isValid() else 5
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what is shown of a cell."""
-        at, column = int(self._order[index.row()]), index.column()
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            number = float(self._numbers[at, column])
-            if column == VALUE:
-                return self._names[at]
-            return grouped(round(number)) if column == RECORDS else percent(number, 1)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
-        return font(tabular=True) if role == Qt.ItemDataRole.FontRole and column else None
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        """Return a column's name, and what it means."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(section)
-        certain = percent(CERTAIN, 0)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return (
-                self.tr("The record's true value"),
-                self.tr("How many records have it"),
-                self.tr("Average probability given to it by the coalition, as released"),
-                self.tr("The same if every release had noise of its own"),
-                self.tr(
-                    "Share of its records that independent noise restores with at least {certain}"
-                ).format(certain=certain),
-            )[section]
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
-        title = (
-            self.tr("True value"),
-            self.tr("Records"),
-            self.tr("On the ladder"),
-            self.tr("Independent noise"),
-            self.tr("Of these ≥ {certain}").format(certain=certain),
-        )[section]
-        return title if section == VALUE else title + ROOM_FOR_ARROW
+    def cell(self, row: int, column: int) -> Cell:
+        """Return what a cell shows."""
+        at = int(self._order[row])
+        number = float(self._numbers[at, column])
+        text = grouped(round(number)) if column == RECORDS else percent(number, 1)
+        text = self._values[at] if column == VALUE else text
+        return Cell(text, text)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column."""
@@ -129,11 +110,6 @@ class GroupsModel(QAbstractTableModel):
         numbers = self._numbers[:, column]
         falling = order == Qt.SortOrder.DescendingOrder
         self._order = np.argsort(-numbers if falling else numbers, kind="stable")
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
 
 
 class GroupsCard(Card):
