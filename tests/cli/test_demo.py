@@ -4,20 +4,31 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
 from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.project_file import ProjectFile
+from tests.cli.conftest import CommandLine
 from tests.project.making import PASSPHRASE
 
 
-def test_the_demo_does_the_whole_work_on_the_sample(line):
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """The command line that made a demo, once for all that look at it."""
+    line = CommandLine(tmp_path_factory.mktemp("shown"), {PASSPHRASE_VARIABLE: PASSPHRASE})
     out = line.folder / "demo"
     assert line.run("demo", "--out", out, "--no-pictures") == ExitCode.OK, line.remarks
+    return line
+
+
+def test_the_demo_does_the_whole_work_on_the_sample(shown):
+    line, out = shown, shown.folder / "demo"
     assert line.output.endswith("The demo is done.\n")
     bundles = sorted((out / "bundles").iterdir())
     assert len(bundles) == 3
@@ -31,9 +42,8 @@ def test_the_demo_does_the_whole_work_on_the_sample(line):
         assert project.document.source.path == str(out / "clinic.csv")
 
 
-def test_nobody_stands_out_in_the_files_of_the_demo(line):
-    out = line.folder / "demo"
-    assert line.run("demo", "--out", out, "--no-pictures") == ExitCode.OK
+def test_nobody_stands_out_in_the_files_of_the_demo(shown):
+    out = shown.folder / "demo"
     read = {
         k: pd.read_csv(next((out / "bundles").glob(f"*{name}*")) / "data.csv", dtype=str)
         for k, name in ((2, "Regional"), (5, "University"), (20, "Public"))
@@ -55,13 +65,15 @@ def test_nobody_stands_out_in_the_files_of_the_demo(line):
     assert package["sfumato"]["view"]["k"] == 20
 
 
-def test_a_demo_project_moves_with_its_table(line):
-    out = line.folder / "demo"
-    assert line.run("demo", "--out", out, "--no-pictures") == ExitCode.OK
+def test_a_demo_project_moves_with_its_table(shown):
+    line, out = replace(shown), shown.folder / "demo"
     moved = out.rename(line.folder / "moved")
-    assert line.run("source", moved / "clinic.sfumato") == ExitCode.OK
-    (bundle, *_) = sorted((moved / "bundles").iterdir())
-    assert line.run("verify", bundle, "--project", moved / "clinic.sfumato") == ExitCode.OK
+    try:
+        assert line.run("source", moved / "clinic.sfumato") == ExitCode.OK
+        (bundle, *_) = sorted((moved / "bundles").iterdir())
+        assert line.run("verify", bundle, "--project", moved / "clinic.sfumato") == ExitCode.OK
+    finally:
+        moved.rename(out)
 
 
 def test_a_demo_without_a_passphrase_makes_one_up_and_shows_it(line):

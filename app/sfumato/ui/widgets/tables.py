@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -395,12 +395,15 @@ class TickedModel(CellsModel):
         """Return whether a line is ticked."""
         return name not in self._left_out
 
-    def tick_all(self, ticked: bool) -> None:
-        """Tick every line, or none."""
-        names = set(self._lines)
-        self._left_out = self._left_out - names if ticked else self._left_out | names
+    def choose(self, names: Iterable[str]) -> None:
+        """Tick these of the lines, and no others."""
+        self._left_out = (self._left_out | set(self._lines)) - set(names)
         self.repaint()
         self.ticked.emit()
+
+    def tick_all(self, ticked: bool) -> None:
+        """Tick every line, or none."""
+        self.choose(self._lines if ticked else ())
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Return what can be done with a cell."""
