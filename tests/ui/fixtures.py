@@ -24,6 +24,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets import messages
 from sfumato.ui.widgets.accessible import tell_roles
+from tests.ui.hands import on_screen
 
 CLINIC = """\
 patient,age,ward,disease
@@ -153,28 +154,16 @@ def clinic(tmp_path: Path) -> Path:
 @pytest.fixture
 def audit_panel(qtbot: QtBot, session: Session) -> AuditPanel:
     """The Audit panel in sight, with nothing open yet."""
-    made = AuditPanel(session)
-    qtbot.addWidget(made)
-    made.resize(900, 800)
-    made.show()
-    return made
+    return on_screen(qtbot, AuditPanel(session), 900, 800)
 
 
 @pytest.fixture
 def data_panel(qtbot: QtBot, session: Session) -> DataPanel:
     """The Data panel in sight, with nothing open yet."""
-    made = DataPanel(session)
-    qtbot.addWidget(made)
-    made.resize(900, 640)
-    made.show()
-    return made
+    return on_screen(qtbot, DataPanel(session), 900, 640)
 
 
 @pytest.fixture
 def tall_policy_panel(qtbot: QtBot, session: Session) -> PolicyPanel:
     """The Policy panel, high enough to have a mechanism's settings in sight."""
-    made = PolicyPanel(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1200)
-    made.show()
-    return made
+    return on_screen(qtbot, PolicyPanel(session), 900, 1200)

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from sfumato.ui.widgets.messages import MessageBar, MessageView
 
 Dialog = TypeVar("Dialog", bound=QWidget)
+Shown = TypeVar("Shown", bound=QWidget)
+
+
+def on_screen(qtbot: Any, widget: Shown, *size: int) -> Shown:
+    """Show a widget, of a width and height in pixels where they are named, until the test ends."""
+    qtbot.addWidget(widget)
+    if size:
+        widget.resize(*size)
+    widget.show()
+    return widget
 
 
 def settle(qtbot: Any, session: Any) -> None:
@@ -30,6 +40,13 @@ def type_into(field: QWidget, text: str) -> None:
     QTest.keyClick(field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(field, Qt.Key.Key_Delete)
     QTest.keyClicks(field, text)
+
+
+def enter(field: QWidget, text: str) -> None:
+    """Replace a field's text by typing, and give it."""
+    type_into(field, text)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    QCoreApplication.processEvents()
 
 
 def choose(combo: Any, value: object) -> None:

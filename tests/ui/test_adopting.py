@@ -27,7 +27,7 @@ from tests.ui.clinic import (
     save_clinic,
     wait_for_jobs,
 )
-from tests.ui.hands import choose, click, messages, type_into
+from tests.ui.hands import choose, click, messages, on_screen, type_into
 
 LEFT = Qt.MouseButton.LeftButton
 TABLE = clinic_table(2_000)
@@ -52,10 +52,7 @@ def upper(tmp_path):
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(1000, 900)
-    made.show()
+    made = on_screen(qtbot, PANEL(session), 1000, 900)
     open_clinic(session, protected(), TABLE)
     return made
 
@@ -257,9 +254,7 @@ def test_the_audit_counts_adopted_holders_and_says_who_stands_beside(
     type_into(dialog.form.holder, "Old Clinic")
     click(dialog.submit)
     click(ask(written(tmp_path / "other.csv", randomized(TABLE.frame["disease"], 0.4, 2))).submit)
-    page = CoalitionPage(panel.session)
-    qtbot.addWidget(page)
-    page.show()
+    page = on_screen(qtbot, CoalitionPage(panel.session))
     wait_for_jobs(qtbot, panel.session)
     held = {holding.recipient: holding.adopted for holding in page.model.coalition}
     assert held == {"Clinic A": False, "Old Clinic": True, "Institute": False, "Public": False}

@@ -14,7 +14,7 @@ from sfumato.project.verification.verify import verify_bundle
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import save_clinic, wait_for_jobs
-from tests.ui.hands import click, messages, type_into
+from tests.ui.hands import click, messages, on_screen, type_into
 from tests.ui.payroll import open_payroll, payroll_table, protected
 
 TABLE = payroll_table(2_000)
@@ -23,10 +23,7 @@ NAMES = ["age", "income"]
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(1000, 900)
-    made.show()
+    made = on_screen(qtbot, PANEL(session), 1000, 900)
     open_payroll(session, protected(), TABLE)
     wait_for_jobs(qtbot, session)
     return made
@@ -75,9 +72,7 @@ def test_a_noisy_copy_is_adopted_released_beside_and_weighed(qtbot, panel, ask, 
         made = make_release(project, TABLE, name, tmp_path / "out", "csv", Silent())
         failed = verify_bundle(project, TABLE, made.path, Silent()).failed
         assert [check.finding for check in failed] == []
-    page = NumbersPage(panel.session)
-    qtbot.addWidget(page)
-    page.show()
+    page = on_screen(qtbot, NumbersPage(panel.session))
     wait_for_jobs(qtbot, panel.session)
     held = [holding.recipient for holding in page.model.coalition]
     assert held == ["Clinic A", "Old Clinic", "Public"]

@@ -21,7 +21,7 @@ from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state import attributes as attribute_cache
 from sfumato.ui.widgets.fields import ChoiceField
-from tests.ui.hands import choose, click, messages, settle, type_into
+from tests.ui.hands import choose, click, messages, on_screen, settle, type_into
 
 ROWS = 60
 
@@ -46,11 +46,7 @@ def people():
 
 @pytest.fixture
 def panel(session, qtbot):
-    made = AttributesPanel(session)
-    qtbot.addWidget(made)
-    made.resize(900, 700)
-    made.show()
-    return made
+    return on_screen(qtbot, AttributesPanel(session), 900, 700)
 
 
 @pytest.fixture

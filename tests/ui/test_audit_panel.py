@@ -32,7 +32,7 @@ from tests.ui.clinic import (
     save_clinic,
     wait_for_jobs,
 )
-from tests.ui.hands import click
+from tests.ui.hands import click, on_screen
 from tests.ui.payroll import open_payroll
 from tests.ui.payroll import protected as protected_payroll
 
@@ -41,11 +41,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 800)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 800)
 
 
 @pytest.fixture

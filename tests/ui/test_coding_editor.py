@@ -17,7 +17,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.attributes.pseudonyms import Shown
-from tests.ui.hands import choose, click, settle
+from tests.ui.hands import choose, click, on_screen, settle
 
 ROWS = 400
 
@@ -33,10 +33,7 @@ def panel(session, qtbot):
         }
     )
     frame.loc[0, "age"] = 107
-    made = AttributesPanel(session)
-    qtbot.addWidget(made)
-    made.resize(900, 900)
-    made.show()
+    made = on_screen(qtbot, AttributesPanel(session), 900, 900)
     table = Table(frame)
     session.open_table("Open", table, Document(columns=propose_columns(table)))
     settle(qtbot, session)

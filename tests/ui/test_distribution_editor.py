@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import Qt
 
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, wait_for_jobs
+from tests.ui.hands import enter, on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 DISTRIBUTION = mechanism_called("distribution")
@@ -16,11 +17,7 @@ DISTRIBUTION = mechanism_called("distribution")
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1400)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 1400)
 
 
 @pytest.fixture
@@ -41,14 +38,6 @@ def in_force(editor):
     return editor.session.document.policy[0].settings
 
 
-def type_into(qtbot, field, text):
-    field.setFocus()
-    field.selectAll()
-    qtbot.keyClicks(field, text)
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    QCoreApplication.processEvents()
-
-
 def shown(editor, column):
     return editor.values.texts(range(editor.values.rowCount()), column)
 
@@ -62,7 +51,7 @@ def test_each_value_stands_beside_how_often_it_is_a_replacement(editor):
 
 
 def test_an_even_distribution_is_mixed_in_as_typed_and_undone(qtbot, editor):
-    type_into(qtbot, editor.even.spin, "100")
+    enter(editor.even.spin, "100")
     assert in_force(editor)["even_share"] == 1.0
     assert set(shown(editor, 2)) == {"25.00\u202f%"}
     editor.session.undo()
@@ -71,7 +60,7 @@ def test_an_even_distribution_is_mixed_in_as_typed_and_undone(qtbot, editor):
 
 def test_stated_shares_take_the_place_of_the_table_s(qtbot, editor):
     qtbot.mouseClick(editor.frequencies.source.button_for("stated"), LEFT)
-    type_into(qtbot, editor.frequencies.shares, "40; 30; 20; 10")
+    enter(editor.frequencies.shares, "40; 30; 20; 10")
     assert in_force(editor) == {
         "frequencies": "stated",
         "shares": [40.0, 30.0, 20.0, 10.0],
@@ -83,13 +72,13 @@ def test_stated_shares_take_the_place_of_the_table_s(qtbot, editor):
 def test_too_few_shares_are_named_and_change_nothing(qtbot, editor):
     before = in_force(editor)
     qtbot.mouseClick(editor.frequencies.source.button_for("stated"), LEFT)
-    type_into(qtbot, editor.frequencies.shares, "40; 30")
+    enter(editor.frequencies.shares, "40; 30")
     assert "2 shares for 4 values" in editor.frequencies.words.text()
     assert in_force(editor) == before
 
 
 def test_another_epsilon_draws_other_counts(qtbot, editor):
     before = in_force(editor)
-    type_into(qtbot, editor.frequencies.epsilon.spin, "0.5")
+    enter(editor.frequencies.epsilon.spin, "0.5")
     assert in_force(editor)["frequencies_epsilon"] == 0.5
     assert in_force(editor)["noisy_counts"] != before["noisy_counts"]

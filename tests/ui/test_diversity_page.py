@@ -10,7 +10,7 @@ from sfumato.project.document.generalization import CriterionChoice, OtherTableF
 from sfumato.ui.panels.audit.pages.diversity.page import DiversityPage
 from sfumato.ui.panels.base import PanelState
 from tests.ui.generalized_steps import open_small, write_other
-from tests.ui.hands import choose, click, settle
+from tests.ui.hands import choose, click, on_screen, settle
 
 DISTINCT = (CriterionChoice("distinct-diversity", {"l": 2}),)
 
@@ -28,11 +28,7 @@ def other(path, holder="Registry", public=("group", "sex")):
 
 @pytest.fixture
 def page(qtbot, session):
-    made = DiversityPage(session)
-    qtbot.addWidget(made)
-    made.resize(900, 700)
-    made.show()
-    return made
+    return on_screen(qtbot, DiversityPage(session), 900, 700)
 
 
 def filled(qtbot, page, *others, criteria=DISTINCT, **decided):

@@ -10,16 +10,13 @@ from PySide6.QtWidgets import QLineEdit
 from sfumato.ui.panels.attributes.domain import SHOWN
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from tests.ui.clinic import clinic_document, open_clinic
-from tests.ui.hands import settle, type_into
+from tests.ui.hands import on_screen, settle, type_into
 
 
 @pytest.fixture
 def editor(qtbot, session):
     """The values of the clinic's diseases."""
-    panel = AttributesPanel(session)
-    qtbot.addWidget(panel)
-    panel.resize(900, 700)
-    panel.show()
+    panel = on_screen(qtbot, AttributesPanel(session), 900, 700)
     open_clinic(session, clinic_document())
     panel.table.selectRow(2)
     settle(qtbot, session)

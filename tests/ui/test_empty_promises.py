@@ -13,16 +13,13 @@ from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.recipients import FIGURE
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import DISEASES, clinic_document, open_clinic, protected, wait_for_jobs
+from tests.ui.hands import on_screen
 from tests.ui.policy_steps import state_once_checked
 
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(1000, 1200)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 1000, 1200)
 
 
 def by_matrix(session, entries):
@@ -70,9 +67,7 @@ def test_full_trust_is_a_danger_until_the_level_is_lowered(qtbot, panel):
 
 def test_the_guarantee_says_that_nothing_is_promised(qtbot, session):
     open_clinic(session, protected({"Clinic A": 1.0, "Public": 0.1}))
-    card = GuaranteeCard(session)
-    qtbot.addWidget(card)
-    card.show()
+    card = on_screen(qtbot, GuaranteeCard(session))
     wait_for_jobs(qtbot, session)
     assert "Danger: disease is released with its true values" in card.text()
     card.recipient.set_value("Public")

@@ -18,17 +18,14 @@ from sfumato.ui.panels.policy.generalized.explore_page import COMPARE, HEIGHTS, 
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import save_clinic
 from tests.ui.generalized_steps import open_small, write_other
-from tests.ui.hands import choose, click, messages, settle, type_into
+from tests.ui.hands import choose, click, messages, on_screen, settle, type_into
 
 START = {"criteria": (CriterionChoice("k-anonymity", {"k": 10}),)}
 
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 700)
-    made.show()
+    made = on_screen(qtbot, PANEL(session), 900, 700)
     click(made.ways.segments.button_for("generalized"))
     return made
 

@@ -8,6 +8,7 @@ from PySide6.QtCore import QCoreApplication
 from sfumato.ui.dialogs import help as help_module
 from sfumato.ui.dialogs.help import HelpDialog
 from sfumato.ui.look.theme import Appearance, current_theme, themes
+from tests.ui.hands import on_screen
 
 
 @pytest.fixture
@@ -26,9 +27,7 @@ def written(monkeypatch):
 
 @pytest.fixture
 def dialog(themed, qtbot, written):
-    made = HelpDialog()
-    qtbot.addWidget(made)
-    made.show()
+    made = on_screen(qtbot, HelpDialog())
     made.show_page("policy")
     written.clear()
     yield made

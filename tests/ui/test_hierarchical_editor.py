@@ -5,23 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QItemSelectionModel, Qt
+from PySide6.QtCore import QItemSelectionModel
 
 from sfumato.engine.generalization.hierarchies import Taxonomy
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, wait_for_jobs
+from tests.ui.hands import enter, on_screen
 
 HIERARCHICAL = mechanism_called("hierarchical")
 
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1400)
-    made.show()
+    made = on_screen(qtbot, PANEL(session), 900, 1400)
     recipient = Recipient("Clinic A", {"disease": {"retention_probability": 0.4}})
     open_clinic(session, clinic_document(recipients=(recipient,)), clinic_table())
     attribute = session.attribute("disease").attribute
@@ -34,14 +32,6 @@ def panel(qtbot, session):
 
 def in_force(panel):
     return panel.session.document.policy[0].settings
-
-
-def type_into(qtbot, field, text):
-    field.setFocus()
-    field.selectAll()
-    qtbot.keyClicks(field, text)
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    QCoreApplication.processEvents()
 
 
 def write(panel, sheet, cells, text):
@@ -143,6 +133,6 @@ def test_a_columns_own_hierarchy_is_what_protection_begins_with(qtbot, panel):
 
 
 def test_letters_and_the_share_inside_are_taken(qtbot, panel):
-    type_into(qtbot, panel.page.settings.letters.spin, "2")
-    type_into(qtbot, panel.page.settings.inside.spin, "80")
+    enter(panel.page.settings.letters.spin, "2")
+    enter(panel.page.settings.inside.spin, "80")
     assert in_force(panel) == {"chapters": ["as", "ca", "fl", "no"], "inside_share": 0.8}

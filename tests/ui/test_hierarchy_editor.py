@@ -33,7 +33,7 @@ from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.preview import RowsModel
 from sfumato.ui.panels.attributes.hierarchy.problems import ProblemsModel
 from sfumato.ui.panels.attributes.panel import AttributesPanel
-from tests.ui.hands import choose, click, dialog_of, messages, press, settle, type_into
+from tests.ui.hands import choose, click, dialog_of, messages, on_screen, press, settle, type_into
 
 ROWS = 120
 TOWNS = ("Bonn", "Lyon", "Nice")
@@ -65,10 +65,7 @@ def document():
 
 @pytest.fixture
 def panel(session, qtbot):
-    made = AttributesPanel(session)
-    qtbot.addWidget(made)
-    made.resize(900, 700)
-    made.show()
+    made = on_screen(qtbot, AttributesPanel(session), 900, 700)
     session.open_table("Open people", people(), document())
     settle(qtbot, session)
     return made

@@ -10,17 +10,14 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.ui.panels.attributes.hierarchy.files_dialog import HierarchyFilesDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
-from tests.ui.hands import choose, click, dialog_of, settle
+from tests.ui.hands import choose, click, dialog_of, on_screen, settle
 
 TABLES = {"town": "Bonn;DE;*\nLyon;FR;*\n", "sex": "f;*\nm;*\n", "ward": "a;*\n"}
 
 
 @pytest.fixture
 def panel(session, qtbot):
-    made = AttributesPanel(session)
-    qtbot.addWidget(made)
-    made.resize(900, 700)
-    made.show()
+    made = on_screen(qtbot, AttributesPanel(session), 900, 700)
     frame = pd.DataFrame({"town": ["Bonn", "Lyon"], "sex": ["f", "m"], "ward": ["a", "b"]})
     specs = tuple(ColumnSpec(name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL) for name in frame)
     session.open_table("Open", Table(frame), Document(columns=specs))

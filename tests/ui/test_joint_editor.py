@@ -15,6 +15,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from tests.noise import NOISE
 from tests.ui.clinic import open_clinic, wait_for_jobs
+from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 DISEASES, WARDS = ("asthma", "cancer", "flu", "none"), ("north", "south")
@@ -43,10 +44,7 @@ def document(ward: Role = Role.SENSITIVE) -> Document:
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1400)
-    made.show()
+    made = on_screen(qtbot, PANEL(session), 900, 1400)
     open_clinic(session, document(), table())
     wait_for_jobs(qtbot, session)
     made.choose("disease")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import Qt
 
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import wait_for_jobs
+from tests.ui.hands import enter, on_screen
 from tests.ui.payroll import open_payroll, protected
 
 LEFT = Qt.MouseButton.LeftButton
@@ -20,10 +21,7 @@ LAPLACE = mechanism_called("laplace")
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1400)
-    made.show()
+    made = on_screen(qtbot, PANEL(session), 900, 1400)
     document = protected((("age",), ("income",)))
     recipients = tuple(
         replace(each, statements={**each.statements, "age": {"epsilon": 2.0}})
@@ -40,14 +38,6 @@ def in_force(panel):
     return panel.session.document.policy[0].settings
 
 
-def type_into(qtbot, field, text):
-    field.setFocus()
-    field.selectAll()
-    qtbot.keyClicks(field, text)
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    QCoreApplication.processEvents()
-
-
 def test_the_bounds_and_what_they_mean_are_shown(panel):
     editor = panel.page.settings
     assert editor.fields["highest"].value == 100
@@ -57,7 +47,7 @@ def test_the_bounds_and_what_they_mean_are_shown(panel):
 
 
 def test_a_bound_is_stated_as_typed_and_undone(qtbot, panel):
-    type_into(qtbot, panel.page.settings.fields["highest"].spin, "120")
+    enter(panel.page.settings.fields["highest"].spin, "120")
     assert in_force(panel) == {**STATED, "highest": 120}
     panel.session.undo()
     assert in_force(panel) == STATED
@@ -65,10 +55,10 @@ def test_a_bound_is_stated_as_typed_and_undone(qtbot, panel):
 
 def test_a_step_that_does_not_divide_the_range_is_refused_where_it_stands(qtbot, panel):
     editor = panel.page.settings
-    type_into(qtbot, editor.fields["step"].spin, "7")
+    enter(editor.fields["step"].spin, "7")
     assert "whole number" in editor.problem.words
     assert in_force(panel) == STATED
-    type_into(qtbot, editor.fields["highest"].spin, "140")
+    enter(editor.fields["highest"].spin, "140")
     assert in_force(panel) == {**STATED, "highest": 140, "step": 7}
     assert editor.problem.words == ""
 
@@ -85,7 +75,7 @@ def test_bounds_are_measured_with_noise_that_the_card_tells(qtbot, panel):
 def test_a_level_is_stated_by_the_size_of_the_noise(qtbot, panel):
     editor = panel.page.editor
     qtbot.mouseClick(editor.terms.cards["spread"], LEFT)
-    type_into(qtbot, editor.fields["noise_spread"].spin, "50")
+    enter(editor.fields["noise_spread"].spin, "50")
     recipient = panel.session.document.recipients[0]
     assert recipient.statements["age"] == {"noise_spread": 50.0}
     assert "age ±50" in editor.meaning.texts[1]

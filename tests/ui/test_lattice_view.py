@@ -12,6 +12,7 @@ from sfumato.ui.look.theme import themes
 from sfumato.ui.panels.policy.generalized.lattice_drawing import KINDS, Stamps, Symbol, draw_symbol
 from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
 from sfumato.ui.panels.policy.generalized.node_list import Marks
+from tests.ui.hands import on_screen
 
 SIDE = 64
 
@@ -42,11 +43,7 @@ def drawn(monkeypatch):
 
 @pytest.fixture
 def view(qtbot):
-    made = LatticeView(lambda node: "")
-    qtbot.addWidget(made)
-    made.resize(800, 600)
-    made.show()
-    return made
+    return on_screen(qtbot, LatticeView(lambda node: ""), 800, 600)
 
 
 def test_of_thousands_of_nodes_only_those_in_sight_are_drawn(view, drawn):

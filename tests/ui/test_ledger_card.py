@@ -19,7 +19,7 @@ from sfumato.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, S
 from sfumato.ui.panels.releases.ledger_wording import contradictions, line_of
 from tests.project import adopting as made
 from tests.project.making import new_project
-from tests.ui.hands import click, type_into
+from tests.ui.hands import click, on_screen, type_into
 
 WARD = made.ward()
 
@@ -43,10 +43,7 @@ def card(qtbot, session, tmp_path):
     with project.database.transaction() as connection:
         of_another_version(connection, project)
     session.set_project(project)
-    panel = PANEL(session)
-    qtbot.addWidget(panel)
-    panel.resize(900, 900)
-    panel.show()
+    panel = on_screen(qtbot, PANEL(session), 900, 900)
     qtbot.waitUntil(lambda: not session.runner.jobs)
     panel.pages.setCurrentWidget(panel.work)
     return panel.ledger
@@ -121,7 +118,7 @@ def test_chosen_lines_are_copied_by_the_keys(qtbot, card):
     assert [line.split("\t")[1] for line in lines] == ["Event", "Released", "Adopted"]
 
 
-def test_only_the_folder_of_one_release_is_shown(qtbot, card, monkeypatch):
+def test_only_the_folder_of_one_release_is_on_screen(qtbot, card, monkeypatch):
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: True)
     asked = []
     card.folder_asked.connect(asked.append)

@@ -12,6 +12,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import DISEASES, clinic_document, open_clinic, wait_for_jobs
+from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -19,11 +20,7 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1200)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 1200)
 
 
 @pytest.fixture

@@ -14,16 +14,13 @@ from sfumato.ui.panels.attributes import PANEL
 from sfumato.ui.panels.base import PanelState
 from tests.noise import NOISE
 from tests.ui.clinic import wait_for_jobs
-from tests.ui.hands import choose
+from tests.ui.hands import choose, on_screen
 from tests.ui.payroll import KEY, open_payroll, payroll_document, payroll_table, protected
 
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 800)
-    made.show()
+    made = on_screen(qtbot, PANEL(session), 900, 800)
     open_payroll(session, payroll_document())
     wait_for_jobs(qtbot, session)
     made.choose("income")

@@ -26,17 +26,13 @@ from sfumato.ui.panels.audit.wording import bayes_sentence, level_text
 from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import open_clinic, save_clinic, wait_for_jobs
 from tests.ui.clinic import protected as protected_categories
-from tests.ui.hands import choose
+from tests.ui.hands import choose, on_screen
 from tests.ui.payroll import open_payroll, payroll_table, protected
 
 
 @pytest.fixture
 def page(qtbot, session):
-    made = NumbersPage(session)
-    qtbot.addWidget(made)
-    made.resize(900, 900)
-    made.show()
-    return made
+    return on_screen(qtbot, NumbersPage(session), 900, 900)
 
 
 @pytest.fixture
@@ -125,10 +121,7 @@ def test_numbers_whose_spread_can_t_be_measured_are_named(qtbot, page):
 
 
 def test_the_coalition_page_shows_errors_where_nothing_can_be_counted(qtbot, session):
-    page = CoalitionPage(session)
-    qtbot.addWidget(page)
-    page.resize(900, 900)
-    page.show()
+    page = on_screen(qtbot, CoalitionPage(session), 900, 900)
     document = protected()
     open_payroll(session, document)
     wait_for_jobs(qtbot, session)
@@ -141,9 +134,7 @@ def test_the_coalition_page_shows_errors_where_nothing_can_be_counted(qtbot, ses
 
 
 def test_the_coalition_page_does_not_call_rounded_numbers_a_ladder(qtbot, session):
-    page = CoalitionPage(session)
-    qtbot.addWidget(page)
-    page.show()
+    page = on_screen(qtbot, CoalitionPage(session))
     open_payroll(session, protected(rounding={"age": 5.0}))
     wait_for_jobs(qtbot, session)
     assert "together can learn a little more about age + income" in page.sentence.text()

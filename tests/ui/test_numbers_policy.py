@@ -15,7 +15,7 @@ from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
 from tests.ui.clinic import wait_for_jobs
-from tests.ui.hands import click
+from tests.ui.hands import click, on_screen
 from tests.ui.payroll import (
     KEY,
     open_payroll,
@@ -30,11 +30,7 @@ APART = (("age",), ("income",))
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 800)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 800)
 
 
 @pytest.fixture

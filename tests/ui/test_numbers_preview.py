@@ -20,17 +20,13 @@ from sfumato.project.release.release_columns import released_columns
 from sfumato.ui.panels.preview import PANEL
 from sfumato.ui.panels.preview.number_pages import record_data
 from tests.ui.clinic import save_clinic, wait_for_jobs
-from tests.ui.hands import choose
+from tests.ui.hands import choose, on_screen
 from tests.ui.payroll import KEY, open_payroll, payroll_document, payroll_table, protected
 
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 700)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 700)
 
 
 @pytest.fixture

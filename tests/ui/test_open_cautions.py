@@ -16,6 +16,7 @@ from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.open_cautions import OpenCaution
 from tests.engine.numbers import stated_settings
 from tests.ui.clinic import wait_for_jobs
+from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 ROWS = 600
@@ -43,10 +44,7 @@ def decided(level: float = 0.25) -> Document:
 @pytest.fixture
 def card(qtbot, session):
     session.open_table("Open", books(), decided())
-    made = GuaranteeCard(session)
-    qtbot.addWidget(made)
-    made.resize(288, 900)
-    made.show()
+    made = on_screen(qtbot, GuaranteeCard(session), 288, 900)
     qtbot.waitUntil(lambda: bool(cautions(made)), timeout=20_000)
     return made
 
@@ -103,7 +101,7 @@ def test_columns_are_made_coarser_in_one_click(qtbot, session, card):
     assert after.exact == ""
 
 
-def test_figures_of_another_level_are_not_shown(qtbot, session, card):
+def test_figures_of_another_level_are_not_on_screen(qtbot, session, card):
     first = session.open_columns().beside("result", "Bank", 0.25)
     assert first
     [bank] = session.document.recipients

@@ -5,15 +5,14 @@ from PySide6.QtWidgets import QLabel
 
 from sfumato.ui.dialogs.projects import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.widgets.messages import Message, MessageKind
+from tests.ui.hands import on_screen
 from tests.ui.layout_faults import layout_faults
 
 WORDS = "violet harbour ladder nine"
 
 
 def test_tab_leads_from_the_passphrase_to_its_repetition(qtbot):
-    dialog = NewPassphraseDialog("clinic")
-    qtbot.addWidget(dialog)
-    dialog.show()
+    dialog = on_screen(qtbot, NewPassphraseDialog("clinic"))
     qtbot.waitActive(dialog)
     dialog.first.setFocus()
     qtbot.keyClicks(dialog.first, WORDS)
@@ -26,9 +25,7 @@ def test_tab_leads_from_the_passphrase_to_its_repetition(qtbot):
 
 
 def test_a_message_is_in_sight_to_its_last_line(qtbot):
-    dialog = OpenPassphraseDialog("clinic")
-    qtbot.addWidget(dialog)
-    dialog.show()
+    dialog = on_screen(qtbot, OpenPassphraseDialog("clinic"))
     remedy = "Try again, minding capitals and the keyboard's layout. " * 6
     dialog.ask_again(Message(MessageKind.DANGER, "It does not open this project.", remedy))
     QCoreApplication.processEvents()
@@ -37,9 +34,7 @@ def test_a_message_is_in_sight_to_its_last_line(qtbot):
 
 
 def test_a_weak_passphrase_needs_a_second_informed_yes(qtbot):
-    dialog = NewPassphraseDialog("clinic")
-    qtbot.addWidget(dialog)
-    dialog.show()
+    dialog = on_screen(qtbot, NewPassphraseDialog("clinic"))
     qtbot.waitActive(dialog)
     for field in (dialog.first, dialog.second):
         qtbot.keyClicks(field, "abc")
@@ -58,9 +53,7 @@ def test_a_weak_passphrase_needs_a_second_informed_yes(qtbot):
 
 
 def test_a_strong_passphrase_is_asked_nothing_more(qtbot):
-    dialog = NewPassphraseDialog("clinic")
-    qtbot.addWidget(dialog)
-    dialog.show()
+    dialog = on_screen(qtbot, NewPassphraseDialog("clinic"))
     for field in (dialog.first, dialog.second):
         qtbot.keyClicks(field, WORDS)
     assert dialog.aware.isHidden()
@@ -70,9 +63,7 @@ def test_a_strong_passphrase_is_asked_nothing_more(qtbot):
 def test_a_question_and_its_ways_are_in_sight_from_the_first_moment(qtbot):
     words = "A file is verified against the project that it was released from. "
     ways = (("verify", "Verify this file"), ("trace", "Trace this file"), ("table", "Open a table"))
-    dialog = ChoiceDialog("What do you want to do with it?", words * 3, ways)
-    qtbot.addWidget(dialog)
-    dialog.show()
+    dialog = on_screen(qtbot, ChoiceDialog("What do you want to do with it?", words * 3, ways))
     qtbot.waitActive(dialog)
     for _ in range(3):  # layouts settle from the inside out
         QCoreApplication.processEvents()

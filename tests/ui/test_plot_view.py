@@ -15,6 +15,7 @@ from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.plot_view import PlotView
 from tests.plots import data
+from tests.ui.hands import on_screen
 
 
 class Chooser:
@@ -36,10 +37,7 @@ def chooser():
 
 @pytest.fixture
 def view(qtbot, themed, chooser):
-    made = PlotView(chooser)
-    qtbot.addWidget(made)
-    made.resize(600, 360)
-    made.show()
+    made = on_screen(qtbot, PlotView(chooser), 600, 360)
     made.show_plot(partial(build_collusion_bars, data.collusion()))
     qtbot.waitUntil(lambda: made.settled)
     return made

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import open_clinic, protected
+from tests.ui.hands import on_screen
 from tests.ui.policy_steps import editor_of, state_once_checked, statement
 
 LEFT = Qt.MouseButton.LeftButton
@@ -17,11 +18,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 900)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 900)
 
 
 @pytest.fixture

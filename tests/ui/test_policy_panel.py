@@ -18,6 +18,7 @@ from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, clinic_table, open_clinic, protected, wait_for_jobs
+from tests.ui.hands import on_screen
 from tests.ui.policy_steps import (
     editor_of,
     names,
@@ -31,11 +32,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 900)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 900)
 
 
 @pytest.fixture

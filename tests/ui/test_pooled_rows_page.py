@@ -17,16 +17,12 @@ from sfumato.ui.panels.base import PanelState
 from tests.project.test_pooled_rows import LEVELS, a_document
 from tests.samples.make_households import households
 from tests.ui.clinic import open_clinic, protected
-from tests.ui.hands import choose, click, settle
+from tests.ui.hands import choose, click, on_screen, settle
 
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 800)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 800)
 
 
 def page_of(panel):

@@ -9,17 +9,14 @@ from sfumato.engine.generalization.risk import Basis
 from sfumato.project.document.generalization import CriterionChoice
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.generalized_steps import open_small, small_table
-from tests.ui.hands import click, settle, type_into
+from tests.ui.hands import click, on_screen, settle, type_into
 
 START = {"criteria": (CriterionChoice("k-anonymity", {"k": 10}),)}
 
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 700)
-    made.show()
+    made = on_screen(qtbot, PANEL(session), 900, 700)
     click(made.ways.segments.button_for("generalized"))
     open_small(session, **START)
     return made

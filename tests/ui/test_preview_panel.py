@@ -28,17 +28,14 @@ from tests.ui.clinic import (
     save_clinic,
     wait_for_jobs,
 )
+from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 700)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 700)
 
 
 @pytest.fixture

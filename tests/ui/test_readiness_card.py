@@ -14,6 +14,7 @@ from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.widgets.layout import ElidedButton, Flow, boxed
 from tests.ui.clinic import clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -27,11 +28,7 @@ def with_unique_ages():
 
 @pytest.fixture
 def panel(qtbot, session, tmp_path):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1400)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 1400)
 
 
 def opened(qtbot, panel, tmp_path, table, document=None):
@@ -164,10 +161,7 @@ def test_a_click_that_mends_leaves_the_page_where_it_is(qtbot, panel, tmp_path):
 
 def test_words_wider_than_the_card_are_elided_and_stand_in_the_tip(qtbot):
     made = ElidedButton("Drop income and show region at level 1 to everybody", lambda: None)
-    box = boxed(Flow(made, ElidedButton("Go", lambda: None)))
-    qtbot.addWidget(box)
-    box.resize(120, 100)
-    box.show()
+    box = on_screen(qtbot, boxed(Flow(made, ElidedButton("Go", lambda: None))), 120, 100)
     assert "…" in made.text()
     assert made.toolTip() == made.accessibleName()
     box.resize(600, 100)

@@ -16,6 +16,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.preview import PANEL as PREVIEW
 from tests.ui.clinic import DISEASES, wait_for_jobs
+from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 ROWS = 1200
@@ -23,11 +24,7 @@ ROWS = 1200
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 1400)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 1400)
 
 
 def open_groups(session, level=0.5, public=("sex", "place"), **settings):
@@ -181,9 +178,7 @@ def test_a_dragged_rung_ends_at_the_top(panel, editor):
 
 def test_the_preview_shows_the_release_and_honest_intervals(qtbot, session):
     open_groups(session)
-    made = PREVIEW(session)
-    qtbot.addWidget(made)
-    made.show()
+    made = on_screen(qtbot, PREVIEW(session))
     wait_for_jobs(qtbot, session)
     preview = made._preview
     assert preview is not None

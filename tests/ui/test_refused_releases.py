@@ -8,15 +8,13 @@ from PySide6.QtCore import Qt
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
-from tests.ui.hands import click
+from tests.ui.hands import click, on_screen
 
 
 @pytest.fixture
 def released(qtbot, session, tmp_path):
     """The panel of a project that has released to all of its three recipients."""
-    panel = PANEL(session)
-    qtbot.addWidget(panel)
-    panel.show()
+    panel = on_screen(qtbot, PANEL(session))
     open_clinic(session, protected())
     save_clinic(session, tmp_path)
     wait_for_jobs(qtbot, session)

@@ -20,6 +20,7 @@ from sfumato.ui.panels.releases.recipients_model import Candidate
 from sfumato.ui.state.records import events_of
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -40,11 +41,7 @@ class Chooser:
 @pytest.fixture
 def panel(qtbot, session):
     session.chooser = Chooser()
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 800)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 800)
 
 
 @pytest.fixture
@@ -257,7 +254,7 @@ def test_cancelling_leaves_nothing_behind(qtbot, ready, tmp_path, monkeypatch):
     assert not (tmp_path / "releases").exists()
 
 
-def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_shown(qtbot, ready):
+def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_on_screen(qtbot, ready):
     release(qtbot, ready)
     document = ready.session.document
     column = replace(document.column("disease"), role=Role.INSENSITIVE)
@@ -323,7 +320,7 @@ def test_the_ledger_is_sorted_by_any_column(qtbot, ready):
     assert ledger(ready, RECIPIENT) == ["Public", "Institute", "Clinic A", ""]
 
 
-def test_a_release_s_folder_is_shown(qtbot, ready, tmp_path, monkeypatch):
+def test_a_release_s_folder_is_on_screen(qtbot, ready, tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     release(qtbot, ready)

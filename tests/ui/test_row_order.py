@@ -11,6 +11,7 @@ from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.widgets.icons import IconLabel
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 REASON = "The registry joins by row number"
@@ -18,10 +19,7 @@ REASON = "The registry joins by row number"
 
 @pytest.fixture
 def panel(qtbot, session, tmp_path):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 900)
-    made.show()
+    made = on_screen(qtbot, PANEL(session), 900, 900)
     open_clinic(session, protected())
     save_clinic(session, tmp_path)
     wait_for_jobs(qtbot, session)
@@ -72,9 +70,7 @@ def test_the_choice_is_one_step_of_undo(qtbot, panel):
 
 
 def test_the_guarantee_warns_while_rows_stay_as_in_the_table(qtbot, panel):
-    card = GuaranteeCard(panel.session)
-    qtbot.addWidget(card)
-    card.show()
+    card = on_screen(qtbot, GuaranteeCard(panel.session))
     assert ROWS_AS_IN_TABLE not in card.text()
     choose(qtbot, panel, True)
     QTest.keyClicks(panel.form.rows.reason, REASON)

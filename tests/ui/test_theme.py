@@ -30,6 +30,7 @@ from sfumato.ui.look.theme import Appearance, Space, Theme, current_theme, font,
 from sfumato.ui.state.settings import MemoryStore, TextScale
 from sfumato.ui.widgets.icons import IconLabel, themed_icon
 from sfumato.ui.widgets.layout import label
+from tests.ui.hands import on_screen
 
 READABLE, READABLE_BY_WEAK_EYES = 4.5, 7.0
 SEEN = 3.0
@@ -285,9 +286,7 @@ def test_an_icon_that_is_not_shipped_is_left_out(themed, qtbot):
 
 
 def test_a_standing_icon_follows_the_theme(light_again, qtbot):
-    standing = IconLabel("data", "text")
-    qtbot.addWidget(standing)
-    standing.show()
+    standing = on_screen(qtbot, IconLabel("data", "text"))
     light = standing.grab().toImage()
     themes().set_appearance(Appearance.DARK)
     dark = standing.grab().toImage()

@@ -15,7 +15,7 @@ from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import clinic_table, open_clinic, protected
-from tests.ui.hands import choose, click
+from tests.ui.hands import choose, click, on_screen
 from tests.ui.policy_steps import statement
 
 LEFT = Qt.MouseButton.LeftButton
@@ -23,11 +23,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def panel(qtbot, session):
-    made = PANEL(session)
-    qtbot.addWidget(made)
-    made.resize(900, 900)
-    made.show()
-    return made
+    return on_screen(qtbot, PANEL(session), 900, 900)
 
 
 def several(noise):

@@ -16,15 +16,13 @@ from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
-from tests.ui.hands import choose, click
+from tests.ui.hands import choose, click, on_screen
 
 
 @pytest.fixture
 def panel(session, qtbot):
     session.open_table("Open", Table(households(120)), a_document())
-    made = AttributesPanel(session)
-    qtbot.addWidget(made)
-    made.show()
+    made = on_screen(qtbot, AttributesPanel(session))
     qtbot.waitUntil(made.unit.protect.isVisible)
     return made
 
@@ -90,9 +88,7 @@ def test_rows_stand_alone_again_when_nobody_else_is_chosen(panel, qtbot):
 
 
 def test_the_guarantee_speaks_of_the_household(panel, qtbot):
-    card = GuaranteeCard(panel.session)
-    qtbot.addWidget(card)
-    card.show()
+    card = on_screen(qtbot, GuaranteeCard(panel.session))
     protected(panel, qtbot)
     qtbot.waitUntil(lambda: "All rows with the same household" in card.text())
     assert "This is said of one row." in card.text()
@@ -104,9 +100,7 @@ def test_a_claim_that_the_table_breaks_is_shown_with_the_attribute(session, qtbo
     frame.loc[row, "water"] = "truck" if frame.loc[row, "water"] != "truck" else "well"
     document = a_document()
     session.open_table("Open", Table(households(60)), document)
-    panel = AttributesPanel(session)
-    qtbot.addWidget(panel)
-    panel.show()
+    panel = on_screen(qtbot, AttributesPanel(session))
     qtbot.waitUntil(panel.unit.protect.isVisible)
     stated = protected(panel, qtbot)
     session.open_table("Open", Table(frame), replace(stated))
@@ -118,9 +112,7 @@ def test_a_row_without_a_household_is_named_where_the_column_is_chosen(session, 
     frame = households(60)
     frame.loc[4, "household"] = None
     session.open_table("Open", Table(frame), a_document())
-    panel = AttributesPanel(session)
-    qtbot.addWidget(panel)
-    panel.show()
+    panel = on_screen(qtbot, AttributesPanel(session))
     panel.unit.field.setCurrentIndex(panel.unit.field.findText("household"))
     panel.unit.field.activated.emit(panel.unit.field.currentIndex())
     qtbot.waitUntil(lambda: bool(panel.messages.messages))
@@ -130,9 +122,7 @@ def test_a_row_without_a_household_is_named_where_the_column_is_chosen(session, 
 
 def test_the_check_before_a_release_counts_households(panel, qtbot):
     protected(panel, qtbot)
-    card = ReadinessCard(panel.session)
-    qtbot.addWidget(card)
-    card.show()
+    card = on_screen(qtbot, ReadinessCard(panel.session))
     qtbot.waitUntil(lambda: bool(card.found))
     frame = households(120)
     sizes = frame.groupby(["region", "sex"])["household"].nunique()
@@ -147,9 +137,7 @@ def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
     ]
     document = replace(a_document(Role.IDENTIFYING), columns=tuple(columns))
     session.open_table("Open", Table(households(300)), document.with_unit(Unit(("household",), 9)))
-    panel = PolicyPanel(session)
-    qtbot.addWidget(panel)
-    panel.show()
+    panel = on_screen(qtbot, PolicyPanel(session))
     panel.choose("rent")
     qtbot.waitUntil(panel.unprotected.isVisible)
     click(panel.unprotected.protect)

@@ -20,16 +20,14 @@ from sfumato.ui.panels.policy.views_picture import node_of
 from tests.cli.test_view_combinations import QUASI, survey
 from tests.ui.clinic import LEVELS as LEVELS_OF
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
+from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
 def panel(qtbot, session):
-    panel = PANEL(session)
-    qtbot.addWidget(panel)
-    panel.resize(1100, 1400)
-    panel.show()
+    panel = on_screen(qtbot, PANEL(session), 1100, 1400)
     open_clinic(session, protected())
     wait_for_jobs(qtbot, session)
     return panel

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLabel
 
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
+from tests.ui.hands import on_screen
 from tests.ui.payroll import open_payroll, protected
 
 
@@ -24,9 +25,7 @@ def test_signs_stay_with_their_numbers(told, written):
 
 
 def test_the_guarantee_breaks_no_line_between_a_number_and_its_sign(qtbot, session):
-    card = GuaranteeCard(session)
-    qtbot.addWidget(card)
-    card.show()
+    card = on_screen(qtbot, GuaranteeCard(session))
     open_payroll(session, protected())
 
     def promised():
