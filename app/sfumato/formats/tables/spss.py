@@ -14,8 +14,8 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.statistical.package import Moments, NameRules, Package, WriteRules
-from sfumato.formats.statistical.reading import StatisticalFormat, damaged
-from sfumato.formats.statistical.writing import write_statistical
+from sfumato.formats.statistical.reading import StatisticalFormat, damaged, holds_rows
+from sfumato.formats.statistical.writing import not_whole, write_statistical
 from sfumato.formats.table_format import ReadResult, Rows, WriteResult, in_order
 
 _HEADER_BYTES: Final = 176
@@ -173,6 +173,8 @@ class _Spss(StatisticalFormat):
     def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
         table = in_order(table, order)
         result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, context)
+        if not holds_rows(path, _PACKAGE, table.rows):
+            raise not_whole()
         with path.open("r+b") as file:
             file.seek(_TIME_AT)
             file.write(_TIME)

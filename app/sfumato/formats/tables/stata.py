@@ -105,7 +105,8 @@ def _finish(path: Path) -> None:
         head = file.read(_HEAD_BYTES)
         time_at = head.find(_TIME_MARK) + len(_TIME_MARK)
         end_at = head.find(_MAP_MARK) + len(_MAP_MARK) + _END_IN_MAP
-        if int.from_bytes(head[end_at : end_at + 8], "little") != file.seek(0, os.SEEK_END):
+        end = int.from_bytes(head[end_at : end_at + 8], "little")
+        if _MAP_MARK not in head or end != file.seek(0, os.SEEK_END):
             raise not_whole()
         file.seek(time_at)
         file.write(_TIME)

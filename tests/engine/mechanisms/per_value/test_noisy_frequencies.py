@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
+from functools import cache
 
 import numpy as np
 import pytest
@@ -53,8 +54,10 @@ def profile_of(noisy, settings):
     return tuple(made["profile"])
 
 
-def worst_odds(settings, epsilon):
+@cache
+def worst_odds(epsilon):
     """By how much the pair (profile, released value) moves the odds on each value, up and down."""
+    settings = {**LIMITS, "frequencies": "noisy", "frequencies_epsilon": epsilon}
     joint = [defaultdict(float) for _ in range(VALUES)]  # of the last person's value
     for noisy in itertools.product(range(-1, REACH, 2), repeat=VALUES):
         profile = profile_of(noisy, settings)
@@ -77,7 +80,7 @@ def worst_odds(settings, epsilon):
 @pytest.mark.parametrize("epsilon", [0.1, 0.5])
 def test_profile_and_value_together_keep_every_limit(epsilon):
     settings = {**LIMITS, "frequencies": "noisy", "frequencies_epsilon": epsilon}
-    up, down = worst_odds(settings, epsilon)
+    up, down = worst_odds(epsilon)
     assert all(odds <= gamma * (1 + 1e-12) for odds, gamma in zip(up, GAMMAS, strict=True))
     assert all(odds >= (1 - 1e-12) / gamma for odds, gamma in zip(down, GAMMAS, strict=True))
     # Whatever the promise counts beside the limit is not idle: the profiles do differ.
@@ -88,7 +91,7 @@ def test_profile_and_value_together_keep_every_limit(epsilon):
 def test_the_promise_is_not_below_what_exact_laws_give():
     epsilon = 0.5
     settings = {**LIMITS, "frequencies": "noisy", "frequencies_epsilon": epsilon}
-    up, _ = worst_odds(settings, epsilon)
+    up, _ = worst_odds(epsilon)
     attributes = (column_of(counts_with(0)).attribute,)
     for noisy in [(9, 1, 1), (1, 9, 1), (1, 1, 9), (5, 1, 1)]:
         whole = FINE.complete_settings(attributes, {**settings, "noisy_counts": list(noisy)}, NOISE)
