@@ -26,16 +26,14 @@ from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.data import loaded_page
 from sfumato.ui.panels.data.loaded_page import describe, explain
+from sfumato.ui.widgets.sheets import SheetView, sheet_rows, typed_number
 from sfumato.ui.widgets.tables import (
     COPIED_CELLS,
     Cell,
     CellsModel,
     FrameModel,
     Heading,
-    SheetView,
     TableView,
-    sheet_rows,
-    typed_number,
 )
 from tests.ui.data_steps import load, shown
 from tests.ui.hands import settle

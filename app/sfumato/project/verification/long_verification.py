@@ -43,7 +43,7 @@ from sfumato.project.release.release_columns import material_with, plan_for
 from sfumato.project.release.value_counts import series_of
 from sfumato.project.verification.chain import check_strangers
 from sfumato.project.verification.recognition import Match, known_release
-from sfumato.project.verification.rows import check_shown_columns, check_smallest
+from sfumato.project.verification.rows import check_shown_columns, check_smallest, differing_rows
 from sfumato.project.verification.verify import VerificationReport, check_known_facts
 
 
@@ -89,13 +89,7 @@ class _Compared:
     def sentence(self, name: str) -> str:
         """Say how many rows of a column differ, and which is the first."""
         count, first = self.differing[name]
-        return Sentence(
-            "{count:,} of {differing:,} {differing:row|rows} {verb}, first in row {first:,}",
-            count=count,
-            differing=self.rows,
-            verb="differs" if count == 1 else "differ",
-            first=first,
-        )
+        return differing_rows(count, self.rows, first)
 
 
 def verify_long(

@@ -142,6 +142,16 @@ def check_smallest(names: Sequence[str], smallest: int, k: int, what: Sentence) 
     return Check(title, True, Sentence(said, **detail))
 
 
+def differing_rows(count: int, rows: int, first: int) -> Sentence:
+    """Say how many of so many rows differ, and which is the first, from 1."""
+    return Sentence(
+        "{count:,} of {rows:,} {rows:row|rows} {count:differs|differ}, first in row {first:,}",
+        count=count,
+        rows=rows,
+        first=first,
+    )
+
+
 def describe_difference(differing: Rows, places: Positions) -> str:
     """Say how many rows differ and which is the first; never a value.
 
@@ -152,14 +162,8 @@ def describe_difference(differing: Rows, places: Positions) -> str:
     places
         The table's row that each of them should show, shape (n,).
     """
-    count, at = int(differing.sum()), int(differing.argmax())
-    words = Sentence(
-        "{count:,} of {differing:,} {differing:row|rows} {verb}, first in row {first:,}",
-        count=count,
-        differing=len(differing),
-        verb="differs" if count == 1 else "differ",
-        first=at + 1,
-    )
+    at = int(differing.argmax())
+    words = differing_rows(int(differing.sum()), len(differing), at + 1)
     if places[at] == at:
         return words
     return Sentence(

@@ -1646,7 +1646,7 @@
 <context>
     <name>FrameModel</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+153"/>
+        <location filename="../../ui/widgets/tables.py" line="+149"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -6631,7 +6631,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="+73"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="+135"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+136"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
@@ -6734,8 +6734,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+3"/>
         <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="+143"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="+51"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+212"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="+52"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+213"/>
         <source>Value</source>
         <translation>Wert</translation>
     </message>
@@ -7923,7 +7923,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/grid.py" line="+187"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/grid.py" line="+181"/>
         <source>Transition matrix</source>
         <translation>Übergangsmatrix</translation>
     </message>
@@ -19895,7 +19895,7 @@ Rückgabewerte:
         <translation>{file} hat keine Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="+117"/>
+        <location filename="../../formats/statistical/writing.py" line="+116"/>
         <location filename="../../formats/tables/delimited.py" line="+204"/>
         <location filename="../../formats/tables/parquet.py" line="-93"/>
         <source>Finishing the file</source>
@@ -21440,10 +21440,6 @@ Rückgabewerte:
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <source>{recipient} sees the quasi-identifiers more coarsely</source>
-        <translation type="vanished">{recipient} sieht die Quasi-Identifikatoren gröber</translation>
-    </message>
-    <message>
         <location filename="../../project/release/long_survey.py" line="-29"/>
         <location filename="../../project/release/long_table.py" line="+209"/>
         <location filename="../../project/release/plan.py" line="+3"/>
@@ -21466,10 +21462,6 @@ Rückgabewerte:
         <location filename="../../project/release/long_table.py" line="+2"/>
         <source>rows belong to units</source>
         <translation>Zeilen gehören zu Einheiten</translation>
-    </message>
-    <message>
-        <source>risks are weighed by sampling weights</source>
-        <translation type="vanished">Risiken werden mit Stichprobengewichten gewichtet</translation>
     </message>
     <message>
         <location filename="../../project/release/long_table.py" line="+2"/>
@@ -21710,10 +21702,6 @@ Rückgabewerte:
         <location line="-5"/>
         <source>{best} alone holds {attribute}.</source>
         <translation>{best} allein hat {attribute}.</translation>
-    </message>
-    <message>
-        <source>Of {names}, too, the most trusted file tells all.</source>
-        <translation type="vanished">Auch über {names} verrät die Datei mit dem höchsten Vertrauen schon alles, was alle zusammen verraten.</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -22810,7 +22798,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="+78"/>
         <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+297"/>
+        <location filename="../../project/verification/long_verification.py" line="+291"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
@@ -23106,25 +23094,19 @@ Rückgabewerte:
         <translation>Die kleinste Klasse in {names} hat {smallest:,} {what}, und zugesagt war k = {k}.</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+29"/>
         <source>{words}, which is row {record:,} of the source table</source>
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="-58"/>
-        <location filename="../../project/verification/rows.py" line="-9"/>
-        <source>{count:,} of {differing:,} {differing:row|rows} {verb}, first in row {first:,}</source>
-        <translation>{count:,} von {differing:,} {differing:Zeile|Zeilen} {verb}, zuerst in Zeile {first:,}</translation>
-    </message>
-    <message>
-        <location line="+25"/>
+        <location filename="../../project/verification/long_verification.py" line="-33"/>
         <source>Its rows can&apos;t be compared in parts{why}. Verify it with more memory.</source>
         <translation>Seine Zeilen können nicht in Teilen verglichen werden{why}. Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
     </message>
     <message>
         <location line="+3"/>
         <location line="+20"/>
-        <location filename="../../project/verification/rows.py" line="+42"/>
+        <location filename="../../project/verification/rows.py" line="+33"/>
         <location filename="../../report/sections.py" line="+227"/>
         <source>Records</source>
         <translation>Datensätze</translation>
@@ -23184,12 +23166,17 @@ Rückgabewerte:
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location line="-94"/>
+        <location line="-98"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+12"/>
+        <source>{count:,} of {rows:,} {rows:row|rows} {count:differs|differ}, first in row {first:,}</source>
+        <translation>{count:,} von {rows:,} {rows:Zeile|Zeilen} {count:weicht|weichen} ab, zuerst in Zeile {first:,}</translation>
+    </message>
+    <message>
+        <location line="+92"/>
         <source>It has all {found:,} {found:record|records}, but in another order than was released.</source>
         <translation>Es hat alle {found:,} {found:Datensatz|Datensätze}, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
@@ -25192,7 +25179,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+449"/>
+        <location filename="../../ui/widgets/tables.py" line="+452"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>

@@ -43,7 +43,8 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.responsive import FlowLayout
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, SheetView
+from sfumato.ui.widgets.sheets import SheetView
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index
 
 COUNT_JOB: Final = "views-counted"
 FIND_JOB: Final = "views-found"

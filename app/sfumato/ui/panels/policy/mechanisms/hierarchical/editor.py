@@ -30,7 +30,8 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card, button, column, label, row
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, SheetView
+from sfumato.ui.widgets.sheets import SheetView
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading
 
 
 class HierarchicalSettings(SettingsEditor):

@@ -31,7 +31,7 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, button, column, label
 from sfumato.ui.widgets.responsive import FlowLayout
-from sfumato.ui.widgets.tables import sheet_rows
+from sfumato.ui.widgets.sheets import sheet_rows
 
 JOB: Final = "compare matrices"
 MOST_NAMED: Final = 3

@@ -18,14 +18,8 @@ from sfumato.ui.look.theme import Space, mix, scaled, themes
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import column, label
-from sfumato.ui.widgets.tables import (
-    Cell,
-    CellsModel,
-    Heading,
-    SheetView,
-    TableView,
-    typed_number,
-)
+from sfumato.ui.widgets.sheets import SheetView, typed_number
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
 Place = tuple[int, int]
 """Row (released) and column (original), from 0."""

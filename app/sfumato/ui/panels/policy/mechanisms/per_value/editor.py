@@ -59,7 +59,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments, WrappedCheckBox, prompt
 from sfumato.ui.widgets.layout import Card, button, column, label
 from sfumato.ui.widgets.responsive import FlowLayout
-from sfumato.ui.widgets.tables import sheet_rows
+from sfumato.ui.widgets.sheets import sheet_rows
 
 MOST_NAMED: Final = 3
 

@@ -23,7 +23,8 @@ from sfumato.ui.panels.policy.mechanisms.per_value.limits import (
     shown,
 )
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, SheetView
+from sfumato.ui.widgets.sheets import SheetView
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading
 
 VALUE, SHARE, LOW, HIGH, GAMMA, KEPT, UP, DOWN = range(8)
 EDITABLE: Final = {LOW: RHO1, HIGH: RHO2}

@@ -22,7 +22,7 @@ from sfumato.engine.mechanisms.retention_profiles import BreachMode
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.tables import typed_number
+from sfumato.ui.widgets.sheets import typed_number
 
 Floats = npt.NDArray[np.float64]
 RHO1, RHO2 = 0, 1

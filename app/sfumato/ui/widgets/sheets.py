@@ -1,0 +1,159 @@
+"""Cells that are typed into as in a spreadsheet."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from sfumato.ui.widgets.tables import CellsModel, Index, TableView
+
+
+class SheetView(TableView):
+    """Cells that are typed into as in a spreadsheet: several at once, pasted, filled down, cleared.
+
+    Parameters
+    ----------
+    model
+        What is shown; its `written` tells what is typed.
+    blank
+        What clearing writes.
+    """
+
+    pasted = Signal(str)
+    """The clipboard's text should be put in at the current cell."""
+
+    def __init__(
+        self,
+        model: CellsModel,
+        *,
+        blank: str = "",
+        row_numbers: bool = True,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent, row_numbers=row_numbers)
+        self._cells, self._blank = model, blank
+        self.setModel(model)
+        self.setItemDelegate(_SheetDelegate(self))
+        self.setEditTriggers(
+            QAbstractItemView.EditTrigger.DoubleClicked
+            | QAbstractItemView.EditTrigger.EditKeyPressed
+            | QAbstractItemView.EditTrigger.AnyKeyPressed
+        )
+
+    def chosen_cells(self) -> list[tuple[int, int]]:
+        """Return the selected cells that can be typed into, as (row, column) from the top."""
+        editable = Qt.ItemFlag.ItemIsEditable
+        return sorted((i.row(), i.column()) for i in self.selectedIndexes() if i.flags() & editable)
+
+    def show_cell(self, row: int, column: int) -> None:
+        """Bring a cell into sight and choose it."""
+        self.setCurrentIndex(self._cells.index(row, column))
+        self.scrollTo(self.currentIndex())
+        self.setFocus()
+
+    def write(self, index: Index, text: str) -> None:
+        """Write a text into every selected cell, or into one where that is not among them."""
+        cells, here = self.chosen_cells(), (index.row(), index.column())
+        self._cells.written.emit(dict.fromkeys(cells if here in cells else [here], text))
+
+    def fill_down(self) -> None:
+        """Copy the top cell of the selection to those below, in each column."""
+        top: dict[int, str] = {}
+        texts: dict[tuple[int, int], str] = {}
+        for row, column in self.chosen_cells():
+            if column in top:
+                texts[row, column] = top[column]
+            else:
+                index = self._cells.index(row, column)
+                top[column] = str(index.data(Qt.ItemDataRole.EditRole))
+        if texts:
+            self._cells.written.emit(texts)
+
+    def clear_cells(self) -> None:
+        """Empty the selected cells."""
+        cells = self.chosen_cells()
+        if cells:
+            self._cells.written.emit(dict.fromkeys(cells, self._blank))
+
+    def paste(self) -> None:
+        """Put the clipboard's text in."""
+        self.pasted.emit(QGuiApplication.clipboard().text())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Answer the keys of a spreadsheet."""
+        key, idle = event.key(), self.state() == QAbstractItemView.State.NoState
+        if event.matches(QKeySequence.StandardKey.Paste):
+            self.paste()
+        elif key == Qt.Key.Key_D and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self.fill_down()
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.clear_cells()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and idle:
+            self.edit(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+
+class _SheetDelegate(QStyledItemDelegate):
+    """Draws a cell on the ground its model gives it, and hands typed text to the sheet."""
+
+    def __init__(self, sheet: SheetView) -> None:
+        super().__init__(sheet)
+        self._sheet = sheet
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw; a style sheet leaves the model's ground out."""
+        ground = index.data(Qt.ItemDataRole.BackgroundRole)
+        if isinstance(ground, QColor) and not option.state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(option.rect, ground)
+        super().paint(painter, option, index)
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+        """Return a field that looks like a cell."""
+        editor = super().createEditor(parent, option, index)
+        editor.setProperty("look", "cell")
+        return editor
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
+        """Write the text that was typed; leaving one cell as it was writes nothing."""
+        text = str(editor.property("text"))
+        before = str(model.data(index, Qt.ItemDataRole.EditRole))
+        if text != before or len(self._sheet.selectedIndexes()) > 1:
+            self._sheet.write(index, text)
+
+
+def sheet_rows(text: str) -> list[list[str]]:
+    """Return the cells of what a spreadsheet copied: lines parted by tabs, or by semicolons."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    separator = "\t" if any("\t" in line for line in lines) else ";"
+    return [[cell.strip().strip('"') for cell in line.split(separator)] for line in lines]
+
+
+def typed_number(text: str) -> float:
+    """Return the number that a person typed, NaN for none; shares in per cent are understood."""
+    plain = text.strip().replace(",", ".").replace("\u202f", "").replace(" ", "")
+    share = plain.removesuffix("%")
+    try:
+        value = float(share)
+    except ValueError:
+        return math.nan
+    return value / 100 if share != plain else value
