@@ -53,6 +53,13 @@ def test_a_matrix_without_a_limit_on_the_odds_is_a_danger_at_its_level(panel, en
     assert panel.page.recipients.model.cell(0, FIGURE).icon == "danger"
 
 
+def test_a_matrix_that_hides_is_no_danger_as_it_stands(panel):
+    open_clinic(panel.session, clinic_document())
+    panel.session.edit("Protect", by_matrix(panel.session, 0.5 * np.eye(4) + 0.125))
+    assert not panel.page.empty.isVisible()
+    assert icons(panel) == ["step-done"]
+
+
 def test_full_trust_is_a_danger_until_the_level_is_lowered(qtbot, panel):
     open_clinic(panel.session, protected({"Clinic A": 1.0, "Public": 0.1}))
     assert "released with its true values: nothing hides them" in panel.page.empty.text()

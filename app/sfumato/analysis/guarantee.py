@@ -608,10 +608,14 @@ def promise_is_empty(
 ) -> str:
     """Say why a release at a level promises nothing of an entry; empty where it does."""
     known = mechanism_called(mechanism)
-    if known.trust(level) >= _CERTAIN:
-        return Sentence("{key} is released with its true values: nothing hides them.", key=key)
     odds = known.odds_factor(level, attributes, settings)
-    if odds is not None and math.isinf(odds):
+    if odds is not None and math.isfinite(odds):
+        return ""  # at full trust too, as a matrix that is shown as it stands
+    matrix = known.matrix(level, attributes, settings)
+    true = matrix is None or bool((matrix.diagonal == 1.0).all())
+    if true and known.trust(level) >= _CERTAIN:
+        return Sentence("{key} is released with its true values: nothing hides them.", key=key)
+    if odds is not None:
         return Sentence(
             "For some values of {key} an attacker can be certain: the odds have no limit"
             " (γ is infinite).",

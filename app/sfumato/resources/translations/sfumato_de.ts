@@ -11364,12 +11364,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Voneinander abhängige Merkmale verraten etwas übereinander: Eine Gruppe, die alle diese hat, erfährt, was jemand mit ihnen allen erführe, und nicht mehr.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+21"/>
         <source>{key} is released with its true values: nothing hides them.</source>
         <translation>{key} wird mit seinen wahren Werten freigegeben: Nichts verbirgt sie.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>For some values of {key} an attacker can be certain: the odds have no limit (γ is infinite).</source>
         <translation>Bei einigen Werten von {key} kann ein Angreifer sicher sein: Die Chancen haben keine Grenze (γ ist unendlich).</translation>
     </message>
@@ -25419,8 +25419,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <source>The sample is a made-up clinic with 10 000 patients.</source>
+        <source>The sample is a made-up clinic with 10,000 patients.</source>
         <translation>Das Beispiel ist eine erfundene Klinik mit 10.000 Patienten.</translation>
+    </message>
+    <message>
+        <source>The sample is a made-up clinic with 10 000 patients.</source>
+        <translation type="vanished">Das Beispiel ist eine erfundene Klinik mit 10.000 Patienten.</translation>
     </message>
     <message>
         <location line="+20"/>

@@ -66,7 +66,7 @@ class WelcomePage(QWidget):
         self.sample_button = self.empty.add_button(
             button(self.tr("Try the sample"), self.sample_wanted.emit, icon="sample")
         )
-        self.empty.add_note(self.tr("The sample is a made-up clinic with 10 000 patients."))
+        self.empty.add_note(self.tr("The sample is a made-up clinic with 10,000 patients."))
         self.facts = self._build_facts()
         self._recent = QVBoxLayout()
         self._recent.setSpacing(Space.TIGHT)
