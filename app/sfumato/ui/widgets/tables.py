@@ -40,7 +40,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.columns import Value
-from sfumato.formats.language import grouped, localized
+from sfumato.formats.language import grouped, localized, value_name
 from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.widgets.icons import icon_pixmap
 
@@ -265,7 +265,7 @@ def _face(cell: Cell, heading: Heading) -> QFont:
 
 
 _ASPECTS: Final[Mapping[int, Callable[[Cell, Heading], Any]]] = {
-    _ROLES.DisplayRole: lambda cell, _: cell.text,
+    _ROLES.DisplayRole: lambda cell, _: value_name(cell.text),
     _ROLES.EditRole: lambda cell, _: cell.text if cell.typed is None else cell.typed,
     _ROLES.ToolTipRole: lambda cell, _: cell.tip,
     _ROLES.FontRole: _face,
@@ -361,7 +361,7 @@ class CellsModel(QAbstractTableModel):
             return _alignment(headings[section].right)
         if role == _ROLES.ToolTipRole:
             return headings[section].tip
-        return headings[section].text if role == _ROLES.DisplayRole else None
+        return value_name(headings[section].text) if role == _ROLES.DisplayRole else None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Tell what was typed."""

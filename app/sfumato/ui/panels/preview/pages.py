@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QVBoxLayout, Q
 from sfumato.analysis.previewed_values import Preview, Sample
 from sfumato.engine.core.wording import filled
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, PerturbationMatrix
-from sfumato.formats.language import localized
+from sfumato.formats.language import localized, value_name
 from sfumato.plots.axes import percent, whole
 from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
 from sfumato.plots.estimates import build_utility_frequencies
@@ -66,7 +66,7 @@ class SampleModel(CellsModel):
         seen = sample.seen[column - 2]
         if seen.kept[row]:
             return Cell(seen.values[row], tr("The true value"), ink=style.original)
-        shown = f"{REPLACED_SIGN} {seen.values[row]}"
+        shown = f"{REPLACED_SIGN} {value_name(seen.values[row])}"
         return Cell(shown, tr("Replaced at random"), ink=style.released)
 
 
@@ -279,7 +279,7 @@ class PosteriorPage(ScrollPage):
         self._draw()
 
     def _offer(self, names: tuple[str, ...]) -> None:
-        self.picker.set_choices(list(enumerate(names)))
+        self.picker.set_choices(list(enumerate(map(value_name, names))))
         many = len(names) > MANY_VALUES
         self.picker.setEditable(many)
         if many:
