@@ -3467,7 +3467,7 @@
     <message>
         <location line="+30"/>
         <source>Each answer is {loss}-differentially private: it hides whether one person is in the table. The ratio of two answers, the size of a group and how many of it have a value, still estimates their share. A group is given away where that is too high or too low by more than {epsilon} less than {delta} of the time. The chances are exact.</source>
-        <translation>Jede Antwort ist {loss}-differentially private: Sie verbirgt, ob eine einzelne Person in der Tabelle ist. Das Verhältnis zweier Antworten – die Größe einer Gruppe und wie viele davon einen Wert haben – schätzt dennoch ihren Anteil. Eine Gruppe ist preisgegeben, wenn dieser Schätzwert seltener als in {delta} der Fälle um mehr als {epsilon} zu hoch oder zu niedrig ist. Die Wahrscheinlichkeiten sind exakt.</translation>
+        <translation>Jede Antwort erfüllt Differential Privacy mit ε = {loss}: Sie verbirgt, ob eine einzelne Person in der Tabelle ist. Das Verhältnis zweier Antworten – die Größe einer Gruppe und wie viele davon einen Wert haben – schätzt dennoch ihren Anteil. Eine Gruppe ist preisgegeben, wenn dieser Schätzwert seltener als in {delta} der Fälle um mehr als {epsilon} zu hoch oder zu niedrig ist. Die Wahrscheinlichkeiten sind exakt.</translation>
     </message>
     <message>
         <location line="+12"/>
