@@ -31,7 +31,9 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.ui.look.hyphenation import parts
+from sfumato.ui.look.theme import TextSize, font
 from sfumato.ui.panels.audit.groups.question_bar import KnowledgeButton
+from sfumato.ui.panels.policy.mechanisms.controls import PADDING, ChoiceCard
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import ElidedLabel
 from sfumato.ui.widgets.plot_view import PlotView
@@ -145,6 +147,8 @@ def _clipped(widget: QWidget) -> Iterator[str]:
             high = max(_height(widget), widget.heightForWidth(widget.width()))
             if widget.height() < high - SLACK:
                 yield f"is {widget.height()} high"
+        case ChoiceCard():
+            yield from _card(widget)
         case QComboBox() if widget.currentText():
             yield from _combo(widget)
         case QAbstractSpinBox():
@@ -177,6 +181,17 @@ def _label(widget: QLabel) -> Iterator[str]:
     longest = max((_width(widget, part) for part in parts(widget.text())), default=0)
     if widget.textFormat() != Qt.TextFormat.RichText and longest > width + SLACK:
         yield f"its longest word needs {longest:.0f}, it is {width} wide"
+
+
+def _card(widget: ChoiceCard) -> Iterator[str]:
+    room = widget.width() - 2 * PADDING
+    name, sentence = QFontMetricsF(font(strong=True)), QFontMetricsF(font(TextSize.SMALL))
+    widths = [name.horizontalAdvance(word) for word in widget.text().split()]
+    widths += map(sentence.horizontalAdvance, parts(widget.sentence))
+    if (longest := max(widths, default=0)) > room + SLACK:
+        yield f"its longest word needs {longest:.0f}, it has {room}"
+    if (high := widget.heightForWidth(widget.width())) > widget.height() + SLACK:
+        yield f"needs {high}, is {widget.height()} high"
 
 
 def _button_width(widget: QAbstractButton) -> int:

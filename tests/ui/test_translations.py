@@ -15,10 +15,11 @@ from installer.translatable import texts_of
 from installer.translating import renew
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.mechanisms.reconstruction.promise import times
 from sfumato.formats import language
 from sfumato.formats.language import grouped
 from sfumato.ui.look.hyphenation import parts
-from sfumato.ui.look.wording import number, spoken
+from sfumato.ui.look.wording import number, spoken, told
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state import languages
 from sfumato.ui.state.session import Session
@@ -108,6 +109,12 @@ def test_a_sentence_is_translated_with_those_inside_it_and_names_stay(spoken_the
     assert parts.count(BEGIN) == 3
     assert "the public columns" in spoken(listed(["the public columns", "b"]))
     assert spoken(listed(["the public columns", "b"])).count(BEGIN) == 1
+
+
+def test_what_the_window_puts_into_a_sentence_is_translated_too(themed):
+    with speaking(themed, "de"):
+        inside = told("{times}", {"times": times(1 / 3)})
+    assert inside == "in einem von drei Fällen"
 
 
 def test_qts_own_texts_are_loaded(themed):

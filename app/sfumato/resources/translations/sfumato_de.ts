@@ -346,7 +346,7 @@
 <context>
     <name>Audit</name>
     <message>
-        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="+28"/>
+        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="+27"/>
         <source>exact test</source>
         <translation>exakter Test</translation>
     </message>
@@ -2964,7 +2964,7 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="+78"/>
+        <location filename="../../ui/look/wording.py" line="+81"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
     </message>
@@ -8875,7 +8875,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="-16"/>
         <location line="+10"/>
-        <location filename="../../ui/panels/policy/wording.py" line="+58"/>
+        <location filename="../../ui/panels/policy/wording.py" line="+57"/>
         <source>Nothing can be estimated from it.</source>
         <translation>Daraus lässt sich nichts schätzen.</translation>
     </message>
@@ -12068,7 +12068,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+6"/>
-        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+207"/>
+        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+215"/>
         <source>{sentence}.</source>
         <translation>{sentence}.</translation>
     </message>
@@ -17949,7 +17949,7 @@ Rückgabewerte:
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="-261"/>
         <location line="+224"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="-71"/>
-        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-214"/>
+        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-222"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+183"/>
         <source>Retention probability</source>
         <translation>Beibehaltungswahrscheinlichkeit</translation>
@@ -18078,7 +18078,42 @@ Rückgabewerte:
         <translation>Chancenfaktor einer Ziehung</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+7"/>
+        <source>two</source>
+        <translation>zwei</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>three</source>
+        <translation>drei</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>four</source>
+        <translation>vier</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>five</source>
+        <translation>fünf</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>six</source>
+        <translation>sechs</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>eight</source>
+        <translation>acht</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>ten</source>
+        <translation>zehn</translation>
+    </message>
+    <message>
+        <location line="+4"/>
         <source>one time in {word}</source>
         <translation>in einem von {word} Fällen</translation>
     </message>

@@ -31,8 +31,11 @@ def spoken(text: str, **details: object) -> str:
     if isinstance(text, Sentence):
         return spoken(text.template, **text.details)
     said = QCoreApplication.translate("Sentences", text) if text else ""
-    if not details:
-        return said
+    return told(said, details) if details else said
+
+
+def told(said: str, details: Mapping[str, object]) -> str:
+    """Return a translated template filled in as the person's language does, sentences too."""
     inner = {
         name: spoken(one) if isinstance(one, Sentence) else one for name, one in details.items()
     }

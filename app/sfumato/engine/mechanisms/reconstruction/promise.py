@@ -120,10 +120,18 @@ def _record_facts(limits: Limits) -> tuple[Fact, ...]:
 
 def times(probability: float) -> str:
     """Return a probability as a sentence says it: "one time in three", or a percentage."""
-    words = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 8: "eight", 10: "ten"}
+    words = {
+        2: Sentence("two"),
+        3: Sentence("three"),
+        4: Sentence("four"),
+        5: Sentence("five"),
+        6: Sentence("six"),
+        8: Sentence("eight"),
+        10: Sentence("ten"),
+    }
     for number, word in words.items():
         if 1.0 / number <= probability < 1.0 / number + 0.02:
-            return Sentence("one time in {word}", word=Sentence(word))
+            return Sentence("one time in {word}", word=word)
     share = math.floor(probability * 1000 + 1e-9) / 10
     return Sentence("{share:g} % of the time", share=share)
 

@@ -11,7 +11,7 @@ from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES, CoalitionAnswer
 from sfumato.analysis.holdings import Holding
 from sfumato.analysis.pooled_numbers import NumbersCoalition, form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.wording import filled, joined
+from sfumato.engine.core.wording import joined
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.formats.language import grouped, localized
@@ -19,7 +19,7 @@ from sfumato.plots.axes import percent
 from sfumato.plots.pooled_numbers import BayesData
 from sfumato.project.adoption.holders import beside_sentence, part_sentence
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.wording import spoken, statement_text, typeset
+from sfumato.ui.look.wording import spoken, statement_text, told, typeset
 
 TIED = 1e-12
 """Levels whose trust differs by less are the same."""
@@ -30,7 +30,7 @@ MOST_NAMED = 3
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the audit in the person's language, filled in."""
-    return filled(QCoreApplication.translate("Audit", template), details, localized)
+    return told(QCoreApplication.translate("Audit", template), details)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from PySide6.QtCore import QCoreApplication
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.wording import filled
 from sfumato.engine.matrices.estimate import Target, expected_standard_errors, record_utility
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Attribute
-from sfumato.formats.language import grouped, localized
+from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
-from sfumato.ui.look.wording import number
+from sfumato.ui.look.wording import number, told
 
 HUNCH = 0.1
 """The belief before that examples start from."""
@@ -25,7 +24,7 @@ NORMAL_95 = 1.96
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the policy panel in the person's language, filled in."""
-    return filled(QCoreApplication.translate("Policy", template), details, localized)
+    return told(QCoreApplication.translate("Policy", template), details)
 
 
 def kept(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> str:

@@ -12,14 +12,14 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QVBoxLayout, QWidget
 
 from sfumato.analysis.previewed_values import Preview, Sample
-from sfumato.engine.core.wording import filled
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, PerturbationMatrix
-from sfumato.formats.language import localized, value_name
+from sfumato.formats.language import value_name
 from sfumato.plots.axes import percent, whole
 from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
 from sfumato.plots.estimates import build_utility_frequencies
 from sfumato.plots.matrices import MOST_CELLS, MatrixData, build_matrix_heatmap
 from sfumato.ui.look.theme import Space, scaled, themes
+from sfumato.ui.look.wording import told
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
 from sfumato.ui.widgets.layout import ScrollPage, label
@@ -40,7 +40,7 @@ REPLACED_SIGN = "→"
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence of the preview in the person's language, filled in."""
-    return filled(QCoreApplication.translate("Preview", template), details, localized)
+    return told(QCoreApplication.translate("Preview", template), details)
 
 
 class SampleModel(CellsModel):

@@ -10,17 +10,16 @@ from sfumato.analysis.small_groups import (
     passed_by_published_rule,
     person_sentence,
 )
-from sfumato.engine.core.wording import filled
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import RiskLimits
-from sfumato.formats.language import grouped, localized
+from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
-from sfumato.ui.look.wording import number, typeset
+from sfumato.ui.look.wording import number, told, typeset
 
 
 def tr(text: str, **details: object) -> str:
     """Return a text in the person's language, filled in."""
-    return filled(QCoreApplication.translate("Audit", text), details, localized)
+    return told(QCoreApplication.translate("Audit", text), details)
 
 
 def rule_name(rule: Rule) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QGridLayout,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.ui.look.hyphenation import parted, whole
 from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
 from sfumato.ui.widgets.fields import NumberField, Segments, SliderField
 from sfumato.ui.widgets.icons import IconLabel
@@ -31,11 +32,13 @@ from sfumato.ui.widgets.layout import (
     set_look,
 )
 from sfumato.ui.widgets.messages import announce
-from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveRow
+from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveGrid, ResponsiveRow
 from sfumato.ui.widgets.tables import TableView
 
 PADDING: Final = 10
 NARROWEST: Final = 72
+COMFORTABLE: Final = 150
+"""From this width a card on, all stand in one line; pixels at scale 1."""
 WIDE: Final = 560
 WIDE_WITH_BUTTON: Final = 640
 """From these widths on, a source and ε0 stand side by side; pixels."""
@@ -79,19 +82,22 @@ class ChoiceCard(QAbstractButton):
     @property
     def sentence(self) -> str:
         """What the choice means."""
-        return self._sentence
+        return whole(self._sentence)
 
     def show_sentence(self, sentence: str) -> None:
         """Say what the choice means."""
-        self._sentence = sentence
+        self._sentence = parted(sentence)
         self.setAccessibleDescription(sentence)
         self.updateGeometry()
         self.update()
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height that the wrapped sentence needs."""
-        name = QFontMetrics(font(strong=True)).height()
-        return name + 2 + self._sentence_height(width - 2 * PADDING) + 2 * PADDING
+        """Return the height that the wrapped name and sentence need."""
+        room = width - 2 * PADDING
+        name, sentence = self._name_face(), font(TextSize.SMALL)
+        return (
+            _high(self.text(), name, room) + 2 + _high(self._sentence, sentence, room) + 2 * PADDING
+        )
 
     def sizeHint(self) -> QSize:
         """Return a comfortable size."""
@@ -102,10 +108,9 @@ class ChoiceCard(QAbstractButton):
         least = scaled(NARROWEST)
         return QSize(least, self.heightForWidth(max(self.width(), least)))
 
-    def _sentence_height(self, width: int) -> int:
-        metrics = QFontMetrics(font(TextSize.SMALL))
-        area = QRect(0, 0, max(width, 40), 1000)
-        return metrics.boundingRect(area, int(Qt.TextFlag.TextWordWrap), self._sentence).height()
+    def _name_face(self) -> QFont:
+        counts = any(letter.isdigit() for letter in self.text())
+        return font(strong=True, tabular=counts)  # figures of one width widen hyphens too
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the card."""
@@ -125,17 +130,14 @@ class ChoiceCard(QAbstractButton):
         inset = width / 2
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), 6, 6)
         inside = self.rect().adjusted(PADDING, PADDING, -PADDING, -PADDING)
-        counts = any(letter.isdigit() for letter in self.text())
-        face = font(strong=True, tabular=counts)  # figures of one width widen hyphens too
+        face = self._name_face()
         painter.setFont(face)
         painter.setPen(QColor(style.text if self.isEnabled() else theme.disabled))
-        metrics = QFontMetrics(face)
-        name = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, inside.width())
-        painter.drawText(inside, int(Qt.AlignmentFlag.AlignTop), name)
+        painter.drawText(inside, int(Qt.TextFlag.TextWordWrap), self.text())
         painter.setFont(font(TextSize.SMALL))
         painter.setPen(QColor(style.muted if self.isEnabled() else theme.disabled))
         painter.drawText(
-            inside.adjusted(0, metrics.height() + 2, 0, 0),
+            inside.adjusted(0, _high(self.text(), face, inside.width()) + 2, 0, 0),
             int(Qt.TextFlag.TextWordWrap),
             self._sentence,
         )
@@ -151,8 +153,14 @@ class ChoiceCard(QAbstractButton):
         self.update()
 
 
-class CardRow(QWidget):
-    """Cards side by side, one of them chosen or none.
+def _high(text: str, face: QFont, width: int) -> int:
+    """Return the height of a text whose lines are so wide."""
+    area, wrapped = QRect(0, 0, max(width, 40), 1000), int(Qt.TextFlag.TextWordWrap)
+    return QFontMetrics(face).boundingRect(area, wrapped, text).height()
+
+
+class CardRow(ResponsiveGrid):
+    """Cards side by side, two in a line where it is narrow; one of them chosen or none.
 
     Parameters
     ----------
@@ -166,12 +174,12 @@ class CardRow(QWidget):
     def __init__(
         self, choices: Sequence[tuple[Hashable, str]], parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
+        super().__init__(COMFORTABLE * len(choices), 2, parent)
         self.cards = {value: ChoiceCard(name, self) for value, name in choices}
         self.value: Hashable = None
         for value, card in self.cards.items():
             card.clicked.connect(partial(self._choose, value))
-        self.setLayout(row(*self.cards.values()))
+            self.add(card)
 
     def set_value(self, value: Hashable) -> None:
         """Mark a value as the chosen one without telling anyone; None for no value."""

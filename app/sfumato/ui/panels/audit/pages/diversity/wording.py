@@ -6,8 +6,8 @@ import pandas as pd
 from PySide6.QtCore import QCoreApplication
 
 from sfumato.analysis.composition import MOST_BREACHES, Beside
-from sfumato.engine.core.wording import filled
-from sfumato.formats.language import grouped, localized
+from sfumato.formats.language import grouped
+from sfumato.ui.look.wording import told
 from sfumato.ui.widgets.messages import error_texts
 
 MOST_VALUES = 8
@@ -15,7 +15,7 @@ MOST_VALUES = 8
 
 def tr(template: str, **details: object) -> str:
     """Return a sentence about other holders' tables in the person's language, filled in."""
-    return filled(QCoreApplication.translate("OtherHolders", template), details, localized)
+    return told(QCoreApplication.translate("OtherHolders", template), details)
 
 
 def verdict(found: Beside) -> str:
