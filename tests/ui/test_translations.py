@@ -33,6 +33,7 @@ from tests.ui.untranslated import BEGIN, END, pseudo_language, untranslated
 QUICK = ("attributes-filled", "policy-filled", "releases-filled")
 OTHERS = (
     *("policy-limits", "policy-chances", "policy-small-groups", "policy-numbers"),
+    *("policy-views-many", "policy-views-lattice"),
     *("policy-generalized-promise", "preview-filled", "attributes-ends", "attributes-pseudonym"),
     *("audit-planned", "audit-filled", "audit-numbers", "audit-pooled-rows"),
     *("audit-person-found", "audit-files", "audit-leak-filled", "audit-other-holders-person"),

@@ -137,7 +137,7 @@ def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy
         views = views_of(quasi, nodes, [_rule(each).k for each in chain], units) if quasi else ()
     except SfumatoError as error:
         return tuple(
-            SeenBy(each.name, _rule(each), {}, table.rows, counted, None, str(error))
+            SeenBy(each.name, _rule(each), {}, table.rows, counted, None, error.sentence)
             for each in chain
         )
     found = []
@@ -148,7 +148,7 @@ def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy
             try:
                 check_view(shown_by(coarsening, document.columns, table, quasi, view, counted))
             except DiversityError as error:
-                problem = str(error)
+                problem = error.sentence
         own = (each.name, _rule(each), levels, table.rows, counted)
         found.append(SeenBy(*own, view, problem, units is not None))
     context.report(1.0, "The classes are counted")

@@ -108,7 +108,7 @@ def _figures(
         "candidates": [_candidate(choice, names) for choice in candidates],
     }
     if found.problem is not None:
-        figures["problem"] = str(found.problem)
+        figures["problem"] = found.problem.sentence
     if found.no_solution is not None:
         figures["advice"] = list(found.no_solution.advice)
         figures["failing"] = list(found.no_solution.failing)
@@ -154,9 +154,9 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
     if not figures["safe"]:
         yield worded("No choice of levels is safe, not even the highest.")
         if "problem" in figures:
-            yield figures["problem"]
+            yield said(figures["problem"])
         for line in figures.get("advice", ()):
-            yield f"  {line}"
+            yield f"  {said(line)}"
         return
     yield (
         worded(

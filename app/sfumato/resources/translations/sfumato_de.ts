@@ -6631,7 +6631,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="+73"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="+136"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+137"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
@@ -9394,7 +9394,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Stufen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="+110"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="+112"/>
         <source>Recipient to move</source>
         <translation>Zu verschiebender Empfänger</translation>
     </message>

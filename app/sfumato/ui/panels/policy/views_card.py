@@ -37,6 +37,7 @@ from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.policy.views_picture import ViewsPicture, numbered
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -358,8 +359,8 @@ class ViewsCard(Card):
         together = self._together
         self._virtual_head.setVisible(together is not None)
         nobody = tr("No recipient is trusted most with everything.")
-        say(self._virtual, f"{nobody} {together.sentence}" if together is not None else "")
-        say(self._gets, "\n".join(together.gets) if together is not None else "")
+        say(self._virtual, f"{nobody} {typeset(together.sentence)}" if together is not None else "")
+        say(self._gets, "\n".join(map(typeset, together.gets)) if together is not None else "")
 
     def _lay_out(self) -> None:
         """Give the names the room that the recipients leave, and the table that of all rows."""
@@ -387,7 +388,7 @@ class ViewsCard(Card):
             return
         self._found, self._seen_together = found
         self._show()
-        problems = dict.fromkeys(str(e.problem) for e in self._found if e.problem)
+        problems = dict.fromkeys(typeset(e.problem) for e in self._found if e.problem)
         say(self._problem, "\n".join(problems))
 
     def _refuse_count(self, asked: tuple[object, ...], error: SfumatoError) -> None:

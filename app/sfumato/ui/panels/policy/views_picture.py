@@ -22,6 +22,7 @@ from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.views import in_chain, quasi_identifiers
 from sfumato.ui.look.theme import scaled
+from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Legend, Symbol, Token
 from sfumato.ui.panels.policy.generalized.lattice_view import MOST_DRAWN, LatticeView, zoom_buttons
 from sfumato.ui.panels.policy.generalized.node_list import Marks, node_text
@@ -29,6 +30,7 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import button, column, label, row, say
+from sfumato.ui.widgets.messages import error_texts
 
 LATTICE_JOB: Final = "views-lattice"
 NODE_JOB: Final = "views-node"
@@ -207,7 +209,7 @@ class ViewsPicture(QWidget):
     def _refuse(self, wanted: tuple[object, ...], error: SfumatoError) -> None:
         if wanted == self._asked:
             self._nodes, self._shape = None, ()
-            self.told.setText(str(error))
+            self.told.setText(" ".join(filter(None, error_texts(error))))
 
     def _show(self) -> None:
         if self._nodes is None:
@@ -284,7 +286,7 @@ def _figures(seen: Sequence[SeenBy], name: str) -> list[str]:
     """Return what a move comes to for the recipient, and whose view would be refused."""
     own = next((each for each in seen if each.recipient == name), None)
     if own is None or own.view is None:
-        return [str(each.problem) for each in seen[:1]]
+        return [typeset(each.problem) for each in seen[:1]]
     share = own.view.suppressed_rows / max(own.records, 1)
     told = tr(
         "Smallest class {smallest}, {unique} unique, {share} suppressed, loss {loss}",
@@ -295,4 +297,4 @@ def _figures(seen: Sequence[SeenBy], name: str) -> list[str]:
     )
     refused = [each.recipient for each in seen if each.problem and each is not own]
     others = tr("Releases for {names} would be refused.", names=", ".join(refused))
-    return [told, *([str(own.problem)] if own.problem else []), *([others] if refused else [])]
+    return [told, *([typeset(own.problem)] if own.problem else []), *([others] if refused else [])]
