@@ -7,6 +7,7 @@ import json
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
 from sfumato.engine.generalization.hierarchies.recipes import Taxonomy
@@ -106,6 +107,19 @@ def test_criteria_are_added_changed_and_removed(qtbot, panel):
     wait(qtbot, panel)
     assert len(panel.session.document.generalization.criteria) == 1
     assert not page.requirements.criteria[0].remove.isEnabled()
+
+
+@pytest.mark.parametrize("field", ["criterion", "suppression"])
+def test_a_number_half_typed_is_dropped_when_another_table_is_opened(qtbot, panel, field):
+    page = searched(qtbot, panel)
+    card = page.requirements
+    spin = (card.criteria[0].fields["k"] if field == "criterion" else card.suppression).spin
+    spin.setFocus()
+    spin.selectAll()
+    QTest.keyClicks(spin, "7")
+    open_small(panel.session)
+    wait(qtbot, panel)
+    assert panel.session.document.generalization is None
 
 
 def test_columns_can_be_left_out_but_not_all_of_them(qtbot, panel):

@@ -6555,7 +6555,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} als Grundgesamtheit verwenden</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+12"/>
         <source>State how much of the population is in the table</source>
         <translation>Angeben, welcher Teil der Grundgesamtheit in der Tabelle ist</translation>
     </message>
@@ -7239,7 +7239,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-113"/>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="+141"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="+144"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
     </message>
@@ -7477,7 +7477,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>(Die schwächste Klasse: {reached}.)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="-90"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="-93"/>
         <source>every class has at least k records</source>
         <translation>jede Klasse hat mindestens k Datensätze</translation>
     </message>
@@ -7527,7 +7527,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} von {low:g} bis {high:g}</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+17"/>
         <location line="+137"/>
         <source>Require {criterion}</source>
         <translation>{criterion} verlangen</translation>
@@ -7613,7 +7613,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Alle Spalten vergröbern</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+18"/>
         <source>Change how many records may be left out</source>
         <translation>Ändern, wie viele Datensätze weggelassen werden dürfen</translation>
     </message>

@@ -135,6 +135,8 @@ class PopulationCard(Card):
         say(self.problem, " ".join(error_texts(problem)))
 
     def _set_share(self, percent: float) -> None:
+        if self._session.document.generalization is None:
+            return  # it goes with another table, and still says what was typed into it
         fraction = None if percent >= WHOLE else percent / 100
         self._session.edit(
             tr("State how much of the population is in the table"),
