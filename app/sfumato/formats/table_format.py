@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import Value
-from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import filled
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import Chosen
@@ -275,7 +275,7 @@ class TableFormat(ABC):
         self,
         path: Path,  # noqa: ARG002
         options: ReadOptions,  # noqa: ARG002
-        context: Context = Silent(),  # noqa: ARG002, B008 (it holds nothing)
+        context: Context,  # noqa: ARG002
         plain: bool = False,  # noqa: ARG002
         least: float = 0,  # noqa: ARG002
     ) -> Batches | None:

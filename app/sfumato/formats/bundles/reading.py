@@ -415,7 +415,7 @@ def _batches_in(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a bundle's data file with the types of its schema."""
     known = format_called(descriptor.format_name)
     if known.name != "csv":
-        batches = known.batches(path, ReadOptions(format=known.name), plain=True)
+        batches = known.batches(path, ReadOptions(format=known.name), Silent(), plain=True)
         if batches is not None:
             yield from batches.read(tuple(batches.types))
             return

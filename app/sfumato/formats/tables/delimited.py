@@ -15,7 +15,7 @@ import pyarrow.csv
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead, side_by_side
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import ArrowColumn, Chosen, precision
@@ -436,7 +436,7 @@ class _Delimited(TableFormat):
         self,
         path: Path,
         options: ReadOptions,
-        context: Context = Silent(),  # noqa: B008 (it holds nothing)
+        context: Context,
         plain: bool = False,  # noqa: ARG002
         least: float = 0,
     ) -> Batches | None:

@@ -15,7 +15,7 @@ import pyarrow.parquet
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.parallel import made_ahead
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import (
@@ -79,7 +79,7 @@ class _Parquet(TableFormat):
         self,
         path: Path,
         options: ReadOptions,
-        context: Context = Silent(),  # noqa: ARG002, B008 (it holds nothing)
+        context: Context,  # noqa: ARG002
         plain: bool = False,
         least: float = 0,
     ) -> Batches | None:
