@@ -20,9 +20,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from sfumato.engine.core.columns import MISSING_LABEL, ColumnSpec
+from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.table.table import Table
-from sfumato.formats.language import speaking
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.data import loaded_page
@@ -293,13 +292,3 @@ def test_rows_of_two_lines_keep_room_above_and_below(qtbot):
     line = view.fontMetrics().height()
     assert view.rowHeight(0) == Space.FIELD
     assert view.rowHeight(1) >= 2 * line + Space.INSIDE
-
-
-def test_a_missing_value_is_called_so_in_the_persons_language():
-    model = CellsModel((Heading(MISSING_LABEL),))
-    model.lay_out(1)
-    model.cell = lambda _row, _column: Cell(MISSING_LABEL)
-    with speaking("de"):
-        heading = model.headerData(0, Qt.Orientation.Horizontal)
-        assert model.index(0, 0).data() == heading == "(fehlt)"
-    assert model.index(0, 0).data() == MISSING_LABEL

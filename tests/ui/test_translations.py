@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QLocale
+from PySide6.QtCore import QCoreApplication, QLocale, Qt
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from installer.translatable import texts_of
 from installer.translating import renew
+from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms.reconstruction.promise import times
@@ -26,6 +27,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets.layout import label
 from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading
 from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage
 from tests.ui.untranslated import BEGIN, END, pseudo_language, untranslated
@@ -116,6 +118,16 @@ def test_what_the_window_puts_into_a_sentence_is_translated_too(themed):
     with speaking(themed, "de"):
         inside = told("{times}", {"times": times(1 / 3)})
     assert inside == "in einem von drei Fällen"
+
+
+def test_a_missing_value_is_called_so_in_the_persons_language(themed):
+    model = CellsModel((Heading(MISSING_LABEL),))
+    model.lay_out(1)
+    model.cell = lambda _row, _column: Cell(MISSING_LABEL)
+    with speaking(themed, "de"):
+        heading = model.headerData(0, Qt.Orientation.Horizontal)
+        assert model.index(0, 0).data() == heading == "(fehlt)"
+    assert model.index(0, 0).data() == MISSING_LABEL
 
 
 def test_qts_own_texts_are_loaded(themed):

@@ -249,7 +249,7 @@ def name_line(
     above: bool = True,
     align: str = "right",
 ) -> None:
-    """Write a line's name beside one of its points, in its colour; a long one takes two lines."""
+    """Write a line's name beside one of its points, in its colour, a long one on several lines."""
     words = fill(words, LINE_LETTERS, break_long_words=False)
     shift, va = (9.0, "bottom") if above else (-9.0, "top")
     write(axes, words, at, style, (0.0, shift), colour, ha=align, va=va)

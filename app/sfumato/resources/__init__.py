@@ -21,5 +21,5 @@ def resource_path(*parts: str) -> Path:
     """
     path = Path(str(files(__name__).joinpath(*parts)))
     if not path.exists():
-        raise LookupError("/".join(parts))  # no OSError: no disk refuses anything
+        raise LookupError("/".join(parts))  # an OSError would be told as the disk's refusal
     return path

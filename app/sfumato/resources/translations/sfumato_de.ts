@@ -1646,7 +1646,7 @@
 <context>
     <name>FrameModel</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+149"/>
+        <location filename="../../ui/widgets/tables.py" line="+150"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -2964,7 +2964,7 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="+81"/>
+        <location filename="../../ui/look/wording.py" line="+82"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
     </message>
@@ -9787,7 +9787,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+37"/>
-        <location filename="../../ui/panels/preview/pages.py" line="+52"/>
+        <location filename="../../ui/panels/preview/pages.py" line="+51"/>
         <source>Row</source>
         <translation>Zeile</translation>
     </message>
@@ -25364,7 +25364,7 @@ Rückgabewerte:
 <context>
     <name>Values</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="-27"/>
+        <location filename="../../ui/look/wording.py" line="-26"/>
         <source>(missing)</source>
         <translation>(fehlt)</translation>
     </message>

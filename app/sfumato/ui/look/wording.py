@@ -52,8 +52,9 @@ def typeset(text: str) -> str:
 
 def value_name(name: str) -> str:
     """Return what a value is called; a missing one in the person's language."""
-    missing = QCoreApplication.translate("Values", "(missing)")
-    return missing if name == MISSING_LABEL else name
+    if name != MISSING_LABEL:
+        return name
+    return QCoreApplication.translate("Values", "(missing)")
 
 
 def number(value: float, digits: int = 3) -> Count:

@@ -40,8 +40,9 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.core.columns import Value
-from sfumato.formats.language import grouped, localized, value_name
+from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, font, scaled, themes
+from sfumato.ui.look.wording import value_name
 from sfumato.ui.widgets.icons import icon_pixmap
 
 Index = QModelIndex | QPersistentModelIndex

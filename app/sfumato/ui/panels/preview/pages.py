@@ -13,13 +13,12 @@ from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QVBoxLayout, Q
 
 from sfumato.analysis.previewed_values import Preview, Sample
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, PerturbationMatrix
-from sfumato.formats.language import value_name
 from sfumato.plots.axes import percent, whole
 from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
 from sfumato.plots.estimates import build_utility_frequencies
 from sfumato.plots.matrices import MOST_CELLS, MatrixData, build_matrix_heatmap
 from sfumato.ui.look.theme import Space, scaled, themes
-from sfumato.ui.look.wording import told
+from sfumato.ui.look.wording import told, value_name
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
 from sfumato.ui.widgets.layout import ScrollPage, label

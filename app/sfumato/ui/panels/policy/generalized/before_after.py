@@ -136,7 +136,7 @@ class PopulationCard(Card):
 
     def _set_share(self, percent: float) -> None:
         if self._session.document.generalization is None:
-            return  # it goes with another table, and still says what was typed into it
+            return  # another table was opened: the old one's field tells what was half typed
         fraction = None if percent >= WHOLE else percent / 100
         self._session.edit(
             tr("State how much of the population is in the table"),

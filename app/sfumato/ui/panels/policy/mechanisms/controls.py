@@ -94,10 +94,9 @@ class ChoiceCard(QAbstractButton):
     def heightForWidth(self, width: int) -> int:
         """Return the height that the wrapped name and sentence need."""
         room = width - 2 * PADDING
-        name, sentence = self._name_face(), font(TextSize.SMALL)
-        return (
-            _high(self.text(), name, room) + 2 + _high(self._sentence, sentence, room) + 2 * PADDING
-        )
+        name = _text_height(self.text(), self._name_face(), room)
+        sentence = _text_height(self._sentence, font(TextSize.SMALL), room)
+        return name + 2 + sentence + 2 * PADDING
 
     def sizeHint(self) -> QSize:
         """Return a comfortable size."""
@@ -137,7 +136,7 @@ class ChoiceCard(QAbstractButton):
         painter.setFont(font(TextSize.SMALL))
         painter.setPen(QColor(style.muted if self.isEnabled() else theme.disabled))
         painter.drawText(
-            inside.adjusted(0, _high(self.text(), face, inside.width()) + 2, 0, 0),
+            inside.adjusted(0, _text_height(self.text(), face, inside.width()) + 2, 0, 0),
             int(Qt.TextFlag.TextWordWrap),
             self._sentence,
         )
@@ -153,7 +152,7 @@ class ChoiceCard(QAbstractButton):
         self.update()
 
 
-def _high(text: str, face: QFont, width: int) -> int:
+def _text_height(text: str, face: QFont, width: int) -> int:
     """Return the height of a text whose lines are so wide."""
     area, wrapped = QRect(0, 0, max(width, 40), 1000), int(Qt.TextFlag.TextWordWrap)
     return QFontMetrics(face).boundingRect(area, wrapped, text).height()
