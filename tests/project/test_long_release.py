@@ -39,7 +39,7 @@ from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release import buckets, long_table, long_views
-from sfumato.project.release.long_table import LongTable, reason_for_whole
+from sfumato.project.release.long_table import LongTable, why_released_whole
 from sfumato.project.release.long_views import counted_view
 from sfumato.project.release.release import make_release
 from sfumato.project.release.uniqueness import alone_in_release
@@ -315,14 +315,14 @@ def test_formats_that_are_made_in_memory_are_refused(ward, tmp_path, format_name
 
 def test_what_needs_all_rows_at_once_is_said():
     document = hospital_document(ROWS)
-    assert not reason_for_whole(document)
+    assert not why_released_whole(document)
     plain = replace(document, columns=tuple(map(unweighted, document.columns)))
-    assert not reason_for_whole(plain)
-    assert "position" in reason_for_whole(replace(plain, record_key=None))
+    assert not why_released_whole(plain)
+    assert "position" in why_released_whole(replace(plain, record_key=None))
     unit = Unit(("zip",), 3)
-    assert "units" in reason_for_whole(replace(plain, unit=unit))
+    assert "units" in why_released_whole(replace(plain, unit=unit))
     viewed = replace(document.recipients[0], view=ViewRule(2, 0.0, {"age": 1}))
-    assert not reason_for_whole(replace(plain, recipients=(viewed,)))
+    assert not why_released_whole(replace(plain, recipients=(viewed,)))
 
 
 def seen_coarsely(*rules):

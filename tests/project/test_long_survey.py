@@ -16,7 +16,7 @@ from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import open_batches, read_table
 from sfumato.formats.tables import parquet
 from sfumato.project.document.model import Document
-from sfumato.project.release import buckets, long_survey
+from sfumato.project.release import buckets, long_survey, long_table
 from sfumato.project.release.long_survey import survey_of
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release_columns import attributes_of
@@ -52,7 +52,7 @@ file = "zip.csv"
 def small_parts(monkeypatch):
     monkeypatch.setattr(parquet, "BATCH_ROWS", 70)
     monkeypatch.setattr(buckets, "BUCKET_ROWS", 40)
-    monkeypatch.setattr(long_survey, "SAMPLE", 90)
+    monkeypatch.setattr(long_table, "SAMPLE", 90)
 
 
 def frame_of(rows=ROWS):

@@ -190,7 +190,7 @@ def _in_parts(
     from sfumato.formats.reading import Note
     from sfumato.project.document.entry_plan import check_policy, plan_release
     from sfumato.project.document.model import Document
-    from sfumato.project.release.long_survey import reason_for_all_rows, survey_of
+    from sfumato.project.release.long_survey import survey_of, why_looked_at_whole
     from sfumato.project.rules.rules import apply_rules
     from sfumato.project.source import long_source_at, title_of
 
@@ -210,7 +210,7 @@ def _in_parts(
     if record_key is not None:
         survey.column_type(record_key)
         document = replace(document, record_key=record_key)
-    if why := reason_for_all_rows(document):
+    if why := why_looked_at_whole(document):
         tell(Note(worded("The table is read as a whole: {why}.", why=said(why))))
         return None
     if rules is not None:

@@ -56,7 +56,7 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     """
     from sfumato.commands.shared.groups import recipient_called
     from sfumato.project.document.levels import state_level
-    from sfumato.project.release.long_survey import LongSurvey, reason_for_all_rows
+    from sfumato.project.release.long_survey import LongSurvey, why_looked_at_whole
     from sfumato.project.release.release_columns import attributes_of
     from sfumato.project.source import is_long
 
@@ -65,7 +65,7 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     keys = [_entry_key(document, name) for name in arguments.attribute or ()]
     statement = dict(_number(text) for text in arguments.level)
     with terminal.working() as context:
-        part, why = Part(context, 0.0, 0.8), reason_for_all_rows(document)
+        part, why = Part(context, 0.0, 0.8), why_looked_at_whole(document)
         memory = arguments.memory * 1e6
         if why and is_long(document, memory):
             terminal.note(worded("The table is read as a whole: {why}.", why=said(why)))

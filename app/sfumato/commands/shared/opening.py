@@ -128,7 +128,7 @@ def opened_by_parts(
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
     it can be worked on in parts; which is said.
     """
-    from sfumato.project.release.long_table import reason_for_whole
+    from sfumato.project.release.long_table import why_released_whole
     from sfumato.project.source import is_long, open_long_source
 
     with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
@@ -136,7 +136,7 @@ def opened_by_parts(
         document = project.document
         by_engine = getattr(arguments, "engine", None) is not None
         if not by_engine and is_long(document, arguments.memory * 1e6):
-            why = reason_for_whole(document)
+            why = why_released_whole(document)
             if not why:
                 found = open_long_source(document, reading, project.path.parent)
             terminal.note(

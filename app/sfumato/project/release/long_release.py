@@ -38,14 +38,13 @@ def stream_of(releaser: Releaser, table: LongTable) -> RowStream:
 def _made(
     releaser: Releaser, table: LongTable, context: Context, folder: Path
 ) -> Iterator[pa.RecordBatch]:
-    plan, first_row = releaser.plan, 0
+    plan = releaser.plan
     order_key = releaser.keys.for_row_order(plan.release_id)
     with Buckets(folder, table.rows) as buckets:
         part = Part(context, 0.0, 0.6)
-        for batch in table.read(tuple(plan.schema), "Releasing the rows", part):
-            with naming_rows():
-                released, hashes = releaser.release_part(batch, first_row)
-            first_row += len(batch)
+        for batch, rows in table.read(tuple(plan.schema), "Releasing the rows", part):
+            with naming_rows(rows):
+                released, hashes = releaser.release_part(batch)
             words = order_words(hashes[:, 0].copy(), order_key)
             if plan.rows_as_in_table:
                 yield released

@@ -18,10 +18,9 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import DomainError, TableError
+from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.record_ids import key_hashes
@@ -39,10 +38,12 @@ from sfumato.engine.table.table import (
 from sfumato.project.document.model import Document
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_table import (
-    SAMPLE,
     LongTable,
+    Sampling,
     frame_of,
     naming_rows,
+    put_keys,
+    repeated_keys,
     stays_number,
     weights_in,
 )
@@ -144,11 +145,9 @@ class LongSurvey:
         try:
             yield
         except DomainError:
-            first_row = 0
-            for batch in self.table.read([spec.name], "Looking for a row", context):
-                with naming_rows(np.arange(first_row, first_row + len(batch))):
+            for batch, rows in self.table.read([spec.name], "Looking for a row", context):
+                with naming_rows(rows):
                     encode_attribute(self._only(series_of(batch[spec.name], spec.name)), spec)
-                first_row += len(batch)
             raise
 
     def _checked(self, spec: ColumnSpec, context: Context) -> Attribute:
@@ -181,7 +180,7 @@ class LongSurvey:
     def _rows(self, names: Sequence[str]) -> Table:
         """Return all rows of some columns."""
         types = {name: self.table.batches.types[name] for name in names}
-        rows = self.table.read(names, "Reading columns", Silent())
+        rows = (batch for batch, _ in self.table.read(names, "Reading columns", Silent()))
         return Table(
             frame_of(rows, types, self.table.rows), self.table.batches.value_labels, is_part=True
         )
@@ -189,11 +188,11 @@ class LongSurvey:
     def check_weights(self, document: Document, context: Context) -> None:
         """Refuse sampling weights that say nothing, see `check_weights` of tables in memory."""
         names = [column.name for column in document.columns if column.role is Role.WEIGHT]
-        first_row = 0
-        for batch in self.table.read(names, "Looking at the weights", context) if names else ():
-            with naming_rows(np.arange(first_row, first_row + len(batch))):
+        if not names:
+            return
+        for batch, rows in self.table.read(names, "Looking at the weights", context):
+            with naming_rows(rows):
                 weights_in(batch, document)
-            first_row += len(batch)
 
     def check_key(self, name: str, context: Context) -> None:
         """Refuse a record key.
@@ -203,25 +202,20 @@ class LongSurvey:
         TableError
             If it is missing in a row, or stands in two.
         """
-        keys, first_row = KeyRing(token_bytes(SECRET_BYTES)), 0
-        repeated = 0
+        keys = KeyRing(token_bytes(SECRET_BYTES))
         with Buckets(self.table.folder, self.table.rows) as buckets:
-            for batch in self.table.read([name], "Looking at the record keys", context):
-                with naming_rows(np.arange(first_row, first_row + len(batch))):
+            for batch, rows in self.table.read([name], "Looking at the record keys", context):
+                with naming_rows(rows):
                     hashes = key_hashes(series_of(batch[name], name), keys, Silent())
-                first_row += len(batch)
-                words = [hashes[:, 0].copy(), hashes[:, 1].copy()]
-                buckets.add(pa.record_batch(words, names=["first", "second"]), words[0])
-            for bucket in buckets:
-                found = np.stack([column.to_numpy() for column in bucket.columns])
-                found = found[:, np.lexsort(found)]
-                same = (found[:, 1:] == found[:, :-1]).all(axis=0)
-                repeated += int(np.count_nonzero(np.diff(same.astype(np.int8), prepend=0) == 1))
-        refuse_repeated(name, repeated)
+                put_keys(buckets, hashes)
+            refuse_repeated(name, repeated_keys(buckets))
 
 
-def reason_for_all_rows(document: Document) -> str:
-    """Return why a document can't be checked without all rows at once; empty where it can."""
+def why_looked_at_whole(document: Document) -> str:
+    """Return why rules and levels need all rows at once, in memory; empty where they don't.
+
+    What a release needs is another question: `why_released_whole`.
+    """
     if document.unit is not None:
         return Sentence("rows belong to units")
     for entry in document.policy:
@@ -242,23 +236,16 @@ def survey_of(table: LongTable, context: Context) -> LongSurvey:
     """
     seen = {name: OpenColumn(ColumnSpec(name, Role.INSENSITIVE)) for name in table.columns}
     counts = {name: ValueCounts(ColumnSpec(name, Role.INSENSITIVE)) for name in table.columns}
-    places, first_row = sample_rows(table.rows, SAMPLE), 0
-    kept: list[pa.RecordBatch] = []
-    for batch in table.read(table.columns, "Looking at the rows", Part(context, 0.0, 0.9)):
-        start, end = np.searchsorted(places, [first_row, first_row + len(batch)])
-        kept.append(batch.take(pa.array(places[start:end] - first_row)))
-        first_row += len(batch)
+    sampling = Sampling(table)
+    for batch, _ in table.read(table.columns, "Looking at the rows", Part(context, 0.0, 0.9)):
+        sampling.add(batch)
         for name, column in seen.items():
             column.marks(series_of(batch[name], name), True)
             if name in counts:
                 counts[name].add(batch[name])
                 if len(counts[name].counts) > _COUNTED:
                     del counts[name]
-    if first_row != table.rows:
-        raise TableError("The table changed while it was read.", "Start again.")
-    batches = table.batches
-    frame = frame_of(kept, batches.types, len(places))
-    sample = Table(frame, batches.value_labels, batches.column_labels)
+    sample = sampling.sample()
     profiles = profile_columns(sample, Part(context, 0.9, 1.0))
     exact = (_exact(each, table.rows, seen[each.name], counts.get(each.name)) for each in profiles)
     return LongSurvey(table, sample, tuple(exact), counts)

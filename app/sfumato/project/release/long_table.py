@@ -122,13 +122,25 @@ class LongTable:
         found: _Found = self._kept[key]
         return found
 
-    def read(self, names: Sequence[str], text: str, context: Context) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of some columns, read on another thread, with progress."""
+    def read(
+        self, names: Sequence[str], text: str, context: Context
+    ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
+        """Yield the rows of some columns, and where they stand in the table, shape (n,) each.
+
+        They are read on another thread, with progress.
+
+        Raises
+        ------
+        TableError
+            If there are not as many rows as there were.
+        """
         done = 0
         for batch in made_ahead(self.batches.read(names)):
-            context.report(done / self.rows, text)
-            yield batch
+            context.report(min(done / self.rows, 1.0), text)
+            yield batch, np.arange(done, done + len(batch))
             done += len(batch)
+        if done != self.rows:
+            raise TableError("The table changed while it was read.", "Start again.")
 
     def summary(self, document: Document, context: Context, count_unique: bool = True) -> Summary:
         """Return what is known of the table by a document, found in one pass.
@@ -169,23 +181,22 @@ def in_memory(table: Table | LongTable) -> Table:
 
 
 @contextmanager
-def naming_rows(places: npt.NDArray[np.int64] | None = None) -> Iterator[None]:
+def naming_rows(places: npt.NDArray[np.int64]) -> Iterator[None]:
     """Let errors in some rows name the table's rows, and say that there may be more such rows.
 
     Parameters
     ----------
     places
-        Where each of the rows stands in the table, shape (k,); None where they are named right.
+        Where each of the rows stands in the table, shape (k,).
     """
     found = None
     try:
         yield
     except SfumatoError as error:
         row, counted = error.details.get("row"), "count" in error.details
-        if not isinstance(row, int) or (places is None and not counted):
+        if not isinstance(row, int):
             raise
-        if places is not None:
-            error.details = {**error.details, "row": int(places[row - 1]) + 1}
+        error.details = {**error.details, "row": int(places[row - 1]) + 1}
         found = error
     if found is not None:
         raise type(found)(
@@ -193,6 +204,28 @@ def naming_rows(places: npt.NDArray[np.int64] | None = None) -> Iterator[None]:
             found.remedy_template,
             finding=found.what,
         )
+
+
+class Sampling:
+    """Keeps some rows of a table, drawn evenly, while all are read."""
+
+    def __init__(self, table: LongTable) -> None:
+        self._table, self._places = table, sample_rows(table.rows, SAMPLE)
+        self._kept: list[pa.RecordBatch] = []
+        self._met = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Keep the chosen ones of the rows that come next."""
+        end = self._met + len(batch)
+        chosen = slice(*np.searchsorted(self._places, [self._met, end]))
+        self._kept.append(batch.take(pa.array(self._places[chosen] - self._met)))
+        self._met = end
+
+    def sample(self) -> Table:
+        """Return the rows that were kept."""
+        batches = self._table.batches
+        frame = frame_of(self._kept, batches.types, len(self._places))
+        return Table(frame, batches.value_labels, batches.column_labels)
 
 
 class _Pass:
@@ -217,16 +250,13 @@ class _Pass:
     def summary(self, context: Context) -> Summary:
         """Read all rows; see `LongTable.summary`."""
         table = self.table
-        places = sample_rows(table.rows, SAMPLE)
-        kept: list[pa.RecordBatch] = []
-        key, first_row = AttributeKey(token_bytes(SECRET_BYTES)), 0
+        sampling, key = Sampling(table), AttributeKey(token_bytes(SECRET_BYTES))
         with Buckets(table.folder, table.rows) as shown, Buckets(table.folder, table.rows) as some:
             reading = Part(context, 0.0, 0.9)
-            for batch in table.read(table.columns, "Looking at the rows", reading):
-                start, end = np.searchsorted(places, [first_row, first_row + len(batch)])
-                kept.append(batch.take(pa.array(places[start:end] - first_row)))
-                with naming_rows(np.arange(first_row, first_row + len(batch))):
-                    self._count_values(batch, first_row)
+            for batch, rows in table.read(table.columns, "Looking at the rows", reading):
+                sampling.add(batch)
+                with naming_rows(rows):
+                    self._count_values(batch, int(rows[0]))
                     if self.open:
                         marks = self._marks(batch, list(self.open), True)
                     weights = weights_in(batch, self.document)
@@ -234,19 +264,16 @@ class _Pass:
                         put_marks(shown, marks, key, weights)
                     if self.marked:
                         put_marks(some, self._marks(batch, self.marked, False), key)
-                first_row += len(batch)
             counting = Part(context, 0.9, 1.0)
             sizes = None
             if self.count_unique:
-                sizes = class_sizes(shown, first_row, counting, key)
-            marked = class_sizes(some, first_row, counting, key) if self.marked else None
-        if first_row != table.rows:
-            raise TableError("The table changed while it was read.", "Start again.")
+                sizes = class_sizes(shown, table.rows, counting, key)
+            marked = class_sizes(some, table.rows, counting, key) if self.marked else None
         witnesses, rows = self.witnesses.gathered()
         labels = (table.batches.value_labels, table.batches.column_labels)
         found = Table(frame_of(witnesses, self.types), *labels, is_part=True)
         return Summary(
-            Table(frame_of(kept, self.types), *labels),
+            sampling.sample(),
             found,
             rows,
             {name: self._encoded(found, rows, name) for name in self.attributes},
@@ -372,6 +399,23 @@ def put_marks(
     buckets.add(pa.record_batch(columns), hidden)
 
 
+def put_keys(buckets: Buckets, hashes: npt.NDArray[np.uint64]) -> None:
+    """Put the keyed hashes of rows' record keys aside, shape (n, 2)."""
+    words = [hashes[:, 0].copy(), hashes[:, 1].copy()]
+    buckets.add(pa.record_batch(words, names=["first", "second"]), words[0])
+
+
+def repeated_keys(buckets: Buckets) -> int:
+    """Return how many record keys stand in several of the rows that were put aside."""
+    repeated = 0
+    for bucket in buckets:
+        found = np.stack([column.to_numpy() for column in bucket.columns])
+        found = found[:, np.lexsort(found)]
+        same = (found[:, 1:] == found[:, :-1]).all(axis=0)
+        repeated += int(np.count_nonzero(np.diff(same.astype(np.int8), prepend=0) == 1))
+    return repeated
+
+
 def class_sizes(buckets: Buckets, rows: int, context: Context, key: AttributeKey) -> ClassSizes:
     """Return how large the classes of all rows are that were put aside under a key."""
     found: list[ClassSizes] = []
@@ -445,8 +489,11 @@ class _Witnesses:
         return self._batches, np.concatenate(self._rows)
 
 
-def reason_for_whole(document: Document) -> str:
-    """Return why releases need all rows at once; empty where they don't."""
+def why_released_whole(document: Document) -> str:
+    """Return why releases, and what checks them, need all rows at once, in memory; empty where not.
+
+    What rules and levels need is another question: `long_survey.why_looked_at_whole`.
+    """
     found: list[Sentence] = []
     for entry in document.policy:
         if mechanism_called(entry.mechanism).needs_groups:

@@ -284,9 +284,8 @@ def _hierarchies(
 ) -> tuple[Hierarchy, ...]:
     """Return the hierarchies of all values that occur, found in one pass."""
     values: dict[str, dict[Value, None]] = {spec.name: {} for spec in specs}
-    first_row = 0
-    for batch in table.read(list(values), "Looking at the quasi-identifiers", context):
-        with naming_rows(np.arange(first_row, first_row + len(batch))):
+    for batch, rows in table.read(list(values), "Looking at the quasi-identifiers", context):
+        with naming_rows(rows):
             for spec in specs:
                 positions, uniques = factorize(spec.shown(series_of(batch[spec.name], spec.name)))
                 met = np.bincount(positions.astype(np.intp) + 1, minlength=len(uniques) + 1) > 0
@@ -301,7 +300,6 @@ def _hierarchies(
                         column=spec.name,
                         most=_MOST_VALUES,
                     )
-        first_row += len(batch)
     return tuple(
         recipes[spec.name].build(spec.name, _ground(spec, values[spec.name])) for spec in specs
     )
@@ -334,14 +332,12 @@ def _grouped(
     floor = tuple(min(at, each.height) for at, each in zip(wanted, quasi, strict=True))
     apart = RowsApart(specs, hierarchies, quasi, floor, none, np.zeros(0, dtype=np.int64))
     counted = _Counted()
-    for batch in table.read([spec.name for spec in specs], "Counting classes", context):
+    for batch, _ in table.read([spec.name for spec in specs], "Counting classes", context):
         part = Table(
             pd.DataFrame({s.name: series_of(batch[s.name], s.name) for s in specs}), is_part=True
         )
         counted.add(apart._packing.pack(_at(quasi, floor, apart.codes(part))))
     keys, counts = counted.finished()
-    if int(counts.sum()) != table.rows:
-        raise TableError("The table changed while it was read.", "Start again.")
     coded = []
     for each, at, codes in zip(quasi, floor, apart._packing.unpack(keys), strict=True):
         # Any value that the level joins stands for all of them.
@@ -408,7 +404,7 @@ def _sizes_in_rows(
     read = dict.fromkeys([*names, *seen.coarsening.hierarchies, *weights])
     key = AttributeKey(token_bytes(SECRET_BYTES))
     with Buckets(table.folder, table.rows) as buckets:
-        for batch in table.read(list(read), "Looking at the rows", Part(context, 0.0, 0.8)):
+        for batch, _ in table.read(list(read), "Looking at the rows", Part(context, 0.0, 0.8)):
             frame = pd.DataFrame({name: series_of(batch[name], name) for name in read})
             shown = seen.shown_in(Table(frame, is_part=True))
             marks = np.zeros(len(batch), dtype=np.uint64)

@@ -35,7 +35,7 @@ from sfumato.project.release.long_table import (
     LongTable,
     class_sizes,
     put_marks,
-    reason_for_whole,
+    why_released_whole,
 )
 from sfumato.project.release.long_views import long_view
 from sfumato.project.release.policies import PoliciesInForce
@@ -106,7 +106,7 @@ def verify_long(
     if record is None:
         return VerificationReport(examined)
     document = record.policy or project.document
-    why = reason_for_whole(document)
+    why = why_released_whole(document)
     if record.is_publication or why:
         finding = Sentence(
             "Its rows can't be compared in parts{why}. Verify it with more memory.",
