@@ -191,7 +191,7 @@ def _in_parts(
     from sfumato.project.document.entry_plan import check_policy, plan_release
     from sfumato.project.document.model import Document
     from sfumato.project.release.long_survey import survey_of, why_looked_at_whole
-    from sfumato.project.rules.rules import apply_rules
+    from sfumato.project.rules.rules import apply_rules, record_key_in
     from sfumato.project.source import long_source_at, title_of
 
     if room.memory == math.inf:
@@ -200,7 +200,8 @@ def _in_parts(
     if found is None:
         return None
     table, source = found
-    survey = survey_of(table, Part(context, 0.2, 0.7))
+    stated = record_key_in(rules or "") if record_key is None else record_key
+    survey = survey_of(table, Part(context, 0.2, 0.7), stated)
     proposed = survey.proposals()
     if rules is None:
         columns = tuple(proposal.spec for proposal in proposed)

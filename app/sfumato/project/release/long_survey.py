@@ -14,11 +14,12 @@ from secrets import token_bytes
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
@@ -68,12 +69,15 @@ class LongSurvey:
         What each column looks like: counts of all rows; shares and the like by the sample.
     counts
         How often each value occurs, of the columns that don't have too many.
+    repeated
+        How many keys stand in several rows, of a record key that was looked at with the rows.
     """
 
     table: LongTable
     sample: Table
     profiles: tuple[ColumnProfile, ...]
     counts: dict[str, ValueCounts] = field(repr=False)
+    repeated: dict[str, int] = field(default_factory=dict, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -202,13 +206,18 @@ class LongSurvey:
         TableError
             If it is missing in a row, or stands in two.
         """
-        keys = KeyRing(token_bytes(SECRET_BYTES))
-        with Buckets(self.table.folder, self.table.rows) as buckets:
-            for batch, rows in self.table.read([name], "Looking at the record keys", context):
-                with naming_rows(rows):
-                    hashes = key_hashes(series_of(batch[name], name), keys, Silent())
-                put_keys(buckets, hashes)
-            refuse_repeated(name, repeated_keys(buckets))
+        if name not in self.repeated:
+            keys = KeyRing(token_bytes(SECRET_BYTES))
+            with Buckets(self.table.folder, self.table.rows) as buckets:
+                for batch, rows in self.table.read([name], "Looking at the record keys", context):
+                    with naming_rows(rows):
+                        put_keys(buckets, _hashes(batch, name, keys))
+                self.repeated[name] = repeated_keys(buckets)
+        refuse_repeated(name, self.repeated[name])
+
+
+def _hashes(batch: pa.RecordBatch, name: str, keys: KeyRing) -> npt.NDArray[np.uint64]:
+    return key_hashes(series_of(batch[name], name), keys, Silent())
 
 
 def why_looked_at_whole(document: Document) -> str:
@@ -224,8 +233,10 @@ def why_looked_at_whole(document: Document) -> str:
     return ""
 
 
-def survey_of(table: LongTable, context: Context) -> LongSurvey:
+def survey_of(table: LongTable, context: Context, record_key: str | None = None) -> LongSurvey:
     """Look at all rows of a table once.
+
+    Where a column is the record key, whether it tells all rows apart is found meanwhile.
 
     Raises
     ------
@@ -234,21 +245,49 @@ def survey_of(table: LongTable, context: Context) -> LongSurvey:
     FileError
         If a row can't be read.
     """
-    seen = {name: OpenColumn(ColumnSpec(name, Role.INSENSITIVE)) for name in table.columns}
     counts = {name: ValueCounts(ColumnSpec(name, Role.INSENSITIVE)) for name in table.columns}
-    sampling = Sampling(table)
-    for batch, _ in table.read(table.columns, "Looking at the rows", Part(context, 0.0, 0.9)):
-        sampling.add(batch)
-        for name, column in seen.items():
-            column.marks(series_of(batch[name], name), True)
-            if name in counts:
-                counts[name].add(batch[name])
-                if len(counts[name].counts) > _COUNTED:
-                    del counts[name]
+    many: dict[str, OpenColumn] = {}
+    repeated: dict[str, int] = {}
+    sampling, secret = Sampling(table), KeyRing(token_bytes(SECRET_BYTES))
+    key = record_key if record_key in table.columns else None
+    with Buckets(table.folder, table.rows) as keys:
+        for batch, _ in table.read(table.columns, "Looking at the rows", Part(context, 0.0, 0.9)):
+            sampling.add(batch)
+            _count(batch, counts, many)
+            if key is not None:
+                try:
+                    put_keys(keys, _hashes(batch, key, secret))
+                except TableError:  # `check_key` says so once the rest is found to be well.
+                    key = None
+        if key is not None:
+            repeated[key] = repeated_keys(keys)
     sample = sampling.sample()
     profiles = profile_columns(sample, Part(context, 0.9, 1.0))
-    exact = (_exact(each, table.rows, seen[each.name], counts.get(each.name)) for each in profiles)
-    return LongSurvey(table, sample, tuple(exact), counts)
+    exact = []
+    for each in profiles:
+        counted = counts.get(each.name)
+        seen = many[each.name] if counted is None else _seen(counted, each.name)
+        exact.append(_exact(each, table.rows, seen, counted))
+    return LongSurvey(table, sample, tuple(exact), counts, repeated)
+
+
+def _count(
+    batch: pa.RecordBatch, counts: dict[str, ValueCounts], many: dict[str, OpenColumn]
+) -> None:
+    """Count the values of some rows; columns that turn out to have too many go to `many`."""
+    for name, column in many.items():
+        column.marks(series_of(batch[name], name), True)
+    for name, counted in list(counts.items()):
+        counted.add(batch[name])
+        if len(counted.counts) > _COUNTED:
+            many[name] = _seen(counts.pop(name), name)
+
+
+def _seen(counted: ValueCounts, name: str) -> OpenColumn:
+    """Return what is known of a column whose values were counted so far."""
+    seen = OpenColumn(ColumnSpec(name, Role.INSENSITIVE))
+    seen.add_counted(counted)
+    return seen
 
 
 def _exact(

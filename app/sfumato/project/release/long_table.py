@@ -409,10 +409,13 @@ def repeated_keys(buckets: Buckets) -> int:
     """Return how many record keys stand in several of the rows that were put aside."""
     repeated = 0
     for bucket in buckets:
-        found = np.stack([column.to_numpy() for column in bucket.columns])
-        found = found[:, np.lexsort(found)]
-        same = (found[:, 1:] == found[:, :-1]).all(axis=0)
-        repeated += int(np.count_nonzero(np.diff(same.astype(np.int8), prepend=0) == 1))
+        first, second = (column.to_numpy() for column in bucket.columns)
+        ordered = np.sort(first)
+        alike = ordered[1:] == ordered[:-1]
+        if alike.any():
+            near = np.isin(first, ordered[1:][alike])
+            pairs = np.stack([first[near], second[near]])
+            repeated += int((np.unique(pairs, axis=1, return_counts=True)[1] > 1).sum())
     return repeated
 
 

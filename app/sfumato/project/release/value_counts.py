@@ -83,9 +83,11 @@ class ValueCounts:
         grown[: len(self.counts)] = self.counts
         grown[places] += counts
         self.counts = grown
-        met, firsts = np.unique(codes, return_index=True)
-        found: npt.NDArray[np.int64] = firsts[np.isin(met, np.flatnonzero(new))]
-        return found
+        firsts = np.full(len(new), -1, dtype=np.int64)
+        if new.any():  # Of the rows with a value, the first one is written last.
+            some = codes >= 0
+            firsts[codes[some][::-1]] = np.flatnonzero(some)[::-1]
+        return firsts[new & (firsts >= 0)]
 
     def _series(self, values: pa.Array) -> pd.Series:
         return series_of(values, self._spec.name)
@@ -141,6 +143,18 @@ class OpenColumn:
             self._look_at_ends(shown)
         return found if places is None else found[places]
 
+    def add_counted(self, counted: ValueCounts) -> None:
+        """Count the values of rows that were counted one by one."""
+        shown = counted.seen().iloc[: len(counted.counts)]
+        present = shown.notna().to_numpy()
+        missing = int(counted.counts[~present].sum()) + counted.missing
+        shown, counts = shown[present], counted.counts[present]
+        found, places = value_marks(shown)
+        self._missing += missing
+        self._present += int(counts.sum())
+        self._sketch(found if places is None else found[places], counts)
+        self._look_at_ends(shown, counts)
+
     def _below(self, marks: Marks) -> Marks:
         return marks if self._share == 64 else marks[marks < _ONE << np.uint64(self._share)]
 
@@ -158,10 +172,14 @@ class OpenColumn:
             kept = self._marks < _ONE << np.uint64(self._share)
             self._marks, self._counts = self._marks[kept], self._counts[kept]
 
-    def _look_at_ends(self, shown: pd.Series) -> None:
+    def _look_at_ends(self, shown: pd.Series, counts: npt.NDArray[np.int64] | None = None) -> None:
+        """Count the rows with the smallest and the largest number; `counts` are those of each."""
         if not pd.api.types.is_numeric_dtype(shown.dtype) or not shown.notna().any():
             return
-        ends = [(end, int((shown == end).sum())) for end in (shown.min(), shown.max())]
+        ends = []
+        for end in (shown.min(), shown.max()):
+            same = (shown == end).to_numpy(dtype=np.bool_, na_value=False)
+            ends.append((end, int(same.sum() if counts is None else counts[same].sum())))
         for place, better in enumerate((np.less, np.greater)):
             end, records = ends[place]
             if len(self.ends) < 2:

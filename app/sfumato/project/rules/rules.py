@@ -48,7 +48,7 @@ from sfumato.project.rules.writing import (
 )
 from sfumato.project.store.secret import ProjectSecret
 
-__all__ = ["apply_rules", "reading_options_in", "rules_of"]
+__all__ = ["apply_rules", "reading_options_in", "record_key_in", "rules_of"]
 
 
 def reading_options_in(text: str) -> dict[str, Any] | None:
@@ -61,6 +61,17 @@ def reading_options_in(text: str) -> dict[str, Any] | None:
     """
     rules = RulesText(text).parse()
     return rules.section("reading").plain() or None
+
+
+def record_key_in(text: str) -> str | None:
+    """Return which column the rules say tells records apart; None where they don't.
+
+    Raises
+    ------
+    RulesError
+        If the text is not TOML, or says something else there.
+    """
+    return RulesText(text).parse().text("record_key")
 
 
 def apply_rules(
