@@ -52,6 +52,8 @@ def unescaped(text: str) -> str:
 
 def begin_formulas(texts: pa.Array) -> pa.Array:
     """Return which texts would have to be escaped; null where there is none."""
+    if pa.types.is_dictionary(texts.type):
+        return begin_formulas(texts.dictionary).take(texts.indices)
     return pc.match_substring_regex(texts, _BEGINS)
 
 
@@ -79,7 +81,8 @@ def rows_with_escapes(rows: RowStream) -> RowStream:
     def in_file(values: pa.Array) -> pa.Array:
         if pa.types.is_dictionary(values.type):
             texts = marked(values.dictionary)
-            return pa.DictionaryArray.from_arrays(values.indices, texts, ordered=True)
+            ordered = values.type.ordered
+            return pa.DictionaryArray.from_arrays(values.indices, texts, ordered=ordered)
         return marked(values) if pa.types.is_string(values.type) else values
 
     def with_marks(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -202,6 +202,40 @@ def encoded_apart(texts: pa.Array, rows: int) -> Iterator[EncodedTexts]:
         yield EncodedTexts(places - missing, known[key])
 
 
+class Distinct:
+    """Distinct values, each at the place at which it was met first.
+
+    Parameters
+    ----------
+    kind
+        Their type.
+    """
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.values: pa.Array = pa.array([], type=kind)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def places_of(self, values: pa.Array) -> npt.NDArray[np.int32]:
+        """Return where values stand, none missing or twice; those not met before are added."""
+        known = pc.index_in(values, value_set=self.values).fill_null(-1)
+        places: npt.NDArray[np.int32] = known.to_numpy(zero_copy_only=False).copy()
+        new = places < 0
+        if new.any():
+            places[new] = np.arange(len(self.values), len(self.values) + int(new.sum()))
+            self.values = pa.concat_arrays([self.values, values.filter(pa.array(new))])
+        return places
+
+    def codes_of(self, values: pa.DictionaryArray) -> npt.NDArray[np.int32]:
+        """Return where each row's value stands, -1 where it is missing."""
+        places = np.append(self.places_of(values.dictionary), np.int32(-1))
+        codes: npt.NDArray[np.int32] = places[
+            values.indices.fill_null(len(places) - 1).to_numpy(zero_copy_only=False)
+        ]
+        return codes
+
+
 class TextBuffer:
     """A column of text that grows block by block.
 
@@ -216,7 +250,7 @@ class TextBuffer:
 
     def __init__(self, expected: int) -> None:
         self._expected = expected
-        self._distinct: pa.Array = pa.array([], type=pa.string())
+        self._distinct = Distinct(pa.string())
         self._categories: Categories | None = None
         self._codes = Buffer(np.int8, expected)
         self._plain: list[pa.Array] | None = None
@@ -229,27 +263,20 @@ class TextBuffer:
         """Take the first texts, encoded already."""
         self._rows = len(encoded.codes)
         self._categories = encoded.categories
-        self._distinct = encoded.categories.texts
+        self._distinct.values = encoded.categories.texts
         self._widen()
         self._codes.add(encoded.codes)
 
     def add(self, texts: pa.Array) -> None:
-        """Append an Arrow array of strings; nulls are missing values."""
+        """Append an Arrow array of strings, or a dictionary of them; nulls are missing values."""
         self._rows += len(texts)
         if self._plain is not None:
-            self._plain.append(texts)
+            self._plain.append(texts.cast(pa.string()))
             return
-        encoded = texts.dictionary_encode()
-        known = pc.index_in(encoded.dictionary, value_set=self._distinct)
-        new = known.is_null().to_numpy(zero_copy_only=False)
-        lookup = np.full(len(new) + 1, -1, dtype=np.int32)
-        lookup[:-1] = known.fill_null(-1).to_numpy(zero_copy_only=False)
-        lookup[:-1][new] = np.arange(new.sum()) + len(self._distinct)
-        if new.any():
+        met = len(self._distinct)
+        codes = self._distinct.codes_of(texts.dictionary_encode())
+        if len(self._distinct) > met:
             self._categories = None
-            added = encoded.dictionary.filter(pa.array(new))
-            self._distinct = pa.concat_arrays([self._distinct, added])
-        codes = lookup[encoded.indices.fill_null(len(new)).to_numpy(zero_copy_only=False)]
         self._widen()
         self._codes.add(codes)
         many = len(self._distinct) > _MOST_CATEGORIES
@@ -279,7 +306,7 @@ class TextBuffer:
             return text_array(pa.chunked_array(self._decoded(codes), type=pa.string()))
         if self._categories is not None and len(occurring) == len(self._distinct):
             return pd.Categorical.from_codes(codes, dtype=self._categories.dtype)
-        categories = self._distinct.take(pa.array(occurring))
+        categories = self._distinct.values.take(pa.array(occurring))
         order = pc.sort_indices(categories).to_numpy()
         ranks = np.full(len(self._distinct) + 1, -1, dtype=codes.dtype)
         ranks[occurring[order]] = np.arange(len(order))
@@ -304,7 +331,8 @@ class TextBuffer:
 
     def _decoded(self, codes: Codes) -> list[pa.Array]:
         """Return the texts that codes stand for, in pieces small enough for one array each."""
-        return [self._distinct.take(pa.array(p, mask=p < 0)) for p in _pieces(codes)]
+        texts = self._distinct.values
+        return [texts.take(pa.array(p, mask=p < 0)) for p in _pieces(codes)]
 
 
 def _pieces(codes: Codes) -> Iterator[Codes]:

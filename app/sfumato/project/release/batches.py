@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -14,13 +14,22 @@ import pyarrow.compute as pc
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import ArrowColumn, is_ordered, precision
-from sfumato.formats.columns.buffers import Column, column_of, text_array, unmasked
+from sfumato.formats.columns.buffers import (
+    Categories,
+    Column,
+    column_of,
+    text_array,
+    unmasked,
+)
 
 ColumnType = str | tuple[str, ...]
 """The name of a column's Arrow type, or the texts of which it has one, in their order."""
 
 Schema = Mapping[str, ColumnType]
 """How each column of a table is read, by its name."""
+
+_REPEATED: Final = 8
+"""So many rows share a text on average where each is held but once."""
 
 _TYPES: Final[Mapping[str, pa.DataType]] = {
     str(each): each
@@ -105,8 +114,27 @@ def table_of(batch: pa.RecordBatch, schema: Schema) -> Table:
     return Table(pd.DataFrame(frame, index=range(batch.num_rows), copy=False), is_part=True)
 
 
-def batch_of(frame: pd.DataFrame, schema: pa.Schema) -> pa.RecordBatch:
+def with_codes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches whose texts, where those of the first rows repeat, are each held but once.
+
+    A column of such texts is a dictionary: whatever is done with it is done for each text once.
+    """
+    coded: set[str] | None = None
+    for batch in batches:
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        texts = {n: each for n, each in columns.items() if pa.types.is_string(each.type)}
+        encoded = {n: texts[n].dictionary_encode() for n in texts if coded is None or n in coded}
+        if coded is None:
+            few = len(batch) // _REPEATED
+            coded = {name for name, each in encoded.items() if len(each.dictionary) <= few}
+        columns |= {name: encoded[name] for name in coded}
+        yield pa.record_batch(columns)
+
+
+def batch_of(frame: pd.DataFrame, schema: pa.Schema, *, coded: bool = False) -> pa.RecordBatch:
     """Return a released frame's rows as a batch of a schema with its columns.
+
+    Where texts may be `coded`, columns of categories are dictionaries in the place of texts.
 
     Raises
     ------
@@ -122,9 +150,16 @@ def batch_of(frame: pd.DataFrame, schema: pa.Schema) -> pa.RecordBatch:
             places = pa.array(codes, mask=codes < 0)
             arrays.append(pa.DictionaryArray.from_arrays(places, texts, ordered=True))
             continue
+        categories = getattr(series.dtype, "categories", None)
+        if coded and field.type == pa.string() and categories is not None:
+            codes = series.cat.codes.to_numpy()
+            texts = ArrowColumn(field.name, pd.Series(categories)).block(slice(None))
+            places = pa.array(codes, mask=codes < 0)
+            arrays.append(pa.DictionaryArray.from_arrays(places, texts.cast(pa.string())))
+            continue
         array = ArrowColumn(field.name, series).block(slice(None))
         arrays.append(_cast(array, field.name, field.type))
-    return pa.record_batch(arrays, schema=schema)
+    return pa.record_batch(arrays, names=schema.names)
 
 
 def batch_of_frame(frame: pd.DataFrame, names: Collection[str]) -> pa.RecordBatch:
@@ -150,6 +185,8 @@ def batch_of_frame(frame: pd.DataFrame, names: Collection[str]) -> pa.RecordBatc
 def _column(values: pa.Array, name: str, kind: ColumnType) -> Column:
     """Return one column as it is read."""
     if pa.types.is_dictionary(values.type):
+        if kind == "string" and (found := _categorical(values)) is not None:
+            return found
         values = values.dictionary_decode()
     if isinstance(kind, tuple):
         texts = _cast(values, name, pa.string())
@@ -167,6 +204,15 @@ def _column(values: pa.Array, name: str, kind: ColumnType) -> Column:
     plain, missing = unmasked(array)
     # What is read by others too is not written into.
     return column_of(plain if missing is None else plain.copy(), missing)
+
+
+def _categorical(values: pa.DictionaryArray) -> Column | None:
+    """Return texts of which each is held but once as categories; None where that is not so."""
+    texts = values.dictionary
+    if texts.type != pa.string() or texts.null_count or len(texts.unique()) < len(texts):
+        return None
+    codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return pd.Categorical.from_codes(codes, dtype=Categories(texts).dtype)
 
 
 def _cast(values: pa.Array, name: str, target: pa.DataType) -> pa.Array:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.row_order import Hashes, order_words
+from sfumato.formats.columns.buffers import Distinct
 from sfumato.formats.table_format import RowStream
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_table import LongTable, naming_rows
@@ -38,25 +39,58 @@ def stream_of(releaser: Releaser, table: LongTable) -> RowStream:
 def _made(
     releaser: Releaser, table: LongTable, context: Context, folder: Path
 ) -> Iterator[pa.RecordBatch]:
-    plan = releaser.plan
+    plan, texts = releaser.plan, _Texts()
     order_key = releaser.keys.for_row_order(plan.release_id)
     with Buckets(folder, table.rows) as buckets:
         part = Part(context, 0.0, 0.6)
         for batch, rows in table.read(tuple(plan.schema), "Releasing the rows", part):
             with naming_rows(rows):
-                released, hashes = releaser.release_part(batch)
+                released, hashes = releaser.release_part(batch, coded=True)
             words = order_words(hashes[:, 0].copy(), order_key)
             if plan.rows_as_in_table:
                 yield released
                 released = released.select([])
-            buckets.add(_with_words(released, words, hashes[:, 1].copy()), words[:, 0])
+            held = _with_words(texts.put_away(released), words, hashes[:, 1].copy())
+            buckets.add(held, words[:, 0])
         done, part = 0, Part(context, 0.6, 1.0)
         for ordered, repeated in made_ahead(map(_in_order, buckets)):
             refuse_repeated(plan.record_key, repeated)
             part.report(done / table.rows, "Writing the file")
             done += len(ordered)
             if not plan.rows_as_in_table:
-                yield ordered
+                yield texts.brought_back(ordered)
+
+
+class _Texts:
+    """Texts that repeat, known by numbers while their rows are put into order."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Distinct] | None = None
+
+    def put_away(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows with numbers in the place of texts that repeat, by their first rows."""
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        if self._known is None:
+            repeating = [n for n, values in columns.items() if _is_coded(values)]
+            self._known = {name: Distinct(pa.string()) for name in repeating}
+        for name, values in columns.items():
+            if name in self._known:
+                codes = self._known[name].codes_of(values.dictionary_encode())
+                columns[name] = pa.array(codes, mask=codes < 0)
+            elif _is_coded(values):
+                columns[name] = values.dictionary_decode()
+        return pa.record_batch(list(columns.values()), names=list(columns))
+
+    def brought_back(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows with their texts in the place of numbers, each held but once."""
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for name, known in (self._known or {}).items():
+            columns[name] = pa.DictionaryArray.from_arrays(columns[name], known.values)
+        return pa.record_batch(list(columns.values()), names=list(columns))
+
+
+def _is_coded(values: pa.Array) -> bool:
+    return bool(pa.types.is_dictionary(values.type)) and not values.type.ordered
 
 
 def _with_words(released: pa.RecordBatch, words: Hashes, keys: Hashes) -> pa.RecordBatch:
@@ -67,8 +101,11 @@ def _with_words(released: pa.RecordBatch, words: Hashes, keys: Hashes) -> pa.Rec
 def _in_order(bucket: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
     """Return a bucket's rows as they are released, and how many record keys repeat in it."""
     first, second, keys = (bucket.column(name).to_numpy() for name in _WORDS)
-    order = np.lexsort((second, first))
-    if len(order) and (alike := np.diff(first[order]) == 0).any():
+    order = np.argsort(first)
+    ordered = first[order]
+    if len(order) and (ordered[1:] == ordered[:-1]).any():
+        order = np.lexsort((second, first))
+        alike = np.diff(first[order]) == 0
         found = np.stack([first, second, keys])[:, order]
         near = found[:, np.union1d(np.flatnonzero(alike), np.flatnonzero(alike) + 1)]
         repeated = int((np.unique(near, axis=1, return_counts=True)[1] > 1).sum())

@@ -37,7 +37,7 @@ from sfumato.formats.columns.arrow import NativeColumn, precision
 from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 from sfumato.project.document.model import Document
-from sfumato.project.release.batches import table_of
+from sfumato.project.release.batches import table_of, with_codes
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.uniqueness import AloneInRelease
@@ -135,7 +135,7 @@ class LongTable:
             If there are not as many rows as there were.
         """
         done = 0
-        for batch in made_ahead(self.batches.read(names)):
+        for batch in made_ahead(with_codes(self.batches.read(names))):
             context.report(min(done / self.rows, 1.0), text)
             yield batch, np.arange(done, done + len(batch))
             done += len(batch)

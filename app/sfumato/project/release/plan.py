@@ -389,15 +389,18 @@ class Releaser:
         return released, order_words(hashes[:, 0].copy(), key)
 
     def release_part(
-        self, batch: pa.RecordBatch, first_row: int = 0
+        self, batch: pa.RecordBatch, first_row: int = 0, *, coded: bool = False
     ) -> tuple[pa.RecordBatch, Hashes]:
-        """Return what `release_batch` does, and what `record_hashes` does."""
+        """Return what `release_batch` does, and what `record_hashes` does.
+
+        Where texts may be `coded`, see `batch_of`.
+        """
         schema = self.output_schema
         if not batch.num_rows:
             return pa.RecordBatch.from_pylist([], schema), np.empty((0, 2), dtype=np.uint64)
         with _rows_from(first_row):
             frame, hashes = self.shown_alone(table_of(batch, self.plan.schema))
-            return batch_of(frame, schema), hashes
+            return batch_of(frame, schema, coded=coded), hashes
 
     def record_hashes(self, batch: pa.RecordBatch, first_row: int = 0) -> Hashes:
         """Return the keyed hash of each row's record key, by which repeated ones are found.

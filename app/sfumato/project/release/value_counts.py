@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import ColumnSpec, Domain
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.table.marks import Marks, value_marks
 from sfumato.formats.columns.arrow import ArrowColumn
+from sfumato.formats.columns.buffers import Distinct
 from sfumato.project.release.batches import table_of
 
 _MOST_VALUES: Final = 1 << 20
@@ -51,7 +51,7 @@ class ValueCounts:
 
     def __init__(self, spec: ColumnSpec) -> None:
         self._spec = spec
-        self.values: pa.Array | None = None
+        self._distinct: Distinct | None = None
         self.counts = np.zeros(0, dtype=np.int64)
         self.missing = 0
 
@@ -64,14 +64,11 @@ class ValueCounts:
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         self.missing += column.null_count
         counts = np.bincount(codes + 1, minlength=len(encoded.dictionary) + 1)[1:]
-        if self.values is None:
-            self.values = encoded.dictionary.slice(0, 0)
-        known = pc.index_in(encoded.dictionary, value_set=self.values)
-        new = known.is_null().to_numpy(zero_copy_only=False)
-        places = known.fill_null(-1).to_numpy(zero_copy_only=False).copy()
-        places[new] = len(self.values) + np.arange(int(new.sum()))
-        self.values = pa.concat_arrays([self.values, encoded.dictionary.filter(pa.array(new))])
-        if len(self.values) > _MOST_VALUES:
+        if self._distinct is None:
+            self._distinct = Distinct(encoded.dictionary.type)
+        places = self._distinct.places_of(encoded.dictionary)
+        new = places >= len(self.counts)
+        if len(self._distinct) > _MOST_VALUES:
             raise TableError(
                 "Column {column} has more than {most:,} different {most:value|values}, too many to"
                 " perturb them one by one.",
@@ -79,7 +76,7 @@ class ValueCounts:
                 column=self._spec.name,
                 most=_MOST_VALUES,
             )
-        grown = np.zeros(len(self.values), dtype=np.int64)
+        grown = np.zeros(len(self._distinct), dtype=np.int64)
         grown[: len(self.counts)] = self.counts
         grown[places] += counts
         self.counts = grown
@@ -89,18 +86,22 @@ class ValueCounts:
             firsts[codes[some][::-1]] = np.flatnonzero(some)[::-1]
         return firsts[new & (firsts >= 0)]
 
+    @property
+    def values(self) -> pa.Array:
+        """The values, each once."""
+        assert self._distinct is not None
+        return self._distinct.values
+
     def _series(self, values: pa.Array) -> pd.Series:
         return series_of(values, self._spec.name)
 
     def seen(self) -> pd.Series:
         """Return each value once, and a missing one at the end where there is any."""
-        assert self.values is not None
         none = pa.nulls(int(self.missing > 0), self.values.type)
         return self._series(pa.concat_arrays([self.values, none]))
 
     def by_domain(self, domain: Domain) -> npt.NDArray[np.int64]:
         """Return how often each value of a domain occurs, shape (m,)."""
-        assert self.values is not None
         codes = domain.encode(self._series(self.values), self._spec.name)
         counts = np.bincount(codes, weights=self.counts, minlength=domain.size)
         found: npt.NDArray[np.int64] = counts.astype(np.int64)
@@ -111,8 +112,8 @@ class ValueCounts:
 
 def series_of(values: pa.Array, name: str) -> pd.Series:
     """Return values as whoever reads the whole file has them."""
-    batch = pa.record_batch([values], names=[name])
-    return table_of(batch, {name: str(values.type)}).column(name)
+    kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    return table_of(pa.record_batch([values], names=[name]), {name: str(kind)}).column(name)
 
 
 class OpenColumn:
