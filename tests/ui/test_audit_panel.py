@@ -14,7 +14,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit import PANEL
-from sfumato.ui.panels.audit.holders_table import EPSILON, LEVEL, NAME, ODDS, SINCE
+from sfumato.ui.panels.audit.holders import EPSILON, LEVEL, NAME, ODDS, SINCE
 from sfumato.ui.panels.audit.overview import QUESTIONS
 from sfumato.ui.panels.audit.pages import all_pages
 from sfumato.ui.panels.audit.pages.base import AuditPage

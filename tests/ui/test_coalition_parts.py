@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.ui.panels.audit.pages.coalition.groups import (
+from sfumato.ui.panels.audit.pages.coalition.page import (
     CERTAIN_SHARE,
     INDEPENDENT,
     LADDER,
     RECORDS,
     VALUE,
+    CoalitionPage,
 )
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
 from sfumato.ui.panels.audit.wording import tiny
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 from tests.ui.hands import type_into

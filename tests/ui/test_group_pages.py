@@ -15,7 +15,7 @@ from sfumato.engine.generalization.hierarchies import Intervals
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import PolicyEntry, Recipient
-from sfumato.ui.panels.audit.groups.question_bar import KnowledgeButton
+from sfumato.ui.panels.audit.groups import KnowledgeButton
 from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.noisy_answers import NoisyAnswersPage

@@ -29,9 +29,8 @@ from sfumato.engine.generalization.hierarchies import (
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.ui.panels.attributes.hierarchy import keeping
-from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
+from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog, ProblemsModel
 from sfumato.ui.panels.attributes.hierarchy.preview import RowsModel
-from sfumato.ui.panels.attributes.hierarchy.problems import ProblemsModel
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from tests.ui.hands import choose, click, dialog_of, messages, on_screen, press, settle, type_into
 

@@ -8,7 +8,7 @@ import pytest
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.ui.panels.attributes.hierarchy.files_dialog import HierarchyFilesDialog
+from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from tests.ui.hands import choose, click, dialog_of, on_screen, settle
 

@@ -15,8 +15,14 @@ from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.ledger.records import Subject, events_in
 from sfumato.ui.look.theme import current_theme
 from sfumato.ui.panels.releases import PANEL
-from sfumato.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
-from sfumato.ui.panels.releases.ledger_wording import contradictions, line_of
+from sfumato.ui.panels.releases.ledger_model import (
+    BUNDLE,
+    LEVELS,
+    RECIPIENT,
+    STATE,
+    contradictions,
+    line_of,
+)
 from tests.project import adopting as made
 from tests.project.making import new_project
 from tests.ui.hands import click, on_screen, type_into

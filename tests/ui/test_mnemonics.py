@@ -23,7 +23,7 @@ from sfumato.ui.dialogs.projects import (
     UnsealedDialog,
 )
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
-from sfumato.ui.panels.attributes.hierarchy.files_dialog import HierarchyFilesDialog
+from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
 from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy.adoption.dialog import AdoptDialog
 from sfumato.ui.panels.policy.generalized.other_tables import OtherDialog

@@ -14,8 +14,8 @@ from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.mechanisms.matrix.transition_matrix import TransitionMatrix
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.ui.panels.policy.mechanisms.distribution.editor import ValuesModel
-from sfumato.ui.panels.policy.mechanisms.matrix.grid import EntriesModel
+from sfumato.ui.panels.policy.mechanisms.distribution import ValuesModel
+from sfumato.ui.panels.policy.mechanisms.matrix.editor import EntriesModel
 from sfumato.ui.widgets.paint_queue import turns
 from tests.ui.clinic import wait_for_jobs
 

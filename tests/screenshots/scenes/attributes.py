@@ -8,9 +8,9 @@ from PySide6.QtGui import QGuiApplication
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.table.table import Table
+from sfumato.ui.panels.attributes.coding import Shown
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
-from sfumato.ui.panels.attributes.pseudonyms import Shown
 from tests.project.test_pooled_rows import a_document
 from tests.samples.make_households import households
 from tests.screenshots.stage import Scene, Stage

@@ -16,23 +16,25 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
 from sfumato.ui.panels.policy.edits import with_entry
 from sfumato.ui.panels.policy.mechanisms.base import SettingsEditor
-from sfumato.ui.panels.policy.mechanisms.distribution.editor import (
+from sfumato.ui.panels.policy.mechanisms.distribution import (
     DistributionEditor,
     DistributionSettings,
 )
 from sfumato.ui.panels.policy.mechanisms.gaussian.editor import GaussianEditor
 from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
-from sfumato.ui.panels.policy.mechanisms.hierarchical.editor import (
+from sfumato.ui.panels.policy.mechanisms.hierarchical import (
     HierarchicalEditor,
     HierarchicalSettings,
 )
-from sfumato.ui.panels.policy.mechanisms.joint.editor import JointSettings
-from sfumato.ui.panels.policy.mechanisms.laplace.editor import LaplaceEditor
+from sfumato.ui.panels.policy.mechanisms.joint import JointSettings
+from sfumato.ui.panels.policy.mechanisms.laplace import LaplaceEditor
 from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.editor import FineGrainEditor, FineGrainSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import HIGH, LOW
-from sfumato.ui.panels.policy.mechanisms.reconstruction.editor import ReconstructionEditor
-from sfumato.ui.panels.policy.mechanisms.reconstruction.settings import ReconstructionSettings
+from sfumato.ui.panels.policy.mechanisms.reconstruction.editor import (
+    ReconstructionEditor,
+    ReconstructionSettings,
+)
 from sfumato.ui.panels.policy.panel import PolicyPanel
 from tests.screenshots.stage import Scene, Stage
 

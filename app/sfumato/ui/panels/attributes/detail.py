@@ -16,7 +16,7 @@ from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.attributes.bins import BinningEditor
-from sfumato.ui.panels.attributes.coding import CodingEditor
+from sfumato.ui.panels.attributes.coding import CodingEditor, PseudonymEditor
 from sfumato.ui.panels.attributes.columns import (
     kind_name,
     missing_name,
@@ -27,7 +27,6 @@ from sfumato.ui.panels.attributes.columns import (
 )
 from sfumato.ui.panels.attributes.domain import DomainEditor
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
-from sfumato.ui.panels.attributes.pseudonyms import PseudonymEditor
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.icons import IconLabel

@@ -34,8 +34,7 @@ from sfumato.plots.pooled_numbers import (
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import typeset
-from sfumato.ui.panels.audit.holders_table import HoldersModel, HoldersTable
-from sfumato.ui.panels.audit.open_note import OpenNote
+from sfumato.ui.panels.audit.holders import HoldersModel, HoldersTable, OpenNote
 from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
 from sfumato.ui.panels.audit.pages.coalition.page import held_now
 from sfumato.ui.panels.audit.wording import (

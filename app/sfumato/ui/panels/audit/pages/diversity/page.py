@@ -12,8 +12,8 @@ from sfumato.analysis.composition import Beside, beside_others
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
-from sfumato.ui.panels.audit.pages.diversity.person_card import PersonCard
-from sfumato.ui.panels.audit.pages.diversity.wording import (
+from sfumato.ui.panels.audit.pages.diversity.person_card import (
+    PersonCard,
     breaches_frame,
     breaches_sentence,
     explanation,

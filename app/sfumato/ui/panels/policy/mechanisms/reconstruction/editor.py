@@ -1,14 +1,311 @@
-"""The editor of reconstruction privacy: what is asked of every group, and recipients below it."""
+"""Reconstruction privacy: what is asked, of which groups, what follows, and recipients' levels."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar, Final
 
+from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.disclosure.group_privacy import Rule as Test
+from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, default_limits
 from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
-from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Reach
-from sfumato.ui.panels.policy.mechanisms.reconstruction.outcome import usefulness_of
-from sfumato.ui.panels.policy.mechanisms.reconstruction.settings import ReconstructionSettings
+from sfumato.engine.mechanisms.reconstruction.promise import on_each_side, times
+from sfumato.plots.axes import percent
+from sfumato.ui.look.theme import Space
+from sfumato.ui.panels.policy.mechanisms.base import (
+    Attributes,
+    LevelEditor,
+    Reach,
+    SettingsEditor,
+    error_words,
+)
+from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
+from sfumato.ui.panels.policy.mechanisms.reconstruction.outcome import (
+    Outcome,
+    outcome_of,
+    usefulness_of,
+)
 from sfumato.ui.panels.policy.wording import suspicion, tr
+from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import NumberField, Segments, WrappedCheckBox
+from sfumato.ui.widgets.layout import Card, Rule, button, column, label, set_look
+from sfumato.ui.widgets.responsive import FlowLayout
+
+JOB: Final = "groups"
+"""The job that works out what the limits mean for the table's groups."""
+ABREAST: Final = 3
+"""How many public columns stand side by side."""
+
+RULES = (
+    (Test.EXACT.value, QT_TRANSLATE_NOOP("Policy", "Exact")),
+    (Test.CHERNOFF.value, QT_TRANSLATE_NOOP("Policy", "Chernoff")),
+    (Test.SIMPLIFIED.value, QT_TRANSLATE_NOOP("Policy", "Simplified")),
+)
+SAMPLINGS = (
+    (Sampling.BLIND.value, QT_TRANSLATE_NOOP("Policy", "Blindly")),
+    (Sampling.PUBLISHED.value, QT_TRANSLATE_NOOP("Policy", "As published")),
+)
+
+
+class ReconstructionSettings(SettingsEditor):
+    """States ε, δ and how groups are tested and drawn from; what is not right yet stays here."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
+        self._attributes: Attributes = ()
+        self._draft: dict[str, Any] = {}
+        self._shown: tuple[object, Limits] | None = None
+        self.epsilon = NumberField(0.1, 100.0, decimals=1, unit="%", step=1.0)
+        self.delta = NumberField(0.1, 99.9, decimals=1, unit="%", step=1.0)
+        self.retention = NumberField(0.001, 0.999, decimals=3, step=0.05)
+        self.rule = Segments([(value, tr(str(name))) for value, name in RULES], self)
+        self.sampling = Segments([(value, tr(str(name))) for value, name in SAMPLINGS], self)
+        self.public = PublicColumns(self)
+        self.meaning = label("", "", wrap=True)
+        self.about_rule = label("", "muted", wrap=True)
+        self.about_sampling = label("", "muted", wrap=True)
+        self.figures = label("", "", wrap=True)
+        self.take_back = button(tr("Back to what is in force"), self._take_back)
+        self.status = Notice(self.take_back, parent=self)
+        self._lay_out()
+        for name, field, unit in (
+            ("epsilon", self.epsilon, 100),
+            ("delta", self.delta, 100),
+            ("retention_probability", self.retention, 1),
+        ):
+            field.value_changed.connect(partial(self._state_number, name, unit))
+        self.rule.chosen.connect(lambda value: self._state({"rule": value}))
+        self.sampling.chosen.connect(lambda value: self._state({"sampling": value}))
+        self.public.chosen.connect(self._choose_public)
+
+    def _lay_out(self) -> None:
+        numbers, choices = Form(), Form()
+        for words, field, symbol in (
+            (tr("An estimate is wrong when it is off by more than"), self.epsilon, "ε"),
+            (tr("How likely it has to be wrong, on each side"), self.delta, "δ"),
+            (tr("Retention probability of the most trusted release"), self.retention, "p"),
+        ):
+            numbers.add_field(words, field, symbol)
+        choices.add_field(tr("Test"), self.rule, gloss=self.about_rule)
+        choices.add_field(tr("Draw records"), self.sampling, gloss=self.about_sampling)
+        asked = Card(tr("What a group must keep to itself"), parent=self)
+        asked.body.addWidget(self.meaning)
+        asked.body.addLayout(numbers)
+        asked.body.addWidget(self.status)
+        asked.body.addWidget(Rule())
+        asked.body.addLayout(choices)
+        asked.body.addWidget(Rule())
+        asked.body.addWidget(self.public)
+        outcome = Card(tr("What changes in this table"), parent=self)
+        outcome.body.addWidget(self.figures)
+        self.setLayout(column(asked, outcome, spacing=Space.BETWEEN))
+
+    # ----- what is shown
+
+    def show_settings(self, attributes: Attributes, settings: Settings) -> None:
+        """Show an entry's settings; what is not right yet stays as it was typed."""
+        if self._attributes and self._draft != self._in_force:
+            self.keep_draft(self._attributes[0].name, self._draft)
+        self._attributes = tuple(attributes)
+        in_force = {**default_limits(), **settings}
+        kept = self.kept_draft(attributes[0].name, in_force)
+        self._in_force = in_force
+        self._draft = in_force if kept is None else kept
+        self._show()
+
+    def fitted(self, statement: Statement, settings: Settings) -> Statement:
+        """Return the statement, or that of the most trusted release where it is above that."""
+        top = MECHANISM.limits(self._attributes, settings).retention
+        if statement.keys() == {"retention_probability"}:
+            return {"retention_probability": min(statement["retention_probability"], top)}
+        return statement
+
+    def leave(self) -> None:
+        """Stop working groups out."""
+        self.session.runner.cancel(JOB)
+        self._shown = None
+
+    def _show(self) -> None:
+        draft = self._draft
+        self.epsilon.set_value(100 * float(draft["epsilon"]))
+        self.delta.set_value(100 * float(draft["delta"]))
+        self.retention.set_value(float(draft["retention_probability"]))
+        self.rule.set_value(str(draft["rule"]))
+        self.sampling.set_value(str(draft["sampling"]))
+        self.public.show_columns(self._released(), MECHANISM.public_columns(draft))
+        try:
+            limits = MECHANISM.limits(self._attributes, draft)
+            MECHANISM.check_settings(self._attributes, draft)
+        except SfumatoError as error:
+            self._refuse(error)
+            return
+        self.status.clear()
+        self.meaning.setText(_meaning(limits))
+        self.about_sampling.setText(_about_sampling(limits.sampling))
+        if draft == self._in_force:
+            self._work_out(limits)
+
+    def _refuse(self, error: SfumatoError) -> None:
+        """Say what is wrong; what was in force stays."""
+        words = error_words(error)
+        if self._draft == self._in_force:
+            self.status.say("danger", words)
+            return
+        stays = tr("Until this is right, what was asked before stays in force.")
+        self.status.say("danger", f"{words}\n{stays}", self.take_back)
+
+    def _work_out(self, limits: Limits) -> None:
+        """Work out what the limits mean for the groups, unless that is in sight already."""
+        groups = self._attributes[0].groups
+        if groups is None or self._shown == (groups, limits):
+            return
+        self._shown = (groups, limits)
+        self.about_rule.setText(tr("Weighing this test…"))
+        self._say_figures(tr("Working out which groups have to be resampled…"), "muted")
+        self.session.runner.run(
+            tr("Looking at the groups of {name}", name=self._attributes[0].name),
+            partial(outcome_of, groups, limits, self._attributes, dict(self._in_force)),
+            self._show_outcome,
+            self._say_failed,
+            key=JOB,
+        )
+
+    def _show_outcome(self, outcome: Outcome) -> None:
+        self.about_rule.setText(outcome.about_rule)
+        self._say_figures(outcome.figures)
+
+    def _say_failed(self, error: SfumatoError) -> None:
+        self._shown = None
+        self._say_figures(error_words(error), "danger")
+
+    def _say_figures(self, text: str, look: str = "") -> None:
+        set_look(self.figures, look)
+        self.figures.setText(text)
+
+    def _released(self) -> tuple[str, ...]:
+        return tuple(
+            column.name
+            for column in self.session.document.columns
+            if column.role not in {Role.SENSITIVE, Role.IDENTIFYING}
+        )
+
+    # ----- what the person does
+
+    def _state_number(self, name: str, unit: int, value: float) -> None:
+        self._state({name: round(value / unit, 6)})
+
+    def _state(self, change: dict[str, Any]) -> None:
+        """Take a change over; what holds comes into force, as one edit."""
+        self._draft = {**self._draft, **change}
+        self._show()
+        if self._draft != self._in_force and not self.status.words:
+            self.state(dict(self._draft))
+
+    def _choose_public(self, names: tuple[str, ...] | None) -> None:
+        self._draft = {name: value for name, value in self._draft.items() if name != "public"}
+        self._state({} if names is None else {"public": list(names)})
+
+    def _take_back(self) -> None:
+        self._draft = dict(self._in_force)
+        self._show()
+
+
+class PublicColumns(QWidget):
+    """A tick for each released column: whoever knows a person knows those that are public.
+
+    All are public until somebody says otherwise.
+    """
+
+    chosen = Signal(object)
+    """The names ticked, as a tuple; None where all that are released count."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.boxes: dict[str, WrappedCheckBox] = {}
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(Space.BETWEEN)
+        self._grid.setVerticalSpacing(Space.INSIDE)
+        self.words = label("", "muted", wrap=True)
+        self.everything = button(
+            tr("All that are released"), lambda: self.chosen.emit(None), "quiet"
+        )
+        lines = column()
+        lines.addLayout(FlowLayout(label(tr("Public columns")), self.everything, apart=1))
+        lines.addWidget(self.words)
+        lines.addLayout(self._grid)
+        self.setLayout(lines)
+
+    def show_columns(self, released: Sequence[str], named: Sequence[str] | None) -> None:
+        """Show which of the released columns make groups; all of them where `named` is None."""
+        self.everything.setVisible(named is not None)
+        self.words.setText(
+            tr(
+                "A group is the records alike in all of these. Take out only what nobody knows of"
+                " a person: it makes groups larger, and more of them are resampled."
+            )
+            if released
+            else tr(
+                "No other column is released, so there is nothing by which records would be alike."
+            )
+        )
+        if list(self.boxes) != list(released):
+            self._fill(released)
+        for name, box in self.boxes.items():
+            box.setChecked(named is None or name in named)
+
+    def _fill(self, released: Sequence[str]) -> None:
+        for box in self.boxes.values():
+            self._grid.removeWidget(box)
+            box.deleteLater()
+        self.boxes = {}
+        for place, name in enumerate(released):
+            box = WrappedCheckBox(name.replace("&", "&&"), self)
+            box.setToolTip(name)
+            box.clicked.connect(self._tell)
+            self._grid.addWidget(box, place // ABREAST, place % ABREAST)
+            self.boxes[name] = box
+
+    def _tell(self, _ticked: bool) -> None:
+        names = tuple(name for name, box in self.boxes.items() if box.isChecked())
+        self.chosen.emit(None if len(names) == len(self.boxes) else names)
+
+
+def _meaning(limits: Limits) -> str:
+    """Return what ε and δ mean."""
+    error = percent(limits.epsilon, 0)
+    if limits.rule is not Test.EXACT:
+        return tr(
+            "Nobody can prove by Chernoff's bound that an attacker's estimate for a group is off"
+            " by more than {error} less often than {times}.",
+            error=error,
+            times=times(limits.delta),
+        )
+    return tr(
+        "An attacker's estimate for any group is off by more than {error} at least {times}:"
+        " {sides}.",
+        error=error,
+        times=times(limits.least_missed),
+        sides=on_each_side(limits.delta),
+    )
+
+
+def _about_sampling(sampling: Sampling) -> str:
+    """Return what decides who is drawn, and what that gives away."""
+    if sampling is Sampling.BLIND:
+        return tr(
+            "How many records of a group are drawn follows from its size alone, and which ones"
+            " from chance: nothing about the group shows but the draws."
+        )
+    return tr(
+        "How many records are drawn follows from the group's largest share. The number of copies"
+        " shows it: whoever counts them learns how much of the group shares one value."
+    )
 
 
 class ReconstructionEditor(LevelEditor):

@@ -1,4 +1,4 @@
-"""Who holds what, with a tick for each member of the coalition."""
+"""Who holds what, with a tick for each member, and what open columns tell beside the best of them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,53 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHeaderView, QWidget
+from PySide6.QtWidgets import QHeaderView, QLabel, QWidget
 
 from sfumato.analysis.holdings import Holding
+from sfumato.analysis.open_columns import figure_sentences
 from sfumato.engine.matrices.privacy import epsilon_of_gamma
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import local_day, number
+from sfumato.ui.look.wording import local_day, number, typeset
 from sfumato.ui.panels.audit.wording import level_text
+from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.tables import Cell, Heading, TableView, TickedModel
 
 NAME, LEVEL, ODDS, EPSILON, SINCE = range(5)
 MOST_ROWS_SHOWN: Final = 8
 WIDE: Final = 480
 """From this width on, the dates are shown."""
+
+
+class OpenNote(QLabel):
+    """Says what somebody learns who uses the columns released unchanged as well.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    """
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._best: tuple[str, Holding] | None = None
+        self.setWordWrap(True)
+        self.hide()
+        session.open_columns_changed.connect(self._tell)
+
+    def show_best(self, entry: str, coalition: Sequence[Holding]) -> None:
+        """Tell of a policy entry and the most trusted member of a coalition."""
+        self._best = (entry, coalition[0]) if coalition else None
+        self._tell()
+
+    def _tell(self) -> None:
+        answer = self._session.open_columns() if self._best is not None else None
+        told: tuple[str, ...] = ()
+        if answer is not None and self._best is not None:
+            entry, best = self._best
+            told = figure_sentences(answer.beside(entry, best.recipient, best.level))
+        self.setText(" ".join(typeset(sentence) for sentence in told))
+        self.setVisible(bool(told))
 
 
 class HoldersModel(TickedModel):
