@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.project.store.passphrases import Strength, guessing_bits, strength_of
+from sfumato.project.store.secret import Strength, guessing_bits, strength_of
 
 
 @pytest.mark.parametrize(

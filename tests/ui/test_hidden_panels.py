@@ -92,7 +92,7 @@ class Watch:
 HIDDEN = {
     "data": ("attributes", "policy", "preview", "releases", "audit"),
     "policy": ("attributes", "policy/generalized", "preview", "releases", "audit"),
-    "audit": ("attributes", "policy", "preview", "releases", "audit/pages", "audit/groups"),
+    "audit": ("attributes", "policy", "preview", "releases", "audit/pages", "audit/groups.py"),
 }
 
 

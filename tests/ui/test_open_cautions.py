@@ -12,8 +12,7 @@ from PySide6.QtCore import Qt
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.ui.shell.guarantee_card import GuaranteeCard
-from sfumato.ui.shell.open_cautions import OpenCaution
+from sfumato.ui.shell.guarantee_card import GuaranteeCard, OpenCaution
 from tests.engine.numbers import stated_settings
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import on_screen

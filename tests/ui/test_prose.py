@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtGui import QTextCursor, QTextDocument, QTextTable
 from PySide6.QtWidgets import QApplication
 
+from sfumato.ui.dialogs.help import set_prose
 from sfumato.ui.look.theme import current_theme
-from sfumato.ui.widgets.prose import set_prose
 
 TEXT = """\
 # Title

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
 
 from sfumato.engine.core.errors import TableError
 from sfumato.ui.look.theme import themes
-from sfumato.ui.widgets import auto_dismiss as departures
+from sfumato.ui.widgets import messages as departures
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, SliderField
 from sfumato.ui.widgets.layout import Badge, Card, ElidedLabel, EmptyState, boxed, button
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind, MessageView

@@ -164,7 +164,7 @@ def read_known(
     """Read a source, and return by what digest it is known again.
 
     That of a file is the SHA-256 of its bytes, and that of a database's table the SHA-256 of its
-    rows as they are read, see `sfumato.formats.databases.digest`.
+    rows as they are read, see `sfumato.formats.databases.reading`.
 
     Parameters
     ----------

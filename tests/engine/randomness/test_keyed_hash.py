@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.randomness import keyed_hash as module
-from sfumato.engine.randomness.canonical_texts import canonical_text, canonical_texts
-from sfumato.engine.randomness.keyed_hash import keyed_hash
+from sfumato.engine.randomness.keyed_hash import canonical_text, canonical_texts, keyed_hash
 from sfumato.engine.randomness.keys import AttributeKey
 from tests.keyed_hash import cbc_mac, message
 

@@ -94,7 +94,7 @@ class Terminal:
 
     def remark_on(self, passphrase: str) -> None:
         """Say so where a passphrase that was set is weak."""
-        from sfumato.project.store.passphrases import Strength, strength_of
+        from sfumato.project.store.secret import Strength, strength_of
 
         if strength_of(passphrase) is Strength.WEAK:
             self.note(

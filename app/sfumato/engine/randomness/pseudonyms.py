@@ -9,8 +9,7 @@ import pandas as pd
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import factorize
-from sfumato.engine.randomness.canonical_texts import canonical_texts
-from sfumato.engine.randomness.keyed_hash import keyed_hash
+from sfumato.engine.randomness.keyed_hash import canonical_texts, keyed_hash
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import AttributeKey

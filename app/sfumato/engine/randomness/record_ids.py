@@ -17,8 +17,7 @@ import pandas as pd
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.randomness.canonical_texts import canonical_texts
-from sfumato.engine.randomness.keyed_hash import keyed_hash
+from sfumato.engine.randomness.keyed_hash import canonical_texts, keyed_hash
 from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 
 _ROWS: Final = 1 << 20

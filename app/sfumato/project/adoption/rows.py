@@ -19,7 +19,7 @@ from sfumato.engine.core.columns import Codes, Domain, Value
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import factorize, smallest_unsigned
 from sfumato.engine.mechanisms.base import Adopted, Settings
-from sfumato.engine.randomness.canonical_texts import canonical_text
+from sfumato.engine.randomness.keyed_hash import canonical_text
 from sfumato.engine.table.table import EncodedColumn, Table
 from sfumato.formats.comparison import codes_in
 from sfumato.formats.formulas import escaped, undone_if_escaped, unescaped

@@ -14,8 +14,7 @@ import pandas as pd
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.values import factorize
-from sfumato.engine.randomness.canonical_texts import canonical_text, canonical_texts
-from sfumato.engine.randomness.keyed_hash import keyed_hash
+from sfumato.engine.randomness.keyed_hash import canonical_text, canonical_texts, keyed_hash
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.project.release.views import Coarsened

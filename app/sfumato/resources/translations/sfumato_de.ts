@@ -4,7 +4,7 @@
 <context>
     <name>AboutDialog</name>
     <message>
-        <location filename="../../ui/dialogs/help.py" line="+152"/>
+        <location filename="../../ui/dialogs/help.py" line="+241"/>
         <source>Sfumato {version}</source>
         <translation>Sfumato {version}</translation>
     </message>
@@ -152,7 +152,7 @@
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="+284"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="+283"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
     </message>
@@ -346,7 +346,7 @@
 <context>
     <name>Audit</name>
     <message>
-        <location filename="../../ui/panels/audit/groups/risk_wording.py" line="+27"/>
+        <location filename="../../ui/panels/audit/pages/group_risk.py" line="+69"/>
         <source>exact test</source>
         <translation>exakter Test</translation>
     </message>
@@ -463,7 +463,7 @@
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/groups.py" line="+119"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+161"/>
         <source>Whose records are in most danger?</source>
         <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
     </message>
@@ -473,7 +473,7 @@
         <translation>Mittlere Wahrscheinlichkeit, die die Koalition dem wahren Wert eines Datensatzes gibt. Klicken Sie zum Sortieren auf eine Überschrift.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+60"/>
+        <location line="+31"/>
         <source>Coalitions</source>
         <translation>Koalitionen</translation>
     </message>
@@ -494,7 +494,7 @@
         <translation>Ein neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/count_queries.py" line="+57"/>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="+161"/>
         <source>Count queries</source>
         <translation>Auszählungen</translation>
     </message>
@@ -519,7 +519,7 @@
         <translation>Wo andere Tabellen über dieselben Personen veröffentlicht haben, zeigt diese Seite, was alle zusammen verraten. Fügen Sie sie unter Regelwerk, Vergröberte Tabelle hinzu.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/group_risk.py" line="+68"/>
+        <location filename="../../ui/panels/audit/pages/group_risk.py" line="+6"/>
         <source>Small groups</source>
         <translation>Kleine Gruppen</translation>
     </message>
@@ -549,7 +549,7 @@
         <translation>Sobald aus einem Projekt Freigaben gemacht wurden, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+35"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+153"/>
         <source>Noisy answers</source>
         <translation>Verrauschte Antworten</translation>
     </message>
@@ -559,7 +559,7 @@
         <translation>Verrauschte Antworten werden geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="+86"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="+85"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
@@ -714,7 +714,7 @@
         <translation>{known} Auf der Leiter beträgt die größte Abweichung zwischen dem, was {names} gemeinsam raten, und dem, was {best} allein rät, {apart} der Streuung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/page.py" line="+36"/>
+        <location filename="../../ui/panels/audit/groups.py" line="+171"/>
         <source>Nothing to examine yet</source>
         <translation>Noch nichts zu prüfen</translation>
     </message>
@@ -805,7 +805,7 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+52"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+184"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
     </message>
@@ -1002,7 +1002,7 @@
 <context>
     <name>CodingEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="+28"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="+142"/>
         <source>Multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -1462,7 +1462,7 @@
 <context>
     <name>Errors</name>
     <message>
-        <location filename="../../ui/widgets/messages.py" line="+82"/>
+        <location filename="../../ui/widgets/messages.py" line="+173"/>
         <source>The system refused a file: {reason}.</source>
         <translation>Das System hat eine Datei abgelehnt: {reason}.</translation>
     </message>
@@ -1753,7 +1753,7 @@
 <context>
     <name>GroupsModel</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/groups.py" line="-72"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-254"/>
         <source>The record&apos;s true value</source>
         <translation>Der wahre Wert des Datensatzes</translation>
     </message>
@@ -1806,7 +1806,7 @@
 <context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="+64"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="+149"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -1932,8 +1932,8 @@
 <context>
     <name>Hierarchy</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+77"/>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+176"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+211"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+367"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
     </message>
@@ -1948,7 +1948,7 @@
         <translation>Tabellen (*.csv *.txt *.tsv);;Alle Dateien (*)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/files_dialog.py" line="+50"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-299"/>
         <source>Read several hierarchies</source>
         <translation>Mehrere Hierarchien einlesen</translation>
     </message>
@@ -2169,7 +2169,7 @@
         <translation>Jahrhundert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-56"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+111"/>
         <source>Building the hierarchy of {column}</source>
         <translation>Die Hierarchie von {column} wird gebildet</translation>
     </message>
@@ -2189,7 +2189,7 @@
         <translation>Hierarchie von {column} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="+26"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-387"/>
         <source>Keep the first row</source>
         <translation>Erste Zeile behalten</translation>
     </message>
@@ -2247,7 +2247,7 @@
 <context>
     <name>HierarchyDialog</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-212"/>
+        <location line="+166"/>
         <source>Read a table: value;level 1;…;*</source>
         <translation>Tabelle einlesen: Wert;Stufe 1;…;*</translation>
     </message>
@@ -2397,7 +2397,7 @@
 <context>
     <name>HoldersModel</name>
     <message>
-        <location filename="../../ui/panels/audit/holders_table.py" line="+32"/>
+        <location filename="../../ui/panels/audit/holders.py" line="+66"/>
         <source>How far the release multiplies anyone&apos;s odds at most (γ)</source>
         <translation>Um welchen Faktor die Freigabe die Chancen auf irgendetwas höchstens erhöht (γ)</translation>
     </message>
@@ -2509,17 +2509,17 @@
 <context>
     <name>Insights</name>
     <message>
-        <location filename="../../ui/state/insights.py" line="+84"/>
+        <location filename="../../ui/state/insights.py" line="+90"/>
         <source>Looking at the columns</source>
         <translation>Die Spalten werden untersucht</translation>
     </message>
     <message>
-        <location filename="../../ui/state/open_columns.py" line="+61"/>
+        <location line="+58"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../ui/state/pooled.py" line="+60"/>
+        <location line="+46"/>
         <source>Pooling rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
@@ -2616,7 +2616,7 @@
 <context>
     <name>KnowledgeButton</name>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="+34"/>
+        <location filename="../../ui/panels/audit/groups.py" line="-133"/>
         <source>What the attacker knows</source>
         <translation>Was der Angreifer weiß</translation>
     </message>
@@ -2700,7 +2700,7 @@
 <context>
     <name>Ledger</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_wording.py" line="+23"/>
+        <location filename="../../ui/panels/releases/ledger_model.py" line="+40"/>
         <source>Released</source>
         <translation>Freigegeben</translation>
     </message>
@@ -2808,7 +2808,7 @@
 <context>
     <name>LedgerCard</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="+39"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="+135"/>
         <source>Ledger</source>
         <translation>Freigabeverzeichnis</translation>
     </message>
@@ -2916,7 +2916,7 @@
 <context>
     <name>LedgerModel</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_model.py" line="+103"/>
+        <location filename="../../ui/panels/releases/ledger_model.py" line="+90"/>
         <source>Entries {number}</source>
         <translation>Einträge {number}</translation>
     </message>
@@ -3569,7 +3569,7 @@
 <context>
     <name>OpenCaution</name>
     <message>
-        <location filename="../../ui/shell/open_cautions.py" line="+41"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="-339"/>
         <source>Protect too</source>
         <translation>Auch schützen</translation>
     </message>
@@ -4072,7 +4072,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>diese Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="+52"/>
+        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="+176"/>
         <source>What the tables tell about one person</source>
         <translation>Was die Tabellen über eine Person verraten</translation>
     </message>
@@ -4138,7 +4138,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{records} {records:Person|Personen}, {instances} {instances:Möglichkeit|Möglichkeiten}. Dann sind die Wahrscheinlichkeiten: {chances}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/wording.py" line="+30"/>
+        <location line="-267"/>
         <source>Some classes of these tables share no value at all</source>
         <translation>Einige Klassen dieser Tabellen haben gar keinen Wert gemeinsam</translation>
     </message>
@@ -4691,7 +4691,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../plots/pooled_numbers.py" line="+114"/>
+        <location filename="../../plots/pooled_numbers.py" line="+123"/>
         <location line="+97"/>
         <location line="+159"/>
         <location filename="../../plots/record_risks.py" line="+118"/>
@@ -5444,7 +5444,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Die Hälfte der gemeinsamen Schätzungen von {attribute} durch {count} Empfänger weicht um {ladder} oder mehr ab; bei unabhängigem Rauschen um {independent}</translation>
     </message>
     <message>
-        <location filename="../../plots/pooled_rows.py" line="+50"/>
+        <location line="+43"/>
         <source>Share of rows whose true value the best guess hits.</source>
         <translation>Anteil der Zeilen, deren wahren Wert die beste Vermutung trifft.</translation>
     </message>
@@ -6733,8 +6733,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="+143"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="+52"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+142"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+52"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+213"/>
         <source>Value</source>
         <translation>Wert</translation>
@@ -7049,7 +7049,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="+228"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="+238"/>
         <source>Public columns</source>
         <translation>Öffentliche Spalten</translation>
     </message>
@@ -7176,8 +7176,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="-1"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="+320"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-1"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+320"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
@@ -7270,7 +7270,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="+149"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="+258"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -7628,8 +7628,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution/editor.py" line="-105"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="-260"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="-105"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-260"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -7670,7 +7670,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+30"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="+292"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+292"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
     </message>
@@ -7724,13 +7724,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="+242"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+242"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
         <location line="+13"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="+9"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+9"/>
         <source>Moves {parts}, typically.</source>
         <translation>Verschiebt typischerweise {parts}.</translation>
     </message>
@@ -7745,7 +7745,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/forms.py" line="+74"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="-151"/>
         <source>multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -7760,7 +7760,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>höchstens</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="-92"/>
+        <location line="+57"/>
         <source>Size of the noise</source>
         <translation>Stärke des Rauschens</translation>
     </message>
@@ -7771,14 +7771,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="-190"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-190"/>
         <source>Measured with noise</source>
         <translation>Verrauscht gemessen</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="+61"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="+0"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="+0"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+0"/>
         <source>Stated</source>
         <translation>Angegeben</translation>
     </message>
@@ -7794,7 +7794,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="+10"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+10"/>
         <source>Measure again</source>
         <translation>Erneut messen</translation>
     </message>
@@ -7874,7 +7874,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gemessen wird, was die Rundung preisgibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="+54"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="+250"/>
         <source>A whole matrix, or a block</source>
         <translation>Eine ganze Matrix oder ein Block</translation>
     </message>
@@ -7917,13 +7917,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+2"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-20"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="-165"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="-165"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum Geltenden</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/grid.py" line="+181"/>
+        <location line="-50"/>
+        <location line="+55"/>
         <source>Transition matrix</source>
         <translation>Übergangsmatrix</translation>
     </message>
@@ -7959,7 +7959,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Matrix importieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="+137"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+137"/>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="+0"/>
         <source>Tables of text (*.csv *.tsv *.txt)</source>
         <translation>Texttabellen (*.csv *.tsv *.txt)</translation>
@@ -8062,7 +8062,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Viertel davon</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/grid.py" line="-73"/>
+        <location line="-400"/>
         <source>Original value</source>
         <translation>Wahrer Wert</translation>
     </message>
@@ -8122,7 +8122,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="-287"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-287"/>
         <source>Counts of the combinations with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities that follow from them, which recipients see, disclose at most ε0; every figure includes it.</source>
         <translation>Häufigkeiten der Kombinationen mit Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die daraus folgen und die Empfänger sehen, geben höchstens ε0 preis; jede Zahl enthält es.</translation>
     </message>
@@ -8144,7 +8144,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+2"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-355"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="-22"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="-22"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
@@ -8802,13 +8802,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten der Tabelle gelöst: Wer alle anderen Datensätze kennt, kann den Wert einer Person aus den Beibehaltungswahrscheinlichkeiten ablesen. Lösen Sie sie erneut oder behandeln Sie alle Werte als gleich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="-282"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-282"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="-4"/>
         <source>The table is not used, so the retention probabilities disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="+32"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="+278"/>
         <source>{suspicion} A row of a resampled group says nothing about its own person.</source>
         <translation>{suspicion} Eine Zeile einer neu gezogenen Gruppe sagt nichts über ihre eigene Person.</translation>
     </message>
@@ -8891,7 +8891,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Daraus lassen sich Anteile kaum schätzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/settings.py" line="-6"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="-284"/>
         <source>Exact</source>
         <translation>Exakt</translation>
     </message>
@@ -9484,7 +9484,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="-15"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-15"/>
         <source>Lower bound</source>
         <translation>Untere Grenze</translation>
     </message>
@@ -9554,7 +9554,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grenzen werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical/editor.py" line="-134"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-134"/>
         <source>Each value&apos;s chapter</source>
         <translation>Das Kapitel jeder Ausprägung</translation>
     </message>
@@ -9736,7 +9736,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Hierarchie als Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_estimates_page.py" line="+39"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="+63"/>
         <source>Explained also by</source>
         <translation>Erklärt auch durch</translation>
     </message>
@@ -9781,7 +9781,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unverändert freigegebene Spalten gehen unverändert ein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="+62"/>
+        <location line="+38"/>
         <source>and</source>
         <translation>und</translation>
     </message>
@@ -10036,7 +10036,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProblemsView</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/problems.py" line="+48"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-325"/>
         <source>Problems of the table</source>
         <translation>Probleme der Tabelle</translation>
     </message>
@@ -10249,7 +10249,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PseudonymEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/pseudonyms.py" line="+36"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="-163"/>
         <source>Dropped</source>
         <translation>Weggelassen</translation>
     </message>
@@ -10297,7 +10297,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>QueryForm</name>
     <message>
-        <location filename="../../ui/panels/audit/groups/query_form.py" line="+51"/>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="-188"/>
         <source>any</source>
         <translation>beliebig</translation>
     </message>
@@ -10305,7 +10305,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>QuestionBar</name>
     <message>
-        <location filename="../../ui/panels/audit/groups/question_bar.py" line="+21"/>
+        <location filename="../../ui/panels/audit/groups.py" line="+21"/>
         <source>Attribute</source>
         <translation>Merkmal</translation>
     </message>
@@ -10333,7 +10333,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Questions</name>
     <message>
-        <location filename="../../ui/panels/audit/questions.py" line="+57"/>
+        <location filename="../../ui/panels/audit/panel.py" line="-176"/>
         <source>All &amp;questions</source>
         <translation>Alle &amp;Fragen</translation>
     </message>
@@ -17802,7 +17802,7 @@ Rückgabewerte:
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} wurden für die genauen Häufigkeiten der Tabelle gelöst und werden mit jeder Freigabe veröffentlicht: Wer alle anderen Datensätze kennt, kann {name} einer Person daraus ablesen. Lösen Sie die Grenzen erneut, mit verrauschten Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="+70"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="+313"/>
         <source>Published distribution</source>
         <translation>Veröffentlichte Verteilung</translation>
     </message>
@@ -17945,7 +17945,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/categorical.py" line="-328"/>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="-55"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+222"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+326"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="-261"/>
         <location line="+224"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="-71"/>
@@ -18446,7 +18446,7 @@ Rückgabewerte:
         <translation>Geben Sie eine kleine Zahl wie 0,1 an.</translation>
     </message>
     <message>
-        <location filename="../../engine/randomness/record_ids.py" line="+115"/>
+        <location filename="../../engine/randomness/record_ids.py" line="+114"/>
         <source>The record key {column} is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Der Datensatzschlüssel {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
@@ -19318,7 +19318,7 @@ Rückgabewerte:
         <translation>Auf die Datenbank wird gewartet</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="+90"/>
+        <location filename="../../formats/databases/reading.py" line="+147"/>
         <source>{title} is read by the package {package}, which is not installed.</source>
         <translation>{title} wird vom Paket {package} gelesen, das nicht installiert ist.</translation>
     </message>
@@ -20139,7 +20139,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+14"/>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="-126"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="+182"/>
         <source>Choose another file.</source>
         <translation>Wählen Sie eine andere Datei.</translation>
     </message>
@@ -20876,7 +20876,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../project/store/files.py" line="+228"/>
-        <location filename="../../project/store/secret.py" line="+175"/>
+        <location filename="../../project/store/secret.py" line="+230"/>
         <location line="+24"/>
         <location line="+19"/>
         <source>The file was damaged or changed; restore an earlier copy.</source>
@@ -24229,7 +24229,7 @@ Rückgabewerte:
         <translation>Trennen Sie die Zahlen durch Semikolon.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="+27"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="+140"/>
         <source>An end or a step is not a number.</source>
         <translation>Eine Grenze oder ein Schritt ist keine Zahl.</translation>
     </message>
@@ -24259,7 +24259,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-178"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+98"/>
         <location filename="../../ui/state/attributes.py" line="+91"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
@@ -24305,7 +24305,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups/noisy_answer.py" line="+126"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="-124"/>
         <source>Noisy counts are examined</source>
         <translation>Verrauschte Anzahlen sind geprüft</translation>
     </message>
@@ -24350,7 +24350,7 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint/editor.py" line="+223"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+223"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-35"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
@@ -24415,7 +24415,7 @@ Rückgabewerte:
   Die Befehle kommen ohne sie aus: sfumato --help</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/open_cautions.py" line="-17"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="-17"/>
         <source>Protecting columns together</source>
         <translation>Spalten werden gemeinsam geschützt</translation>
     </message>
@@ -24455,7 +24455,7 @@ Rückgabewerte:
         <translation>{path} ist keine Textdatei in UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/distribution_matrix.py" line="+48"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="-311"/>
         <source>What replaced values are drawn from is not a distribution over the domain with a probability above 0 for each value.</source>
         <translation>Woraus ersetzte Werte gezogen werden, ist keine Verteilung über den Wertebereich mit einer Wahrscheinlichkeit über 0 für jeden Wert.</translation>
     </message>
@@ -24947,7 +24947,7 @@ Rückgabewerte:
         <translation>Geben Sie die Grenzen an, die ohne diese Tabelle bekannt sind, etwa 0 und 120 für ein Alter.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace/editor.py" line="+11"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+11"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
     </message>
@@ -25372,7 +25372,7 @@ Rückgabewerte:
 <context>
     <name>VerificationView</name>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="+27"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="-170"/>
         <source>Back to the ledger</source>
         <translation>Zurück zum Freigabeverzeichnis</translation>
     </message>
@@ -25503,7 +25503,7 @@ Rückgabewerte:
 <context>
     <name>_CheckView</name>
     <message>
-        <location filename="../../ui/panels/releases/verification.py" line="+28"/>
+        <location filename="../../ui/panels/releases/ledger_card.py" line="+28"/>
         <source>Fails</source>
         <translation>Fehlgeschlagen</translation>
     </message>

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QWidget
 
 from sfumato.project.errors import NotSealed, Part
-from sfumato.project.store.passphrases import Strength, strength_of
+from sfumato.project.store.secret import Strength, strength_of
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken

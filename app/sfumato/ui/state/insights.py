@@ -1,21 +1,27 @@
-"""What is known of the columns' values: profiles and proposals, looked up once for each table."""
+"""What is known of an open table: its columns, what they tell of others, what pooling restores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from PySide6.QtCore import QCoreApplication
 
+from sfumato.analysis.holdings import Basis
+from sfumato.analysis.open_columns import Asked, OpenAnswer, answer_open_columns
+from sfumato.analysis.pooled_rows import PooledRows, pooled_rows
+from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.relations import Relation, exact_relations
 from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.jobs.runner import JobRunner
+from sfumato.project.document.model import Document
+from sfumato.project.ledger.records import ReleaseRecord
 
 TABLES_KEPT = 2
 """Undo can bring the table before back."""
@@ -93,3 +99,99 @@ class Insights:
         self._pending = None
         self.remember(table, insight)
         self._announce()
+
+
+class OpenColumnsCache:
+    """The last answer, and the question that is being worked on.
+
+    Parameters
+    ----------
+    runner
+        Computes answers.
+    announce
+        Called once an answer has become known.
+    """
+
+    def __init__(self, runner: JobRunner, announce: Callable[[], None]) -> None:
+        self._runner = runner
+        self._announce = announce
+        self._columns: ShownColumns | None = None
+        self._question: tuple[object, ...] = ()
+        self._answer: OpenAnswer | None = None
+
+    def get(
+        self, document: Document, columns: ShownColumns, attributes: Mapping[str, Attribute]
+    ) -> OpenAnswer | None:
+        """Return the answer; while it is worked on, the last one if it is about these columns.
+
+        Figures of levels that have changed are left out by `OpenAnswer.beside`.
+        """
+        asked = Asked.of(document)
+        if self._columns is not columns:
+            self._columns, self._question, self._answer = columns, (), None
+        known = self._answer
+        if known is not None and known.findings.asked != asked:
+            known = None
+        people = tuple((each.name, each.mark, each.statements) for each in document.recipients)
+        question = (asked, document.policy, people, document.level_spacing, tuple(attributes))
+        if question == self._question:
+            return known
+        self._question = question
+
+        def work(context: Context) -> OpenAnswer:
+            return answer_open_columns(document, columns, attributes, context)
+
+        def keep(answer: OpenAnswer) -> None:
+            if self._question == question and self._columns is columns:
+                self._answer = answer
+                self._announce()
+
+        title = QCoreApplication.translate("Insights", "Weighing the columns released unchanged")
+        self._runner.run(title, work, keep, key="open columns")
+        return known
+
+
+class PooledCache:
+    """The last answer, and the question that is being worked on.
+
+    Parameters
+    ----------
+    runner
+        Computes answers.
+    announce
+        Called once an answer has become known.
+    """
+
+    def __init__(self, runner: JobRunner, announce: Callable[[], None]) -> None:
+        self._runner = runner
+        self._announce = announce
+        self._question: tuple[object, ...] = ()
+        self._answer: tuple[PooledRows, ...] = ()
+
+    def get(
+        self,
+        document: Document,
+        encoded: Mapping[str, EncodedColumn],
+        units: Sequence[RepeatedUnit],
+        releases: Sequence[ReleaseRecord],
+    ) -> tuple[PooledRows, ...]:
+        """Return the answer; nothing while it is worked on. See `pooled_rows`."""
+        # Titles, notes and the like change no figure.
+        relevant = replace(document, title="", hierarchies={}, rows_as_in_table="")
+        places = tuple(id(column) for column in encoded.values())
+        question = (relevant, places, tuple(id(unit) for unit in units), tuple(releases))
+        if question == self._question:
+            return self._answer
+        self._question, self._answer = question, ()
+
+        def work(context: Context) -> tuple[PooledRows, ...]:
+            return pooled_rows(document, encoded, units, releases, Basis.EITHER, context)
+
+        def keep(answer: tuple[PooledRows, ...]) -> None:
+            if self._question == question:
+                self._answer = answer
+                self._announce()
+
+        title = QCoreApplication.translate("Insights", "Pooling rows that belong together")
+        self._runner.run(title, work, keep, key="pooled")
+        return ()

@@ -27,9 +27,7 @@ from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
 from sfumato.ui.state.attributes import AttributeCache, Wanted
 from sfumato.ui.state.history import History, State, changed_place
-from sfumato.ui.state.insights import Insight, Insights
-from sfumato.ui.state.open_columns import OpenColumnsCache
-from sfumato.ui.state.pooled import PooledCache
+from sfumato.ui.state.insights import Insight, Insights, OpenColumnsCache, PooledCache
 from sfumato.ui.state.settings import MemoryStore, RecentProjects, Store
 from sfumato.ui.state.steps import Steps
 from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser

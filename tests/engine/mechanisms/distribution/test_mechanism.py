@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.ladders.distribution import CELLS, cells_of
-from sfumato.engine.matrices.distribution_matrix import DistributionMatrix
 from sfumato.engine.matrices.estimate import estimate_frequencies
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Origin
+from sfumato.engine.mechanisms.distribution.mechanism import CELLS, DistributionMatrix, cells_of
 from tests.engine.categories import column_of, released, request_for
 from tests.noise import NOISE
 

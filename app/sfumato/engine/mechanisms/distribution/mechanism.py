@@ -6,27 +6,48 @@ released shares are right without any correction, at every level: an invariant p
 (Gouweleeuw, Kooiman, Willenborg and de Wolf, "Post randomisation for statistical disclosure
 control", Journal of Official Statistics 14, 1998). The rarest value of π bounds the promise,
 γ = 1 + p/((1 − p)·min π), so an even distribution is mixed in.
+
+**Matrix.** P = p·I + (1 − p)·π·1ᵀ. With π uniform it is the uniform ladder's matrix (Xiao, Tao and
+Chen, VLDB 2009, equation 1). Products stay in the family: P(p)·P(q) = P(p·q) for one π, so releases
+at any levels form a ladder; and P·π = π, so values that are distributed as π stay so at every
+level. A diagonal plus rank one costs O(m).
+
+**Ladder.** Each value owns as many of 65,536 cells as its probability asks for. The uniform ladder
+runs over the cells: a record starts in the first cell of its value, an event puts in a cell drawn
+evenly, and what is shown is the value that owns the cell. Every event therefore puts in a draw from
+the distribution, exactly, and all that holds of the uniform ladder holds here.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.errors import EstimationError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import is_number
 from sfumato.engine.core.wording import Sentence, formatted
-from sfumato.engine.ladders.distribution import CELLS, cells_of, release_from_cells
-from sfumato.engine.matrices.distribution_matrix import DistributionMatrix
-from sfumato.engine.matrices.matrix import DENSE_LIMIT
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.matrices.matrix import (
+    DENSE_LIMIT,
+    DenseMatrix,
+    GarblingTest,
+    OddsRatios,
+    PerturbationMatrix,
+    Square,
+    Vector,
+)
 from sfumato.engine.matrices.privacy import (
+    check_retention,
     retention_for_rarest,
     whole_odds,
 )
@@ -55,6 +76,7 @@ from sfumato.engine.mechanisms.frequency_source import (
     records_of,
     usual_frequencies,
 )
+from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
 
@@ -62,6 +84,227 @@ USUAL_EVEN_SHARE: Final = 0.1
 """The share of an even distribution that a new policy mixes in."""
 
 _SETTINGS = ("frequencies", "frequencies_epsilon", "noisy_counts", "shares", "even_share")
+
+
+CELLS: Final = 1 << 16
+"""How many cells there are: probabilities are multiples of 1/65,536."""
+
+
+class DistributionMatrix(PerturbationMatrix):
+    """Every value is kept with probability p and otherwise replaced by a draw from π.
+
+    Parameters
+    ----------
+    retention
+        The retention probability p, from 0 to 1.
+    distribution
+        π, shape (m,), m >= 2: every probability above 0, summing to 1.
+
+    Raises
+    ------
+    LevelError
+        If the retention probability is not between 0 and 1.
+    PolicyError
+        If π is no such distribution.
+    """
+
+    def __init__(self, retention: float, distribution: Vector) -> None:
+        drawn = np.array(distribution, dtype=np.float64)
+        sound = drawn.ndim == 1 and drawn.size >= 2 and bool((drawn > 0.0).all())
+        if not sound or abs(float(drawn.sum()) - 1.0) > 1e-12:
+            raise PolicyError(
+                "What replaced values are drawn from is not a distribution over the domain with a"
+                " probability above 0 for each value.",
+                "Give two values or more, with probabilities above 0 that sum to 1.",
+            )
+        drawn.flags.writeable = False
+        self._retention = check_retention(retention)
+        self._drawn: Vector = drawn
+        self._other: Vector = (1.0 - self._retention) * drawn
+
+    def __repr__(self) -> str:
+        return f"DistributionMatrix(m={self.size}, p={self._retention:g})"
+
+    @property
+    def size(self) -> int:
+        """The number of values, m."""
+        return int(self._drawn.size)
+
+    @property
+    def retention(self) -> float:
+        """The retention probability p."""
+        return self._retention
+
+    @property
+    def distribution(self) -> Vector:
+        """What replaced values are drawn from, π, shape (m,), read-only."""
+        return self._drawn
+
+    @property
+    def diagonal(self) -> Vector:
+        """The chance that each value is released as itself: p + (1 − p)·π, shape (m,)."""
+        shown: Vector = self._retention + self._other
+        return shown
+
+    def row(self, released: int) -> Vector:
+        """Return Pr[released | original] for every original value, shape (m,)."""
+        row = np.full(self.size, self._other[released])
+        row[released] += self._retention
+        return row
+
+    def column(self, original: int) -> Vector:
+        """Return Pr[released | original] for every released value, shape (m,)."""
+        column = self._other.copy()
+        column[original] += self._retention
+        return column
+
+    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+        """Return the entries of some rows and columns, shape (rows, columns)."""
+        same = np.asarray(released)[:, None] == np.asarray(original)[None, :]
+        block: Square = self._other[released][:, None] + self._retention * same
+        return block
+
+    def apply(self, frequencies: Vector) -> Vector:
+        """Return P·f, shape (m,)."""
+        shares = np.asarray(frequencies, dtype=np.float64)
+        expected: Vector = self._retention * shares + self._other * float(shares.sum())
+        return expected
+
+    def apply_transposed(self, weights: Vector) -> Vector:
+        """Return Pᵀ·w, shape (m,)."""
+        given = np.asarray(weights, dtype=np.float64)
+        answer: Vector = self._retention * given + float(self._other @ given)
+        return answer
+
+    def solve(self, observed: Vector) -> Vector:
+        """Return P⁻¹·o = (o − (1 − p)·π·Σo)/p, shape (m,)."""
+        kept = self._kept()
+        seen = np.asarray(observed, dtype=np.float64)
+        answer: Vector = (seen - self._other * float(seen.sum())) / kept
+        return answer
+
+    def apply_squared_inverse(self, weights: Vector) -> Vector:
+        """Return Σ_j (P⁻¹)²_ij·w_j, shape (m,); (P⁻¹)_ij = (δ_ij − (1 − p)·π_i)/p."""
+        kept = self._kept()
+        given = np.asarray(weights, dtype=np.float64)
+        spread = given * (1.0 - 2.0 * self._other) + self._other**2 * float(given.sum())
+        answer: Vector = spread / kept**2
+        return answer
+
+    def own_second_moments(self) -> Vector:
+        """Return Σ_j (P⁻¹)²_ij·P_ji, shape (m,)."""
+        kept, shown = self._kept(), self.diagonal
+        moments: Vector = (1.0 - self._other) ** 2 * shown + self._other**2 * (1.0 - shown)
+        return moments / kept**2
+
+    def inverse_ranges(self) -> Vector:
+        """Return max_j − min_j of (P⁻¹)_ij: 1/p, shape (m,)."""
+        return np.full(self.size, 1.0 / self._kept())
+
+    def worst_odds_ratios(self) -> OddsRatios:
+        """Return how far the release can move the odds on each value, from the entries.
+
+        A value's odds rise most when it is released itself: by 1 + p/((1 − p)·π_i). They fall
+        most when the rarest other value of π is released.
+        """
+        shown = self.diagonal
+        least = int(self._drawn.argmin())
+        second = float(np.delete(self._drawn, least).min())
+        rarest = np.full(self.size, self._drawn[least])
+        rarest[least] = second
+        other = (1.0 - self._retention) * rarest
+        with np.errstate(divide="ignore"):
+            up = shown / self._other
+        return OddsRatios(up=up, down=other / (self._retention + other))
+
+    def test_garbling_of(self, upper: PerturbationMatrix) -> GarblingTest:
+        """Examine whether this release can be made from `upper`'s alone."""
+        self._check_same_size(upper)
+        if isinstance(upper, DistributionMatrix) and self._shares_ladder(upper):
+            if self._retention <= upper.retention:
+                return GarblingTest(holds=True)
+            if upper.retention == 0.0:
+                return GarblingTest(holds=False)
+        return DenseMatrix(self.dense()).test_garbling_of(upper)
+
+    def _channel_to(self, lower: PerturbationMatrix) -> PerturbationMatrix:
+        if isinstance(lower, DistributionMatrix) and lower._shares_ladder(self):
+            ratio = lower.retention / self._retention if self._retention > 0.0 else 0.0
+            return DistributionMatrix(min(ratio, 1.0), self._drawn)
+        return DenseMatrix(self.dense()).garbling_to(lower)
+
+    def _shares_ladder(self, other: DistributionMatrix) -> bool:
+        return np.array_equal(self._drawn, other._drawn)
+
+    def _kept(self) -> float:
+        if self._retention == 0.0:
+            raise EstimationError(
+                "The release says nothing about the values: all of them are drawn at random.",
+                "Choose a retention probability above 0.",
+            )
+        return self._retention
+
+
+def cells_of(shares: Sequence[float], even: float) -> tuple[int, ...]:
+    """Return how many cells each value owns, at least one each, `CELLS` in all.
+
+    Computed with exact fractions, so that every machine returns the same.
+
+    Parameters
+    ----------
+    shares
+        How frequent each value is taken to be, m numbers from 0 on, m at most `CELLS`.
+    even
+        The share of an even distribution that is mixed in, from 0 to 1.
+    """
+    exact, mixed = [Fraction(share) for share in shares], Fraction(even)
+    # Whole numbers over one denominator: ten times as fast as fractions.
+    size, common = len(exact), math.lcm(*(share.denominator for share in exact))
+    counts = [share.numerator * (common // share.denominator) for share in exact]
+    total, own = sum(counts), mixed.denominator - mixed.numerator
+    wanted = [CELLS * (own * size * count + mixed.numerator * total) for count in counts]
+    whole = mixed.denominator * size * total
+    cells = [max(1, each // whole) for each in wanted]
+    left = CELLS - sum(cells)
+    # What rounding down left over goes to the largest remainders. Values that were given their
+    # only cell take it from the most frequent ones.
+    order = sorted(range(size), key=lambda place: (cells[place] * whole - wanted[place], place))
+    for place in order[: max(left, 0)]:
+        cells[place] += 1
+    while sum(cells) > CELLS:
+        cells[max(range(size), key=cells.__getitem__)] -= 1
+    return tuple(cells)
+
+
+def release_from_cells(
+    codes: Codes,
+    cells: Sequence[int],
+    level: float,
+    record_ids: npt.NDArray[np.uint64],
+    key: AttributeKey,
+    context: Context,
+) -> Codes:
+    """Return an attribute's codes as they are released at one level.
+
+    Parameters
+    ----------
+    codes
+        The true values, shape (n,).
+    cells
+        How many cells each value owns, m numbers that sum to `CELLS`.
+    level, record_ids, key, context
+        As for `sfumato.engine.ladders.uniform.release_codes`.
+
+    Raises
+    ------
+    LevelError
+        If the level is not between 0 and 1.
+    """
+    owned = np.asarray(cells)
+    first = (np.cumsum(owned) - owned).astype(np.uint16)
+    owner = np.repeat(np.arange(len(owned), dtype=codes.dtype), owned)
+    shown: Codes = owner[release_codes(first[codes], CELLS, level, record_ids, key, context)]
+    return shown
 
 
 class PublishedDistribution(CategoricalMechanism):

@@ -1,4 +1,4 @@
-"""Who holds what, with a tick for each member, and what open columns tell beside the best of them."""
+"""Who holds what, a tick for each member, and what open columns tell beside the best of them."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.preview import PANEL
-from sfumato.ui.panels.preview.number_estimates_page import EstimatesPage
 from sfumato.ui.panels.preview.number_pages import (
     DistributionPage,
+    EstimatesPage,
     NumberSamplePage,
     RecordPage,
     ScatterPage,

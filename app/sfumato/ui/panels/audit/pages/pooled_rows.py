@@ -9,7 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from sfumato.analysis.pooled_rows import PooledRows, found_unit
 from sfumato.formats.language import grouped
-from sfumato.plots.pooled_rows import build_pooled_rows
+from sfumato.plots.pooled_numbers import build_pooled_rows
 from sfumato.ui.look.wording import number, typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.base import PanelState

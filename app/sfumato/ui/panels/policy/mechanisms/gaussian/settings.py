@@ -1,4 +1,4 @@
-"""The settings of noise on numbers: where its size comes from, how numbers are rounded and bounded."""
+"""The settings of noise on numbers: where its size comes from, how they are rounded and bounded."""
 
 from __future__ import annotations
 
