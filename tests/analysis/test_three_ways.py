@@ -27,9 +27,9 @@ from sfumato.report.sections import compose
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
 from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
-from sfumato.ui.panels.audit.pages.diversity.page import DiversityPage
+from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
-from sfumato.ui.panels.audit.pages.leak.page import LeakPage
+from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.audit.pages.record import RecordPage
 from sfumato.ui.panels.releases import PANEL as RELEASES

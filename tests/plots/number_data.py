@@ -6,8 +6,8 @@ import numpy as np
 
 from sfumato.analysis.number_estimates import Estimate, EstimatesData, Figure
 from sfumato.analysis.previewed_numbers import DistributionData, ScatterData
+from sfumato.plots.numbers import Belief, RecordData
 from sfumato.plots.pooled_numbers import BayesData, CopiesData, ErrorsData
-from sfumato.plots.record_numbers import Belief, RecordData
 
 COVARIANCE = np.array([[180.0, 80000.0], [80000.0, 4e8]])
 TRUE = np.array([45.0, 61000.0])

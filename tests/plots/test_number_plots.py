@@ -12,13 +12,17 @@ from matplotlib.colors import to_hex
 from sfumato.plots.axes import amount
 from sfumato.plots.estimates import build_number_estimates
 from sfumato.plots.export import register_fonts
+from sfumato.plots.numbers import (
+    build_number_distribution,
+    build_number_ellipse,
+    build_number_intervals,
+    build_number_scatter,
+)
 from sfumato.plots.pooled_numbers import (
     build_bayes_by_copies,
     build_error_by_copies,
     build_error_histogram,
 )
-from sfumato.plots.record_numbers import build_number_ellipse, build_number_intervals
-from sfumato.plots.released_numbers import build_number_distribution, build_number_scatter
 from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 from tests.plots import number_data as data

@@ -13,8 +13,12 @@ from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import LadderError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.project.adoption.adopt import check_not_released, with_new_place, without_file
-from sfumato.project.adoption.holders import holders_of
+from sfumato.project.adoption.adopt import (
+    check_not_released,
+    holders_of,
+    with_new_place,
+    without_file,
+)
 from sfumato.project.errors import AdoptionError
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.release.release import make_release

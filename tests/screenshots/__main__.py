@@ -45,7 +45,7 @@ def draw_apart(arguments: argparse.Namespace, scale: int) -> int:
 
 def draw(arguments: argparse.Namespace) -> int:
     from sfumato.ui.shell.application import make_application  # noqa: PLC0415
-    from sfumato.ui.state.languages import speak  # noqa: PLC0415
+    from sfumato.ui.state.settings import speak  # noqa: PLC0415
     from tests.screenshots.gallery import save_gallery  # noqa: PLC0415 (Qt reads the environment once)
 
     speak(make_application(["sfumato"]), arguments.language)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.ui.widgets.fields import NumberField
-from sfumato.ui.widgets.mnemonics import letter_of
+from sfumato.ui.widgets.keyboard import letter_of
 
 Role = QAccessible.Role
 

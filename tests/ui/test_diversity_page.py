@@ -7,7 +7,7 @@ import pytest
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.reading import detect_options, digest_of
 from sfumato.project.document.generalization import CriterionChoice, OtherTableFile
-from sfumato.ui.panels.audit.pages.diversity.page import DiversityPage
+from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.base import PanelState
 from tests.ui.generalized_steps import open_small, write_other
 from tests.ui.hands import choose, click, on_screen, settle

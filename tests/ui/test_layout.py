@@ -15,7 +15,7 @@ from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import themes
 from sfumato.ui.panels import all_panels
 from sfumato.ui.shell.panels import Panels
-from sfumato.ui.state import languages
+from sfumato.ui.state import settings as languages
 from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage
 from tests.ui.layout_faults import layout_faults

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release
-from sfumato.ui.panels.audit.pages.leak.page import LeakPage
+from sfumato.ui.panels.audit.pages.leak import LeakPage
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton

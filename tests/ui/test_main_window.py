@@ -20,9 +20,9 @@ from sfumato.ui.look.theme import Appearance, current_theme, themes
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.keyboard import reading_order
 from sfumato.ui.widgets.messages import Message, MessageKind
 from sfumato.ui.widgets.paint_queue import turns
-from sfumato.ui.widgets.reading_order import reading_order
 from tests.ui.clinic import open_clinic, protected, save_clinic
 from tests.ui.hands import (
     click,

@@ -9,7 +9,7 @@ import pytest
 from sfumato.engine.core.columns import MissingRule, Role
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import encode_column
-from sfumato.project.document.column_edits import with_roles
+from sfumato.project.document.edits import with_roles
 from sfumato.ui.panels.attributes import PANEL
 from sfumato.ui.panels.base import PanelState
 from tests.noise import NOISE

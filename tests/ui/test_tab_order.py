@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QGridLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
-from sfumato.ui.widgets.reading_order import heir, next_stop, reading_order
+from sfumato.ui.widgets.keyboard import heir, next_stop, reading_order
 from tests.ui.clinic import open_clinic, protected
 from tests.ui.hands import click
 from tests.ui.policy_steps import editor_of

@@ -22,7 +22,7 @@ from sfumato.formats.language import grouped
 from sfumato.ui.look.hyphenation import parts
 from sfumato.ui.look.wording import number, spoken, told
 from sfumato.ui.shell.main_window import MainWindow
-from sfumato.ui.state import languages
+from sfumato.ui.state import settings as languages
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets.layout import label

@@ -24,7 +24,7 @@ from sfumato.engine.mechanisms.postprocessing import is_formed
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
-from sfumato.project.adoption.holders import beside_sentence, part_sentence, rung_holders
+from sfumato.project.adoption.adopt import beside_sentence, part_sentence, rung_holders
 from sfumato.project.document.entry_plan import check_policy, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.ledger.records import ReleaseRecord

@@ -11,7 +11,7 @@ from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.table.table import Attribute
-from sfumato.project.adoption.holders import rung_holders
+from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.entry_plan import (
     EntryPlan,
     adopted_plan,

@@ -55,7 +55,7 @@ def _changed(project: ProjectFile, table: Table, arguments: Namespace) -> Docume
     SfumatoError
         If there is no such column, role or recipient, or a column can't be what is said of it.
     """
-    from sfumato.project.document.column_edits import with_coding, with_pseudonym
+    from sfumato.project.document.edits import with_coding, with_pseudonym
     from sfumato.project.release.weights import check_weights
 
     document = _with_roles(project, table, arguments.role)
@@ -77,7 +77,7 @@ def _with_roles(project: ProjectFile, table: Table, given: list[str]) -> Documen
     """Return the document with the roles that were given, and the domains that these ask for."""
     from sfumato.engine.core.errors import SfumatoError
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-    from sfumato.project.document.column_edits import with_fixed_domains, with_roles
+    from sfumato.project.document.edits import with_fixed_domains, with_roles
     from sfumato.project.release.release_columns import attributes_of
     from sfumato.project.release.units import with_once_drawn
 
@@ -98,7 +98,7 @@ def _with_pseudonym(document: Document, name: str, arguments: Namespace) -> Docu
     """Return the document with an identifying column that leaves as a pseudonym."""
     from sfumato.commands.shared.groups import recipient_called
     from sfumato.engine.core.columns import Pseudonym
-    from sfumato.project.document.column_edits import with_pseudonym
+    from sfumato.project.document.edits import with_pseudonym
 
     sharing = tuple(recipient_called(document, each).name for each in arguments.shared_by)
     pseudonym = Pseudonym(None if arguments.shared else sharing)

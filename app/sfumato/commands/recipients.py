@@ -55,7 +55,7 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
         If there is no such recipient or attribute, or the level can't be met.
     """
     from sfumato.commands.shared.groups import recipient_called
-    from sfumato.project.document.levels import state_level
+    from sfumato.project.document.edits import state_level
     from sfumato.project.release.long_survey import LongSurvey, why_looked_at_whole
     from sfumato.project.release.release_columns import attributes_of
     from sfumato.project.source import is_long

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.engine.disclosure.noise_law import NoiseLaw
-from sfumato.engine.disclosure.number_widths import width_without, widths_with
+from sfumato.engine.disclosure.noise_law import NoiseLaw, width_without, widths_with
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
 
 ROWS = 3000

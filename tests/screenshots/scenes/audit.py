@@ -14,8 +14,8 @@ from sfumato.engine.table.table import Table
 from sfumato.report.material import Audience
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
-from sfumato.ui.panels.audit.pages.diversity.page import DiversityPage
-from sfumato.ui.panels.audit.pages.leak.page import LeakPage
+from sfumato.ui.panels.audit.pages.diversity import DiversityPage
+from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.pooled_rows import PooledRowsPage

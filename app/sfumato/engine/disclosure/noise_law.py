@@ -1,17 +1,55 @@
-"""The laws of noise on numbers, as somebody uses them who wants to see through it."""
+"""The laws of noise on numbers, and how closely the best attacker tells numbers through it.
+
+How closely can somebody who knows a table's distribution tell 90 of 100 of its numbers? A width w
+is *reached* by whoever names, for each record, an interval of length 2w and is right for 90 % of
+the records. Without a release the best interval is the shortest that holds 90 % of the column.
+With one it is, for each record, the interval of that length in which the posterior probability is
+largest; its average over what a release can show is the share of records that the best attacker
+gets right (the Bayes rule for a loss of 0 inside and 1 outside). Nothing is assumed about the
+distribution but that the attacker knows it: it is the table's own.
+
+These figures are computed from the exact table. They are for the custodian, and never leave
+with a release.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
+from sfumato.engine.core.values import rounded_down
+from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.randomness.simulation_rng import uniforms
 from sfumato.engine.table.covariance import factor_of
 
 Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+
+MOST_NAMED: Final = 3
+"""So many attributes are named in a sentence."""
+
+SHARE: Final = 0.9
+"""The share of the records that an attacker wants to be right about."""
+
+_ROWS: Final = 50_000
+"""Of larger tables so many records, evenly spaced, are looked at."""
+
+_ATOMS: Final = 700
+"""Of more records so many records, evenly spaced, stand for the distribution."""
+
+_RELEASES: Final = 300
+"""On so many released records the best attacker is tried."""
+
+_STREAM: Final = 0x3D
+"""The public sequence that the noise of the trial is drawn from."""
+
+_HALVINGS: Final = 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,3 +153,132 @@ class LaplaceNoise(NoiseLaw):
         """
         normal = -float(scipy.special.ndtri((1.0 - share) / 2.0)) * self.scale / math.sqrt(rows)
         return np.minimum(self.half_widths(share), normal)
+
+
+def width_without(numbers: Floats) -> float:
+    """Return half the length of the shortest interval that holds 90 % of a column.
+
+    Parameters
+    ----------
+    numbers
+        The column, not a number where missing, shape (n,); at least one is known.
+    """
+    known = _thinned(np.atleast_2d(numbers))[0]
+    known.sort()
+    inside = math.ceil(SHARE * len(known))
+    return float((known[inside - 1 :] - known[: len(known) - inside + 1]).min()) / 2.0
+
+
+def widths_with(true: Floats, law: NoiseLaw) -> Floats:
+    """Return the width to which the best attacker tells 90 % of each attribute's numbers.
+
+    Where the table is larger than the trial, or there are several attributes, fewer records
+    stand for all of them. That makes the attacker surer than the whole distribution would, so
+    the widths err on the small side.
+
+    Parameters
+    ----------
+    true
+        The true numbers, shape (N, n); incomplete records are left out.
+    law
+        The law of the release's noise.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (N,); NaN where no record is complete.
+    """
+    atoms = _atoms(true)
+    if not atoms.shape[1]:
+        return np.full(len(true), np.nan)
+    chances = _posteriors(atoms, law)
+    own = law.half_widths(SHARE).tolist()
+    reached = []
+    for place, numbers in enumerate(atoms):
+        order = np.argsort(numbers, kind="stable")
+        # Without the release nobody is off by more, nor who takes the released number as it is.
+        most = min(width_without(numbers), own[place])
+        reached.append(_width(numbers[order], chances[:, order], most))
+    return np.array(reached)
+
+
+def _thinned(true: Floats) -> Floats:
+    """Return complete records, at most `_ROWS`, as an array of their own."""
+    known = np.flatnonzero(~np.isnan(true).any(axis=0))
+    if len(known) > _ROWS:
+        known = known[np.linspace(0, len(known) - 1, _ROWS).astype(np.intp)]
+    return true[:, known]
+
+
+def _atoms(true: Floats) -> Floats:
+    """Return complete records, at most `_ATOMS`, evenly spaced along the first attribute."""
+    known = _thinned(true)
+    if known.shape[1] <= _ATOMS:
+        return known
+    order = np.argsort(known[0], kind="stable")
+    middles = (np.arange(_ATOMS) + 0.5) * (known.shape[1] / _ATOMS)
+    return known[:, order[middles.astype(np.intp)]]
+
+
+def _posteriors(atoms: Floats, law: NoiseLaw) -> Singles:
+    """Return the posterior probability of each atom given noisy copies of some, (R, A)."""
+    size, count = atoms.shape
+    released = np.linspace(0, count - 1, min(_RELEASES, count)).astype(np.intp)
+    if count < _RELEASES:
+        released = np.tile(released, -(-_RELEASES // count))
+    draws = uniforms(size * len(released), _STREAM).reshape(size, len(released))
+    scores = law.scores(atoms[:, released] + law.draws(draws + 2.0**-54), atoms)
+    scores -= scores.max(axis=1, keepdims=True)
+    # Single precision is twice as fast, and a guarantee is asked for at each edit.
+    chances: Singles = np.exp(scores.astype(np.float32))
+    chances /= chances.sum(axis=1, keepdims=True)
+    return chances
+
+
+def _width(numbers: Floats, chances: Singles, most: float) -> float:
+    """Return the smallest width at which the best interval is right often enough."""
+    below = np.zeros((len(chances), len(numbers) + 1), dtype=np.float32)
+    np.cumsum(chances, axis=1, out=below[:, 1:])
+    low, high = 0.0, most
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        ends = np.searchsorted(numbers, numbers + 2.0 * middle, side="right")
+        right = (below[:, ends] - below[:, :-1]).max(axis=1).mean()
+        low, high = (low, middle) if right >= SHARE else (middle, high)
+    return high
+
+
+def told_in_table(names: Sequence[str], true: Floats, law: NoiseLaw) -> Sentence:
+    """Return how closely the table's numbers can be told, computed from its rows.
+
+    It is for the custodian: what follows from the exact table never leaves with a release.
+
+    Parameters
+    ----------
+    names
+        The attributes' names.
+    true
+        Their numbers, not a number where missing, shape (N, n).
+    law
+        The law of the release's noise.
+    """
+    reached = widths_with(true, law)
+    if np.isnan(reached).any():
+        return Sentence("")
+    return Sentence(
+        "In this table, an attacker who knows how the numbers are distributed, but no other column,"
+        " can at best place 90 in 100 people's {widths}; without any release, {without}.",
+        widths=listed_widths("{name} within ± {width}", names, reached),
+        without=listed_widths("± {width}", names, [width_without(column) for column in true]),
+    )
+
+
+def listed_widths(template: str, names: Sequence[str], widths: Iterable[float]) -> str:
+    """Return one phrase for each of the first attributes, as a list in a sentence."""
+    told: list[str] = [
+        Sentence(template, name=name, width=rounded_down(float(width)))
+        for name, width in zip(names, widths, strict=True)
+    ]
+    if len(told) > MOST_NAMED:
+        return Sentence("{some} (and so on)", some=listed(told[:MOST_NAMED]))
+    return listed(told)

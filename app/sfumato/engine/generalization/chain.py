@@ -29,9 +29,8 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.classes import Need
 from sfumato.engine.generalization.coded import LARGEST_LATTICE, IntArray, QuasiIdentifier
 from sfumato.engine.generalization.distinct_rows import DistinctRows, RowSet, Units, Weights
-from sfumato.engine.generalization.grouping import Grouping, Tuples
+from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import Lattice, Node, at_least, at_most
-from sfumato.engine.generalization.unit_counts import UnitCounts
 from sfumato.engine.table.repeated_units import units_among
 
 Losses = npt.NDArray[np.float64]

@@ -34,7 +34,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.classes import Need
 from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.criteria import Criterion, KAnonymity, needs_of
-from sfumato.engine.generalization.grouping import Grouping, Tuples
+from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import (
     Lattice,
     Node,
@@ -46,7 +46,6 @@ from sfumato.engine.generalization.lattice import (
     meet,
     minimal,
 )
-from sfumato.engine.generalization.unit_counts import UnitCounts
 from sfumato.engine.generalization.verdict import Verdict, Witnesses, judge
 
 

@@ -16,8 +16,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Kind
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.disclosure.noise_law import NoiseLaw
-from sfumato.engine.disclosure.number_widths import told_in_table, widths_with
+from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with
 from sfumato.engine.matrices.privacy import whole_odds
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 

@@ -1,4 +1,4 @@
-"""Canonical texts of identifiers, and a keyed hash of texts.
+"""Canonical texts of identifiers, a keyed hash of texts, and the pseudonyms made with it.
 
 The hash's 128 bits say nothing of a text to anyone without the key. It is the CBC-MAC with AES-256
 of a text's bytes. A CBC-MAC is a pseudo-random function as long as no message is the beginning of
@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import factorize
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, BlockCipher
 
 Hashes = npt.NDArray[np.uint64]
@@ -32,6 +33,12 @@ _TILE: Final = 1 << 15
 _WORD: Final = 8
 _MASKS: Final = np.array([(1 << 8 * kept) - 1 for kept in range(_WORD + 1)], dtype="<u8")
 """What keeps the first 0 to 8 bytes of a word."""
+
+LETTERS: Final = 26
+"""Two words of 64 bits are 13 letters each."""
+
+_ALPHABET: Final = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", dtype=np.uint8)
+"""That of base32 (RFC 4648): no spreadsheet takes such a text for a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,3 +187,29 @@ def _word(words: Hashes, starts: Places, lengths: Places, at: int) -> npt.NDArra
     if kept.min() < _WORD:
         found &= _MASKS.take(np.clip(kept, 0, _WORD))
     return found
+
+
+def pseudonyms(column: pd.Series, key: AttributeKey, context: Context) -> pd.Series:
+    """Return each row's pseudonym: the same for the same value, missing where that is missing.
+
+    A pseudonym is the keyed hash of the value's canonical text, five bits a letter, each word's
+    lowest first.
+
+    Parameters
+    ----------
+    column
+        The identifiers, shape (n,).
+    key
+        From `KeyRing.for_pseudonyms`: another key gives pseudonyms that have nothing to do with
+        these.
+    context
+        Progress and cancelling.
+    """
+    positions, uniques = factorize(column)
+    words = keyed_hash([canonical_texts(uniques.to_series())], key, context)
+    letters = np.empty((*words.shape, LETTERS // 2), dtype=np.uint8)
+    for place in range(LETTERS // 2):
+        letters[..., place] = words >> np.uint64(5 * place) & np.uint64(31)
+    texts = _ALPHABET[letters].reshape(-1, LETTERS).view(f"S{LETTERS}").ravel()
+    shown = pd.array(texts.astype(np.str_), dtype="str").take(positions, allow_fill=True)
+    return pd.Series(shown, index=column.index, name=column.name)

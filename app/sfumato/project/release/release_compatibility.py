@@ -3,6 +3,9 @@
 One attribute, one ladder: a release on another ladder would let recipients who pool theirs
 learn more than the most trusted of them. Records that are told apart by position need the
 very same table each time.
+
+Of two views one has to be a function of the other: no level of it finer, and nothing shown in it
+that the other suppresses. Otherwise whoever holds both knows more than either tells.
 """
 
 from __future__ import annotations
@@ -11,15 +14,19 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import LadderError, SfumatoError
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_identity
-from sfumato.engine.table.table import Attribute
-from sfumato.project.adoption.holders import rung_holders
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Source
 from sfumato.project.errors import SourceChanged
 from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.long_views import suppressed_together
+from sfumato.project.release.views import Coarsening, coarsened, coarsening_of, nested_in
 
 
 def domain_fingerprints(attributes: Mapping[str, Attribute]) -> dict[str, str]:
@@ -317,3 +324,112 @@ def _sentence(
         # The law of what is fitted to an earlier release knows one value of each record.
         "" if rung_holders(entry) else mechanism.lost_by_changing(levels, chosen, entry.settings),
     )
+
+
+def crossing_views(
+    document: Document,
+    table: Table | LongTable,
+    source: Source,
+    coarsening: Coarsening | None,
+    releases: Iterable[ReleaseRecord],
+) -> dict[str, str]:
+    """Return the releases whose views cross a new one, by what they are called, with the reason.
+
+    Views of another edition are compared by their levels alone.
+
+    Parameters
+    ----------
+    document, table, source
+        What the new release is made by, the rows that leave, and from what.
+    coarsening
+        Its view; None for quasi-identifiers as they are, which cross nothing.
+    releases
+        Those already made.
+    """
+    if coarsening is None:
+        return {}
+    found: dict[str, str] = {}
+    earlier = [record for record in releases if record.counts and not record.is_publication]
+    for record in earlier:
+        other = coarsening_at(record)
+        if other is None or other == coarsening:
+            continue
+        same_table = record.source.digest == source.digest
+        if _in_one_chain(document, table if same_table else None, coarsening, other):
+            continue
+        day = record.day
+        found[f"view of {record.recipient}, {day}"] = Sentence(
+            "The quasi-identifiers were released to {earlier} on {day} by a view that is neither"
+            " wholly finer nor wholly coarser than {recipient}'s, so whoever has both can tell"
+            " more people apart than either view lets them",
+            earlier=record.recipient,
+            day=day,
+            recipient=coarsening.own.recipient,
+        )
+    return found
+
+
+def _in_one_chain(
+    document: Document, table: Table | LongTable | None, one: Coarsening, other: Coarsening
+) -> bool:
+    shared = set(one.hierarchies) & set(other.hierarchies)
+    if any(one.hierarchies[name] != other.hierarchies[name] for name in shared):
+        return False
+    for finer, coarser in ((one, other), (other, one)):
+        if nested_in(finer, coarser) and _suppression_nested(document, table, finer, coarser):
+            return True
+    return False
+
+
+def _suppression_nested(
+    document: Document,
+    table: Table | LongTable | None,
+    finer: Coarsening,
+    coarser: Coarsening,
+) -> bool:
+    # Along one chain the sets are nested by the way they are made.
+    along = finer.steps == coarser.steps[: len(finer.steps)] and finer.unit == coarser.unit
+    if along or table is None or all(step.k == 1 for step in finer.steps):
+        return True
+    known = {column.name for column in document.columns}
+    if not {*finer.hierarchies, *coarser.hierarchies} <= known:
+        return False
+    if isinstance(table, LongTable):
+        both = suppressed_together(table, document.columns, (finer, coarser), Silent())
+    else:
+        views = (coarsened(each, document.columns, table).view for each in (finer, coarser))
+        both = [view.suppressed for view in views]
+    hidden, above = both
+    return not bool((hidden & ~above).any())
+
+
+def check_crossing(found: Mapping[str, str]) -> None:
+    """Refuse the first of `crossing_views`.
+
+    Raises
+    ------
+    LadderError
+        Naming the release and the way forward.
+    """
+    for sentence in found.values():
+        raise LadderError(
+            "{sentence}.",
+            "Choose levels that are all as high as those, or all as low, or state a reason for"
+            " releasing anyway, which the ledger keeps.",
+            sentence=sentence,
+        )
+
+
+def coarsening_at(record: ReleaseRecord) -> Coarsening | None:
+    """Return the view by which a release was made, from the policy that was in force then.
+
+    Raises
+    ------
+    LedgerTampered
+        If what the ledger keeps is no policy.
+    """
+    policy = record.policy
+    if policy is None or "view" not in record.details:
+        return None
+    recipients = [each for each in policy.recipients if each.name == record.recipient]
+    return coarsening_of(policy, recipients[0]) if recipients else None

@@ -18,13 +18,14 @@ from sfumato.project.release.byproducts import check_byproducts, exact_byproduct
 from sfumato.project.release.long_table import LongTable, in_memory
 from sfumato.project.release.release_columns import Material, leaving_table, material_of
 from sfumato.project.release.release_compatibility import (
+    check_crossing,
     check_exposure,
     check_ladders,
     check_source,
+    crossing_views,
     domain_fingerprints,
     exposed_columns,
 )
-from sfumato.project.release.view_compatibility import check_crossing, crossing_views
 from sfumato.project.release.views import Coarsening, coarsening_of
 
 

@@ -33,7 +33,7 @@ from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.table import Attribute, Table, encode_column, with_proposed_domain
 from sfumato.formats.language import ENGLISH, languages
 from sfumato.formats.options import ReadOptions
-from sfumato.project.document.column_edits import needs_domain
+from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.release.long_survey import LongSurvey

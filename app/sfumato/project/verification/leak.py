@@ -49,7 +49,7 @@ from sfumato.formats.files import is_folder
 from sfumato.formats.formulas import undone_if_escaped
 from sfumato.formats.options import BadValues
 from sfumato.formats.reading import ReadOptions, detect_options, read_table
-from sfumato.project.adoption.holders import rung_holders
+from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.entry_plan import EntryPlan, adopted_plan, plan_release
 from sfumato.project.document.serialise import canonical_json
 from sfumato.project.errors import NotTraceable
@@ -59,7 +59,7 @@ from sfumato.project.release.fingerprinting import true_together
 from sfumato.project.release.plan import open_column
 from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.regenerate import Regenerator
-from sfumato.project.release.view_compatibility import coarsening_at
+from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.views import Coarsening, coarsening_of
 from sfumato.project.verification.pseudonym_traces import PseudonymMatch, pseudonym_matches
 

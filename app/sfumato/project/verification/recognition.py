@@ -18,7 +18,7 @@ from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.regenerate import Regenerator
-from sfumato.project.release.view_compatibility import coarsening_at
+from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.views import Coarsening, coarsening_of
 
 _ALIKE: Final = 0.1

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.widgets.keyboard import give_letters
 from sfumato.ui.widgets.layout import button, label, press_by_enter, row, set_look
 from sfumato.ui.widgets.messages import MessageBar
-from sfumato.ui.widgets.mnemonics import give_letters
 from sfumato.ui.widgets.responsive import Room
 
 

@@ -17,8 +17,8 @@ from sfumato.jobs.runner import JobRunner
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.dialogs.projects import SecretField
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.widgets.choosers import FileChooser
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, prompt
+from sfumato.ui.widgets.files import FileChooser
 from sfumato.ui.widgets.layout import button, form, row
 from sfumato.ui.widgets.messages import Message
 

@@ -17,9 +17,8 @@ from sfumato.jobs.job import BugReport
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import themes
 from sfumato.ui.shell.main_window import MainWindow
-from sfumato.ui.state.languages import chosen, speak
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import TextScale
+from sfumato.ui.state.settings import TextScale, chosen, speak
 from sfumato.ui.widgets.accessible import tell_roles
 
 

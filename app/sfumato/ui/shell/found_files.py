@@ -18,7 +18,7 @@ from sfumato.ui.dialogs.projects import ChoiceDialog
 from sfumato.ui.look.wording import local_day
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.choosers import table_filters
+from sfumato.ui.widgets.files import table_filters
 
 FIND_JOB: Final = "find out what a file is"
 _ZIP: Final = ".zip"

@@ -40,20 +40,24 @@ from sfumato.ui.shell.job_bar import JobBar
 from sfumato.ui.shell.menus import Menus, copy_from_focus, fill_recent
 from sfumato.ui.shell.panels import Panels
 from sfumato.ui.shell.rail import Rail
-from sfumato.ui.state.languages import AS_THE_SYSTEM, choose, chosen, name_of
 from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
 from sfumato.ui.state.rules import Rules
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import TextScale
+from sfumato.ui.state.settings import AS_THE_SYSTEM, TextScale, choose, chosen, name_of
 from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
 from sfumato.ui.state.unsaved import Unsaved
-from sfumato.ui.widgets.choosers import table_filters
-from sfumato.ui.widgets.drops import DropHint, dropped_file
+from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
+from sfumato.ui.widgets.keyboard import (
+    give_letters,
+    go_to,
+    heir,
+    letter_of,
+    next_stop,
+    reading_order,
+)
 from sfumato.ui.widgets.layout import column, press_by_enter
 from sfumato.ui.widgets.messages import Message, MessageKind, announce
-from sfumato.ui.widgets.mnemonics import give_letters, letter_of
-from sfumato.ui.widgets.reading_order import go_to, heir, next_stop, reading_order
 
 SMALLEST: Final = (1100, 700)
 USUAL: Final = (1366, 768)

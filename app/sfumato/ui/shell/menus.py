@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QMenuBar, QWidget
 
 from sfumato.ui.look.theme import Appearance
 from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.mnemonics import give_letters_to_menu
+from sfumato.ui.widgets.keyboard import give_letters_to_menu
 
 Value = TypeVar("Value", bound=str)
 Run = Callable[[], object]

@@ -30,7 +30,7 @@ from sfumato.ui.state.history import History, State, changed_place
 from sfumato.ui.state.insights import Insight, Insights, OpenColumnsCache, PooledCache
 from sfumato.ui.state.settings import MemoryStore, RecentProjects, Store
 from sfumato.ui.state.steps import Steps
-from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser
+from sfumato.ui.widgets.files import FileChooser, PlatformChooser
 from sfumato.ui.widgets.messages import Message
 
 if TYPE_CHECKING:

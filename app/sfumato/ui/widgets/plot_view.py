@@ -42,7 +42,7 @@ from sfumato.plots.figure import HoverRegion, PlotFigure
 from sfumato.plots.style import PlotStyle
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled, themes
-from sfumato.ui.widgets.choosers import FileChooser, PlatformChooser
+from sfumato.ui.widgets.files import FileChooser, PlatformChooser
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.messages import Message, announce
 from sfumato.ui.widgets.paint_queue import Steps, turns

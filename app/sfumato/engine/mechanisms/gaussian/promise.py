@@ -1,7 +1,7 @@
 """What a release with Gaussian noise promises, in words and figures.
 
 How closely the table's own numbers can be told is measured by
-`sfumato.engine.disclosure.number_widths`. Of all attackers only this is proved: two values of an
+`sfumato.engine.disclosure.noise_law`. Of all attackers only this is proved: two values of an
 attribute that lie d apart, and seemed equally likely, are told apart from one release with
 probability Φ(d/(2s)) at most (the likelihood-ratio test; Neyman and Pearson 1933). Here s is the
 standard deviation of the attribute's noise given the noise of all others, 1/√((σ²·K)⁻¹)_ii, so
@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
-from sfumato.engine.disclosure.number_widths import listed_widths
+from sfumato.engine.disclosure.noise_law import listed_widths
 from sfumato.engine.ladders.brownian import HIGHEST, first_level
 from sfumato.engine.mechanisms.base import Fact, Promise
 from sfumato.engine.mechanisms.gaussian.settings import GaussianSettings, Measured, Noise

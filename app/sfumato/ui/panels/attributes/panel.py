@@ -37,7 +37,13 @@ from sfumato.engine.table.profile import (
 from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import Attribute, proposed_domain
 from sfumato.formats.language import grouped
-from sfumato.project.document import column_edits
+from sfumato.project.document.edits import (
+    needs_domain,
+    with_coding,
+    with_fixed_domains,
+    with_pseudonym,
+    with_roles,
+)
 from sfumato.project.document.model import Document
 from sfumato.project.release.units import with_once_drawn
 from sfumato.project.release.weights import released_weights
@@ -418,7 +424,7 @@ class AttributesPanel(Panel):
         )
         text = tr("Mark {column} as {role}").format(column=what, role=role_name(role).lower())
         before = self.session.document
-        changed = column_edits.with_roles(
+        changed = with_roles(
             before, names, role, known_attributes(self.session), self.session.noise
         )
         self._edit(text, changed)
@@ -433,7 +439,7 @@ class AttributesPanel(Panel):
     def _edit(self, text: str, document: Document) -> None:
         """Make an edit, after looking up what it asks for: domains, and what a unit draws once."""
         session, table, before = self.session, self.session.table, self.session.document
-        waiting = [spec for spec in document.sensitive if column_edits.needs_domain(spec)]
+        waiting = [spec for spec in document.sensitive if needs_domain(spec)]
         if table is None or not (waiting or document.unit):
             session.edit(text, document)
             return
@@ -441,7 +447,7 @@ class AttributesPanel(Panel):
         domains = {name: domain for name, domain in known.items() if domain is not None}
 
         def complete(_context: Context) -> Document:
-            changed = column_edits.with_fixed_domains(document, table, domains)
+            changed = with_fixed_domains(document, table, domains)
             return with_once_drawn(changed, before, table)
 
         told = len(domains) == len(waiting) and document.unit is None
@@ -512,14 +518,14 @@ class AttributesPanel(Panel):
     def _set_pseudonym(self, pseudonym: Pseudonym | None) -> None:
         name = self.chosen[0]
         text = tr("Pseudonyms of {column}").format(column=name)
-        self.session.edit(text, column_edits.with_pseudonym(self.session.document, name, pseudonym))
+        self.session.edit(text, with_pseudonym(self.session.document, name, pseudonym))
 
     # ----- rounding and ends
 
     def _set_coding(self, coding: Coding | None, name: str = "") -> None:
         name = name or self.chosen[0]
         text = tr("Rounding and ends of {column}").format(column=name)
-        self.session.edit(text, column_edits.with_coding(self.session.document, name, coding))
+        self.session.edit(text, with_coding(self.session.document, name, coding))
 
     def _propose_ends(self) -> None:
         table, name = self.session.table, self.chosen[0]

@@ -17,7 +17,7 @@ from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
 from sfumato.plots.pooled_numbers import BayesData
-from sfumato.project.adoption.holders import beside_sentence, part_sentence
+from sfumato.project.adoption.adopt import beside_sentence, part_sentence
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.wording import spoken, statement_text, told, typeset
 

@@ -23,7 +23,7 @@ from sfumato.ui.panels.data.loaded_page import LoadedPage
 from sfumato.ui.panels.data.loading import Found, Loaded, load, look
 from sfumato.ui.panels.import_page import ImportPage
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.choosers import table_filters
+from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, clear_layout, column, label, row
 from sfumato.ui.widgets.messages import Action, MessageKind

@@ -26,8 +26,8 @@ from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Preset, SettingsEditor
 from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.state.languages import name_of
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.settings import name_of
 from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox, prompt
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (

@@ -15,8 +15,8 @@ from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.fields import ChoiceField
+from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.layout import Card, ElidedLabel, ScrollPage, form
 from sfumato.ui.widgets.messages import Message
 

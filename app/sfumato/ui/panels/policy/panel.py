@@ -18,8 +18,8 @@ from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH
+from sfumato.project.document.edits import state_level
 from sfumato.project.document.entry_plan import unit_refusal
-from sfumato.project.document.levels import state_level
 from sfumato.project.document.model import Document, PolicyEntry, with_members
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import statement_text

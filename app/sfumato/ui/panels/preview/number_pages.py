@@ -24,13 +24,14 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.language import grouped, shown
 from sfumato.plots.axes import amount
 from sfumato.plots.estimates import build_number_estimates
-from sfumato.plots.record_numbers import (
+from sfumato.plots.numbers import (
     Belief,
     RecordData,
+    build_number_distribution,
     build_number_ellipse,
     build_number_intervals,
+    build_number_scatter,
 )
-from sfumato.plots.released_numbers import build_number_distribution, build_number_scatter
 from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.panels.preview.pages import ROW, TRUE, tr
 from sfumato.ui.state.session import Session

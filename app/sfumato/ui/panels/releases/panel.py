@@ -31,8 +31,7 @@ from sfumato.ui.panels.releases.order_card import OrderCard
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.panels.releases.recipients_model import candidates_of
 from sfumato.ui.state.records import count_entries, events_of, releases_of
-from sfumato.ui.widgets.choosers import table_filters
-from sfumato.ui.widgets.drops import DropHint
+from sfumato.ui.widgets.files import DropHint, table_filters
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
 from sfumato.ui.widgets.paint_queue import Steps

@@ -33,7 +33,7 @@ from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.plots.beliefs import PersonData, build_person_beliefs
-from sfumato.project.adoption.holders import rung_holders
+from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge

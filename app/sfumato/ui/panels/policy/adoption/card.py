@@ -26,7 +26,7 @@ from sfumato.ui.panels.policy.adoption.dialog import AdoptDialog
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.choosers import table_filters
+from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,

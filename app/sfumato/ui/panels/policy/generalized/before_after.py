@@ -22,8 +22,8 @@ from sfumato.ui.look.wording import number, typeset
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.fields import NumberField, Segments
+from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.layout import Card, ScrollPage, button, column, label, row, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView

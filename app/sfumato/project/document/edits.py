@@ -1,15 +1,18 @@
-"""A recipient's trust stated once, for every policy entry; single entries can be changed after."""
+"""What a person changes in a document: the roles of columns, and a level stated for all entries."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from sfumato.engine.core.coding import Coding
+from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Pseudonym, Role
 from sfumato.engine.core.errors import LevelError, SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism, Statement
-from sfumato.engine.table.table import Attribute, Attributes
-from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.table import Attribute, Attributes, Table, with_proposed_domain
+from sfumato.project.document.model import Document, PolicyEntry, without_stray_attributes
 
 
 @dataclass(frozen=True)
@@ -146,3 +149,65 @@ def _fields(term: LevelTerm) -> set[str]:
 
 def _attributes(entry: PolicyEntry, known: Mapping[str, Attribute]) -> Attributes:
     return tuple(known[name] for name in entry.attributes)
+
+
+def with_roles(
+    document: Document,
+    names: Iterable[str],
+    role: Role,
+    known: Mapping[str, Attribute],
+    noise: KeyedNoise,
+) -> Document:
+    """Give columns a role; a policy for what is not sensitive any more goes.
+
+    Attributes that were protected together with one of them stay protected.
+
+    Parameters
+    ----------
+    document, names, role
+        Which columns get which role.
+    known
+        The policy's attributes, by name, as far as they are known.
+    noise
+        Draws noise for statistics of the table.
+    """
+    for name in names:
+        document = document.with_column(replace(document.column(name), role=role))
+    return without_stray_attributes(document, known, noise)
+
+
+def needs_domain(spec: ColumnSpec) -> bool:
+    """Return whether a column's values must be fixed: it is sensitive and categorical."""
+    by_values = spec.kind is not Kind.NUMERIC or spec.binning is not None
+    return spec.role is Role.SENSITIVE and by_values and spec.domain is None
+
+
+def with_fixed_domains(
+    document: Document, table: Table, known: Mapping[str, Domain] | None = None
+) -> Document:
+    """Fix the domain of each sensitive attribute that has none yet.
+
+    Parameters
+    ----------
+    document
+        What is to be completed.
+    table
+        Where the values are looked up, which takes a while where there are many rows.
+    known
+        Domains that need no looking up.
+    """
+    for spec in document.sensitive:
+        if needs_domain(spec) and spec.name in table.columns:
+            suggested = (known or {}).get(spec.name)
+            document = document.with_column(with_proposed_domain(table, spec, suggested))
+    return document
+
+
+def with_coding(document: Document, name: str, coding: Coding | None) -> Document:
+    """Round a column of numbers and cut it off at its ends, or leave it as it is."""
+    return document.with_column(replace(document.column(name), coding=coding))
+
+
+def with_pseudonym(document: Document, name: str, pseudonym: Pseudonym | None) -> Document:
+    """Show pseudonyms in the place of an identifying column, or drop it."""
+    return document.with_column(replace(document.column(name), pseudonym=pseudonym))

@@ -30,8 +30,8 @@ from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.widgets.choosers import table_filters
 from sfumato.ui.widgets.fields import NumberField
+from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, button, label, row
 from sfumato.ui.widgets.messages import Message, MessageKind, error_texts

@@ -1,1 +1,0 @@
-"""What the page about other holders' tables is made of."""
