@@ -187,7 +187,7 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="+86"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="+92"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
@@ -504,7 +504,7 @@
         <translation>Freigegebene Werte werden ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/page.py" line="+37"/>
+        <location filename="../../ui/panels/audit/pages/diversity.py" line="+369"/>
         <source>Other holders</source>
         <translation>Andere Stellen</translation>
     </message>
@@ -534,7 +534,7 @@
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak/page.py" line="+213"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="+213"/>
         <source>Leaks</source>
         <translation>Datenlecks</translation>
     </message>
@@ -1475,7 +1475,7 @@
 <context>
     <name>Files</name>
     <message>
-        <location filename="../../ui/widgets/choosers.py" line="+60"/>
+        <location filename="../../ui/widgets/files.py" line="+63"/>
         <source>All files (*)</source>
         <translation>Alle Dateien (*)</translation>
     </message>
@@ -1488,7 +1488,7 @@
 <context>
     <name>FindingCard</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak/page.py" line="-171"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="-171"/>
         <location line="+20"/>
         <source>Whose copy is it?</source>
         <translation>Wessen Kopie ist es?</translation>
@@ -2662,7 +2662,7 @@
 <context>
     <name>LeakPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak/page.py" line="+141"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="+141"/>
         <source>The found file</source>
         <translation>Die gefundene Datei</translation>
     </message>
@@ -3051,7 +3051,7 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="+228"/>
+        <location filename="../../ui/shell/main_window.py" line="+232"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
@@ -4001,7 +4001,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>OtherHolders</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/page.py" line="+16"/>
+        <location filename="../../ui/panels/audit/pages/diversity.py" line="+16"/>
         <location line="+8"/>
         <source>Our table</source>
         <translation>Unsere Tabelle</translation>
@@ -4072,7 +4072,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>diese Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity/person_card.py" line="+176"/>
+        <location line="-314"/>
         <source>What the tables tell about one person</source>
         <translation>Was die Tabellen über eine Person verraten</translation>
     </message>
@@ -4766,7 +4766,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../plots/released_numbers.py" line="+100"/>
+        <location filename="../../plots/numbers.py" line="+116"/>
         <location line="+28"/>
         <location filename="../../ui/widgets/plot_table.py" line="+39"/>
         <source>true</source>
@@ -5529,7 +5529,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Beim Auszählen von {attribute} weicht {best} im Mittel um {low} ab, {worst} um {high}</translation>
     </message>
     <message>
-        <location filename="../../plots/record_numbers.py" line="+112"/>
+        <location filename="../../plots/numbers.py" line="+135"/>
         <source>Ellipse: the best linear estimate and its error, as wide as holds 90&#x202f;% where numbers are normally distributed. Cross: the truth.</source>
         <translation>Ellipse: der beste lineare Schätzwert und sein Fehler, so weit, dass sie bei normalverteilten Zahlen 90&#xa0;% enthält. Kreuz: die Wahrheit.</translation>
     </message>
@@ -5639,7 +5639,7 @@ expected: {other}, {others} with at least this</source>
 erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
-        <location filename="../../plots/released_numbers.py" line="-90"/>
+        <location filename="../../plots/numbers.py" line="-318"/>
         <source>Share of the records in each interval of {attribute}. Noise widens what is released; estimates correct for it.</source>
         <translation>Anteil der Datensätze in jedem Intervall von {attribute}. Rauschen verbreitert, was freigegeben wird; Schätzungen rechnen es heraus.</translation>
     </message>
@@ -9736,7 +9736,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Hierarchie als Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="+63"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="+64"/>
         <source>Explained also by</source>
         <translation>Erklärt auch durch</translation>
     </message>
@@ -10555,7 +10555,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="+73"/>
+        <location filename="../../ui/panels/releases/panel.py" line="+72"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -11402,7 +11402,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+1"/>
         <location filename="../../commands/check.py" line="+34"/>
         <location filename="../../commands/views.py" line="+109"/>
-        <location filename="../../project/release/release_plan.py" line="+206"/>
+        <location filename="../../project/release/release_plan.py" line="+207"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -12272,14 +12272,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../engine/generalization/chain.py" line="+303"/>
+        <location filename="../../engine/generalization/chain.py" line="+302"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
     <message>
         <location line="+1"/>
         <location filename="../../engine/generalization/chain.py" line="+1"/>
-        <location filename="../../engine/generalization/search.py" line="+168"/>
+        <location filename="../../engine/generalization/search.py" line="+167"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
@@ -16363,7 +16363,7 @@ Rückgabewerte:
         <translation>es gibt mindestens eine Gruppe, sei sie auch leer</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/base.py" line="+409"/>
+        <location filename="../../engine/mechanisms/base.py" line="+408"/>
         <source>{mechanism} can&apos;t be given to several rows of one unit.</source>
         <translation>{mechanism} lässt sich nicht auf mehrere Zeilen einer Einheit anwenden.</translation>
     </message>
@@ -17089,7 +17089,7 @@ Rückgabewerte:
         <translation>Zwischen zwei Werten im Abstand einer Standardabweichung trifft die beste Vermutung zu {one} zu, wenn der Wert gleich blieb, und schlimmstenfalls zu {together}, wenn er sich mit jeder Ausgabe änderte, jeweils zwischen Werten im Abstand einer Standardabweichung.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/number_widths.py" line="+163"/>
+        <location filename="../../engine/disclosure/noise_law.py" line="+268"/>
         <source>In this table, an attacker who knows how the numbers are distributed, but no other column, can at best place 90 in 100 people&apos;s {widths}; without any release, {without}.</source>
         <translation>In dieser Tabelle kann ein Angreifer, der die Verteilung der Zahlen, aber keine andere Spalte kennt, bei 90 von 100 Personen bestenfalls {widths} bestimmen; ohne jede Freigabe {without}.</translation>
     </message>
@@ -19939,7 +19939,7 @@ Rückgabewerte:
     <message>
         <location line="+18"/>
         <location filename="../../formats/table_format.py" line="+141"/>
-        <location filename="../../project/release/long_release.py" line="+56"/>
+        <location filename="../../project/release/long_release.py" line="+55"/>
         <location filename="../../report/writing.py" line="+133"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
@@ -20485,7 +20485,7 @@ Rückgabewerte:
         <translation>Sie wurde unterbrochen, und danach wurde ein nicht versiegelter Zustand angenommen</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/adopt.py" line="+90"/>
+        <location filename="../../project/adoption/adopt.py" line="+91"/>
         <source>{attribute} was released from this project to {recipient} on {date}, and what was released can&apos;t be fitted to another release afterwards.</source>
         <translation>{attribute} wurde aus diesem Projekt am {date} an {recipient} freigegeben, und Freigegebenes lässt sich nachträglich nicht an eine andere Freigabe anpassen.</translation>
     </message>
@@ -20595,7 +20595,7 @@ Rückgabewerte:
         <translation>Beide zeigen bei den gemeinsamen Datensätzen dasselbe.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/holders.py" line="+61"/>
+        <location filename="../../project/adoption/adopt.py" line="+88"/>
         <source>{entry} to {names}</source>
         <translation>{entry} an {names}</translation>
     </message>
@@ -20858,7 +20858,7 @@ Rückgabewerte:
         <translation>Berichtigen Sie ihn.</translation>
     </message>
     <message>
-        <location filename="../../project/document/levels.py" line="+110"/>
+        <location filename="../../project/document/edits.py" line="+113"/>
         <source>The policy has no level that is stated by {found}.</source>
         <translation>Das Regelwerk hat keine Stufe, die durch {found} angegeben wird.</translation>
     </message>
@@ -21405,7 +21405,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+163"/>
+        <location filename="../../project/release/long_table.py" line="+175"/>
         <source>What is asked for needs all rows of the table at once, and it is too long for the memory that may be taken.</source>
         <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
     </message>
@@ -21415,7 +21415,7 @@ Rückgabewerte:
         <translation>Lassen Sie mehr Arbeitsspeicher zu oder überlassen Sie es einer Maschine.</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+25"/>
         <source>{finding} There may be more such rows.</source>
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
@@ -21425,42 +21425,38 @@ Rückgabewerte:
         <translation>Sucht eine Zeile</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+35"/>
         <source>Reading columns</source>
         <translation>Liest Spalten</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+10"/>
         <source>Looking at the weights</source>
         <translation>Gewichte werden betrachtet</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+14"/>
         <source>Looking at the record keys</source>
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
-        <location line="+38"/>
-        <location filename="../../project/release/long_table.py" line="+33"/>
-        <location filename="../../project/release/long_views.py" line="+410"/>
+        <location line="+33"/>
+        <location filename="../../project/release/long_table.py" line="+53"/>
+        <location filename="../../project/release/long_views.py" line="+406"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
         <location filename="../../formats/tables/delimited.py" line="-171"/>
-        <location filename="../../project/release/long_survey.py" line="+11"/>
-        <location filename="../../project/release/long_table.py" line="+19"/>
-        <location filename="../../project/release/long_views.py" line="-302"/>
-        <location line="+235"/>
+        <location filename="../../project/release/long_table.py" line="-113"/>
+        <location filename="../../project/release/long_views.py" line="-298"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../project/release/long_survey.py" line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
-        <location filename="../../project/release/long_views.py" line="-235"/>
-        <location line="+235"/>
+        <location filename="../../project/release/long_views.py" line="+0"/>
         <source>The table changed while it was read.</source>
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
@@ -21475,8 +21471,8 @@ Rückgabewerte:
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="-29"/>
-        <location filename="../../project/release/long_table.py" line="+209"/>
+        <location filename="../../project/release/long_survey.py" line="-17"/>
+        <location filename="../../project/release/long_table.py" line="+357"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
@@ -21574,7 +21570,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine Rolle oder öffnen Sie die Tabelle, für die dieses Projekt angelegt wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="+47"/>
+        <location filename="../../project/release/release_compatibility.py" line="+54"/>
         <source>The source table changed since the first release ({date}), and this project tells records apart by their position in it.</source>
         <translation>Die Quelltabelle hat sich seit der ersten Freigabe ({date}) geändert, und dieses Projekt unterscheidet Datensätze nach ihrer Position darin.</translation>
     </message>
@@ -21755,7 +21751,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../project/release/long_table.py" line="-79"/>
+        <location filename="../../project/release/long_table.py" line="-82"/>
         <location filename="../../project/release/uniqueness.py" line="+148"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -22016,7 +22012,7 @@ Rückgabewerte:
         <translation>Zeile für Zeile gezogen, auf einer Stufe, die für alle zusammen gilt: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/view_compatibility.py" line="+54"/>
+        <location filename="../../project/release/release_compatibility.py" line="+39"/>
         <source>The quasi-identifiers were released to {earlier} on {day} by a view that is neither wholly finer nor wholly coarser than {recipient}&apos;s, so whoever has both can tell more people apart than either view lets them</source>
         <translation>Die Quasi-Identifikatoren wurden am {day} an {earlier} in einer Sicht freigegeben, die weder durchweg feiner noch durchweg gröber als die von {recipient} ist; wer beide hat, kann daher mehr Personen unterscheiden, als jede Sicht für sich zulässt</translation>
     </message>
@@ -24757,7 +24753,7 @@ Rückgabewerte:
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_release.py" line="-12"/>
+        <location filename="../../project/release/long_release.py" line="-11"/>
         <source>Releasing the rows</source>
         <translation>Zeilen werden freigegeben</translation>
     </message>
@@ -25077,7 +25073,7 @@ Rückgabewerte:
         <translation>Geben Sie den Anteil der Ersetzungen an, die im Kapitel bleiben, etwa 0,5.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_views.py" line="-56"/>
+        <location filename="../../project/release/long_views.py" line="+178"/>
         <source>Looking at the quasi-identifiers</source>
         <translation>Quasi-Identifikatoren werden betrachtet</translation>
     </message>
@@ -25092,12 +25088,12 @@ Rückgabewerte:
         <translation>Bilden Sie Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+36"/>
         <source>Counting classes</source>
         <translation>Gruppen werden gezählt</translation>
     </message>
     <message>
-        <location line="+156"/>
+        <location line="+154"/>
         <source>The quasi-identifiers take more than {most:,} different {most:combination|combinations} of values as the most trusted recipient with a view sees them, too many to be counted in parts.</source>
         <translation>Die Quasi-Identifikatoren haben, wie sie der am meisten vertraute Empfänger mit einer Sicht sieht, mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um sie in Teilen zu zählen.</translation>
     </message>
@@ -25173,7 +25169,7 @@ Rückgabewerte:
 <context>
     <name>SpacingCard</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak/page.py" line="-207"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="-207"/>
         <source>A level of its own for every recipient</source>
         <translation>Eine eigene Stufe für jeden Empfänger</translation>
     </message>
