@@ -101,6 +101,19 @@ def factorize(
     return positions, pd.Index(uniques)
 
 
+def distinct(
+    numbers: npt.NDArray[np.integer],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """Return the distinct numbers in order, and each one's place among them.
+
+    As `numpy.unique` does, by hashing instead of sorting: quicker where there are many numbers and
+    few of them distinct. No other thread of Python waits for it, the window's least of all;
+    numpy's running sum over booleans holds them for 0.1 s with five million numbers.
+    """
+    places, found = pd.factorize(np.asarray(numbers, dtype=np.int64), sort=True)
+    return found, places
+
+
 def plain(value: object) -> Value:
     """Return a numpy scalar as the Python value it holds; a date as its ISO text."""
     if isinstance(value, np.generic):

@@ -21,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from sfumato.engine.core.values import distinct
+
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
@@ -97,8 +99,8 @@ class CountLaw:
         if not small.all():
             large = ~small
             questions = np.stack([records[large], own[large], limit[large]])
-            distinct, inverse = np.unique(questions, axis=1, return_inverse=True)
-            answer[large] = self._added_up(*distinct)[inverse.ravel()]
+            asked, inverse = np.unique(questions, axis=1, return_inverse=True)
+            answer[large] = self._added_up(*asked)[inverse.ravel()]
         return answer
 
     def _look_up(self, records: Whole, own: Whole, limit: Whole) -> Floats:
@@ -265,12 +267,13 @@ def _distinct(questions: Whole) -> tuple[Whole, npt.NDArray[np.intp]]:
     """Return the distinct columns, and which of them each column is."""
     highest = questions.max(axis=1, initial=0) + 1
     if float(highest[0]) * float(highest[1]) * float(highest[2]) >= 2.0**62:
-        distinct, inverse = np.unique(questions, axis=1, return_inverse=True)
-        return distinct, inverse.ravel()
+        columns, inverse = np.unique(questions, axis=1, return_inverse=True)
+        return columns, inverse.ravel()
     # One number a column sorts much faster than three.
     keys = (questions[0] * highest[1] + questions[1]) * highest[2] + questions[2]
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return questions[:, first], inverse
+    found, inverse = distinct(keys)
+    pairs, samples = np.divmod(found, highest[2])
+    return np.stack([*np.divmod(pairs, highest[1]), samples]), inverse
 
 
 def _copies_at_most(

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import distinct
 from sfumato.engine.disclosure.tracing import (
     DOUBT,
     FALSE_ALARM,
@@ -72,7 +73,7 @@ def count_released(releases: Sequence[Positions]) -> Counts:
     releases
         For each release, its rows as positions in a common list, shape (n,).
     """
-    values, places = np.unique(np.concatenate(releases), return_inverse=True)
+    values, places = distinct(np.concatenate(releases))
     size, rows = len(values), len(releases[0])
     return np.stack(
         [
@@ -162,8 +163,8 @@ def _log_sums_of_table(
     release: Positions, place: int, ways: Sequence[TableRows]
 ) -> npt.NDArray[np.float64] | None:
     """Return ln ρ(s) of a release and the table's nearest mixture; None where they are one."""
-    _, at, counts = np.unique(release, return_inverse=True, return_counts=True)
-    own = counts[at] / len(release)
+    _, at = distinct(release)
+    own = np.bincount(at)[at] / len(release)
     likelihoods = np.stack([way.likelihoods(place) for way in ways])
     seen, weights = np.unique(np.vstack([own, likelihoods]), axis=1, return_counts=True)
     shares = likeliest_mixture(np.maximum(seen[1:], _LEAST), weights.astype(np.float64))[1]

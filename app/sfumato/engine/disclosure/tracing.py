@@ -34,6 +34,7 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import distinct
 
 Positions = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
@@ -81,10 +82,10 @@ class RowGroups:
             The column's values as positions in a common list; shape (k,) and (n,). Equal
             positions mean equal values.
         """
-        values, leaked_places = np.unique(leaked, return_inverse=True)
+        values, leaked_places = distinct(leaked)
         table_places = _places(values, table)
         base = len(values)
-        keys, groups = np.unique(self.leaked * base + leaked_places, return_inverse=True)
+        keys, groups = distinct(self.leaked * base + leaked_places)
         here = (self.table != ABSENT) & (table_places != ABSENT)
         wanted = np.where(here, self.table * base + table_places, -1)
         return RowGroups(groups.astype(np.int64), _places(keys, wanted), len(keys))

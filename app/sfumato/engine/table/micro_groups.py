@@ -24,7 +24,7 @@ import scipy
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Value, factorize, plain
+from sfumato.engine.core.values import Value, distinct, factorize, plain
 from sfumato.engine.core.wording import Sentence
 
 _LARGEST_KEY: Final = 1 << 62
@@ -236,7 +236,7 @@ def merged_counts(
     rows = np.repeat(merged, np.diff(counts.indptr))
     size = counts.shape[1]
     key = rows * size + counts.indices
-    found, inverse = np.unique(key, return_inverse=True)
+    found, inverse = distinct(key)
     added = np.bincount(inverse, weights=counts.data).astype(np.int64)
     return _compressed(found, added, count, size)
 

@@ -27,7 +27,7 @@ from scipy import special
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import count_codes
+from sfumato.engine.core.values import count_codes, distinct
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.coalition_risk import Restoration, restored_alone, restored_together
 from sfumato.engine.ladders.uniform import release_codes
@@ -336,7 +336,7 @@ def _counted(true: Codes, columns: list[Codes], size: int) -> Restoration:
     """Return what the true values' counts for every combination of released values tell."""
     place = np.zeros(len(true), dtype=np.int64)
     for codes in columns:
-        _, place = np.unique(place * size + codes, return_inverse=True)
+        _, place = distinct(place * size + codes)
     pairs, counts = np.unique(place * size + true, return_counts=True)
     starts = np.flatnonzero(np.diff(pairs // size, prepend=-1))
     records = np.add.reduceat(counts, starts)
