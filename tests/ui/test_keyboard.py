@@ -143,3 +143,19 @@ def test_no_panel_opens_a_window_that_takes_the_keyboard_away(keys):
     application.removeEventFilter(windows)
     assert windows.shown == []
     assert keys.window.isActiveWindow()
+
+
+def test_a_number_half_typed_is_given_when_the_person_turns_to_another_panel(keys):
+    session = keys.window.session
+    open_clinic(session, protected())
+    keys.press(Key.Key_3, ctrl=True)
+    keys.waits()
+    field = next(iter(keys.window.panels["policy"].page.editor.fields.values())).spin
+    field.setFocus()
+    field.selectAll()
+    keys.type("0.25")
+    keys.press(Key.Key_1, ctrl=True)
+    assert session.document.recipient("Clinic A").statements["disease"] == {
+        "retention_probability": 0.25
+    }
+    assert session.undo_panel == "policy"

@@ -38,6 +38,18 @@ def entries(editor):
     return np.array(editor.session.document.policy[0].settings["entries"])
 
 
+def test_a_chance_half_typed_is_dropped_when_another_table_is_opened(qtbot, panel, editor):
+    grid = editor.matrix.grid
+    index = editor.matrix.entries.index(1, 1)
+    grid.setFocus()
+    grid.setCurrentIndex(index)
+    grid.edit(index)
+    qtbot.keyClicks(grid.findChild(QLineEdit), "1")
+    open_clinic(panel.session, clinic_document())
+    wait_for_jobs(qtbot, panel.session)
+    assert panel.session.document == clinic_document()
+
+
 def type_cell(qtbot, editor, released, original, text):
     grid = editor.matrix.grid
     index = editor.matrix.entries.index(released, original)

@@ -148,6 +148,19 @@ def test_a_note_is_kept(qtbot, filled):
     assert filled.session.document.recipient("Clinic A").note == "contract 17"
 
 
+@pytest.mark.parametrize("field", ["note", "level"])
+def test_what_is_half_typed_is_dropped_when_another_table_is_opened(qtbot, filled, field):
+    level = next(iter(editor_of(filled).fields.values())).spin
+    typed_into = filled.page.note if field == "note" else level
+    typed_into.setFocus()
+    typed_into.selectAll()
+    qtbot.keyClicks(typed_into, "0")
+    open_clinic(filled.session, clinic_document())
+    wait_for_jobs(qtbot, filled.session)
+    assert filled.session.document == clinic_document()
+    assert filled.session.undo_text == "Open clinic"
+
+
 # ----- several attributes, and things that don't fit
 
 

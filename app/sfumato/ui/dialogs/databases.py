@@ -17,7 +17,7 @@ from sfumato.jobs.runner import JobRunner
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.dialogs.projects import SecretField
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, prompt
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, prompt, when_given
 from sfumato.ui.widgets.files import FileChooser
 from sfumato.ui.widgets.layout import button, form, row
 from sfumato.ui.widgets.messages import Message
@@ -112,7 +112,7 @@ class DatabaseDialog(Dialog):
 
     def _connect(self) -> None:
         self.kind.chosen.connect(lambda _kind: self._show_kind())
-        self.host.editingFinished.connect(self._take_address)
+        when_given(self.host, self._take_address)
         for field in (self.path, self.host, self.database):
             field.textChanged.connect(lambda _text: self._allow())
         self.finished.connect(lambda _result: self._runner.cancel(JOB))

@@ -35,7 +35,7 @@ from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, prompt
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, prompt, when_given
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -178,7 +178,7 @@ class OptionsForm(Card):
         self.missing = QLineEdit()
         prompt(self.missing, tr("NA; ?; unknown"))
         self.missing.setToolTip(tr("Texts that mean a missing value, with semicolons between."))
-        self.missing.editingFinished.connect(self._take_missing)
+        when_given(self.missing, self._take_missing)
         self._add("missing", self.missing, tr("Empty, and these, mean missing"))
         self.keep_user_missing = WrappedCheckBox(tr("Keep declared missing codes as values"))
         self.keep_user_missing.toggled.connect(lambda on: self._change(keep_user_missing=on))

@@ -194,12 +194,14 @@ class MainWindow(QMainWindow):
         if name not in self.panels:
             return
         panel = self.panels[name]
+        had_focus = self.current.isAncestorOf(self.focusWidget())
+        if had_focus and panel is not self.current:
+            self.focusWidget().clearFocus()  # what is half typed is given before it is out of sight
         if self.session.panel == "policy" != name:
             self.session.steps.check_policy()  # whoever leaves the policy has finished it for now
         self.session.panel = name
         if panel is not self.current:
             announce(self, panel.kind.translated_title())
-        had_focus = self.current.isAncestorOf(self.focusWidget())
         self.panels.stack.setCurrentWidget(panel)
         self.rail.show_current(name)
         panel.activate()

@@ -8,7 +8,15 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import (
+    QHelpEvent,
+    QHideEvent,
+    QKeyEvent,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
@@ -61,6 +69,12 @@ class _Spin(QDoubleSpinBox):
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
 
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Drop what is half typed where the field is taken away, with its table or its edit."""
+        if not event.spontaneous():
+            self.setValue(self.value())
+        super().hideEvent(event)
+
     def sizeHint(self) -> QSize:
         return QSize(scaled(120), super().sizeHint().height())
 
@@ -76,6 +90,14 @@ def prompt(field: QLineEdit, text: str) -> None:
     """Say in an empty field what goes there, and under the pointer, where more fits."""
     field.setPlaceholderText(text)
     field.setToolTip(text)
+
+
+def when_given(field: QLineEdit, tell: Callable[[], object]) -> None:
+    """Tell when a text is given by Enter or on leaving the field.
+
+    A field that is taken away is out of sight by then: what is half typed was about another table.
+    """
+    field.editingFinished.connect(lambda: field.isVisible() and tell())
 
 
 class WrappedCheckBox(QCheckBox):

@@ -464,6 +464,11 @@ class TableView(QTableView):
             header.setTextElideMode(Qt.TextElideMode.ElideRight)
             header.viewport().installEventFilter(self)
 
+    def commitData(self, editor: QWidget) -> None:
+        """Take what was typed, not what is half typed in a table that is taken away."""
+        if self.isVisible():
+            super().commitData(editor)
+
     def setModel(self, model: QAbstractItemModel | None) -> None:
         """Show another model; the one before is deleted if it belongs to this table.
 

@@ -13,7 +13,7 @@ from sfumato.engine.core.errors import DomainError
 from sfumato.engine.table.profile import BinWidths, NumberSummary
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.panels.attributes.hierarchy.forms import numbers_in
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, when_given
 from sfumato.ui.widgets.layout import column, label
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.responsive import FlowLayout
@@ -181,7 +181,7 @@ class BinningEditor(QWidget):
         self.edges = QLineEdit()
         self.edges.setAccessibleName(self.tr("Edges of the bins"))
         self.edges.textEdited.connect(self._preview)
-        self.edges.editingFinished.connect(self._give)
+        when_given(self.edges, self._give)
         self.problem = label("", "danger", wrap=True)
         self.problem.hide()
         self._choices = QWidget()

@@ -13,7 +13,7 @@ from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.errors import DomainError
 from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space
-from sfumato.ui.widgets.fields import ChoiceField, TickAll, WrappedCheckBox, prompt
+from sfumato.ui.widgets.fields import ChoiceField, TickAll, WrappedCheckBox, prompt, when_given
 from sfumato.ui.widgets.layout import button, clear_layout, column, label, row, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.tables import show_value
@@ -149,7 +149,7 @@ class CodingEditor(QWidget):
         for place, (title, field) in enumerate(zip(titles, self.fields, strict=True)):
             field.setAccessibleName(title)
             prompt(field, self.tr("as it is"))
-            field.editingFinished.connect(self._give)
+            when_given(field, self._give)
             grid.addWidget(label(title, "small", wrap=True), 0, place)
             grid.setColumnStretch(place, 1)
             grid.addWidget(field, 1, place)

@@ -30,6 +30,7 @@ from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import when_given
 from sfumato.ui.widgets.layout import ElidedLabel, EmptyState, button, column, label, row
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import (
@@ -238,7 +239,7 @@ class LoadedPage(QWidget):
         self.title.setFixedWidth(scaled(TITLE_WIDTH))
         self.title.setAccessibleName(self.tr("Title of the releases"))
         self.title.setToolTip(self.tr("Recipients read this title, and bundles are named by it."))
-        self.title.editingFinished.connect(self._rename)
+        when_given(self.title, self._rename)
         self.profiles = ProfileList()
         self.profiles.selectionModel().currentChanged.connect(self._follow)
         self.profiles.setFixedWidth(scaled(LIST_WIDTH))

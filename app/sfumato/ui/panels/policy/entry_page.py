@@ -28,7 +28,7 @@ from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import name_of
-from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox, prompt
+from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox, prompt, when_given
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
@@ -378,7 +378,7 @@ class EntryPage(QWidget):
         self.note = QLineEdit(self)
         prompt(self.note, tr("Note: who this is, what the release is for"))
         self.note.setAccessibleName(tr("Note on the recipient"))
-        self.note.editingFinished.connect(lambda: self.noted.emit(self.note.text().strip()))
+        when_given(self.note, lambda: self.noted.emit(self.note.text().strip()))
         self.language = ChoiceField([(each, name_of(each)) for each in languages()], self)
         self.language.setAccessibleName(tr("Language of the recipient's bundles"))
         self.language.setToolTip(
@@ -457,6 +457,7 @@ class EntryPage(QWidget):
         self._use_settings_editor(entry.mechanism)
         if self.settings is not None:
             self.settings.show_settings(attributes, entry.settings)
+            self.settings.show()
 
     def _of_units(self, entry: PolicyEntry) -> str:
         """Say what a level is stated for where rows belong together."""
@@ -478,8 +479,6 @@ class EntryPage(QWidget):
             self.settings.leave()
             self.settings.hide()
         self.settings = self._settings_editor(mechanism)
-        if self.settings is not None:
-            self.settings.show()
 
     def _settings_editor(self, mechanism: str) -> SettingsEditor | None:
         """Return what a mechanism's settings are stated with, built where it is new."""
@@ -539,9 +538,9 @@ class EntryPage(QWidget):
         self._use_editor(entry.mechanism)
         self._level_missing.setVisible(chosen.statement is None)
         if self.editor is not None:
-            self.editor.setVisible(chosen.statement is not None)
             if chosen.statement is not None:
                 self.editor.show_level(chosen.statement, attributes, entry.settings)
+            self.editor.setVisible(chosen.statement is not None)
 
     def _use_editor(self, mechanism: str) -> None:
         """Put a mechanism's editor in the place of another's."""
@@ -550,8 +549,6 @@ class EntryPage(QWidget):
         if self.editor is not None:
             self.editor.hide()
         self.editor = self._level_editor(mechanism)
-        if self.editor is not None:
-            self.editor.show()
 
     def _level_editor(self, mechanism: str) -> LevelEditor | None:
         """Return what a mechanism's levels are stated with, built where it is new."""

@@ -42,7 +42,7 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, typeset, value_name
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
 from sfumato.ui.state.records import releases_of
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, TickAll
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, TickAll, when_given
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -219,7 +219,7 @@ class PersonPage(AuditPage):
                 completer = QCompleter(texts, field)
                 completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
                 field.setCompleter(completer)
-            field.editingFinished.connect(self._ask)
+            when_given(field, self._ask)
             self.fields[name] = field
             self._form.addRow(name, field)
 

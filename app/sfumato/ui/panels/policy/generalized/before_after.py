@@ -135,8 +135,6 @@ class PopulationCard(Card):
         say(self.problem, " ".join(error_texts(problem)))
 
     def _set_share(self, percent: float) -> None:
-        if self._session.document.generalization is None:
-            return  # another table was opened: the old one's field tells what was half typed
         fraction = None if percent >= WHOLE else percent / 100
         self._session.edit(
             tr("State how much of the population is in the table"),

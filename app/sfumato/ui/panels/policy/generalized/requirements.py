@@ -122,9 +122,6 @@ class CriterionRow(QWidget):
         self._put(replace(self._choice, numbers=numbers), ("criterion", self._place, name))
 
     def _put(self, choice: CriterionChoice, merge_key: tuple[object, ...] | None) -> None:
-        decided = self._session.document.generalization
-        if decided is None or self._place >= len(decided.criteria):
-            return  # another table was opened: the old one's field tells what was half typed
         self._session.edit(
             tr("Require {criterion}", criterion=spoken(choice.text)),
             edits.with_criterion(self._session.document, self._place, choice),
@@ -268,8 +265,6 @@ class RequirementsCard(Card):
         )
 
     def _change_suppression(self, percent: float) -> None:
-        if self._session.document.generalization is None:
-            return  # another table was opened: the old one's field tells what was half typed
         self._session.edit(
             tr("Change how many records may be left out"),
             edits.changed(self._session.document, suppression=percent / 100),

@@ -226,9 +226,6 @@ class LevelEditor(QWidget):
         self._attributes = tuple(attributes)
         term = term_of(self._engine, statement) or self._engine.terms[0]
         self.terms.set_value(term.name)
-        for name, page in self._pages.items():
-            if name != term.name:
-                page.forget_typing()
         self._stack.setCurrentWidget(self._pages[term.name])
         self._page.show_statement(statement, self.reach_now())
         present = None
@@ -357,11 +354,6 @@ class _TermPage(QWidget):
                 field.set_reach(*reach[name])
             if name in statement:
                 field.set_value(statement[name])
-
-    def forget_typing(self) -> None:
-        """Drop what was typed and not given yet: a page that is hidden would give it then."""
-        for field in self.fields.values():
-            field.set_value(field.value)
 
     def mark_invalid(self, invalid: bool) -> None:
         """Frame the fields in the colour of danger, or no longer."""

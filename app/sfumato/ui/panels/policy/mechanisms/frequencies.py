@@ -19,7 +19,7 @@ from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.base import error_words
 from sfumato.ui.panels.policy.mechanisms.controls import SourceChoice
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.fields import prompt
+from sfumato.ui.widgets.fields import prompt, when_given
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class FrequencyChoice(SourceChoice):
         self.shares = shares
         shares.setAccessibleName(tr("Shares in the order of the domain"))
         prompt(shares, tr("Shares in the order of the domain, such as 50; 30; 20"))
-        shares.editingFinished.connect(self._state_shares)
+        when_given(shares, self._state_shares)
         self.source.chosen.connect(self._choose)
         self.measured.connect(self._set_epsilon)
 
