@@ -121,10 +121,12 @@ def test_a_level_that_had_better_be_raised_is_told_as_the_command_that_raises_it
     asked = ("views", made.project, "--recipient", "Institute B", "--k", "12", "--propose")
     assert made.run(*asked) == ExitCode.EXPECTED_ERROR
     code, found = checked(made, "--recipient", "Institute B")
-    assert code == ExitCode.OK, "a release is refused by its view, not for want of a reason"
+    assert code == ExitCode.CHECK_FAILED, "no reason lets a view through that breaks its k"
+    assert found["Institute B"]["ready"] is False
     [one] = [each for each in graves(found["Institute B"]) if each["check"] == "View"]
     assert one["remedies"][0]["recipient"] == "Institute B"
-    assert made.run("check", made.project) == ExitCode.OK
+    assert made.run("check", made.project) == ExitCode.CHECK_FAILED
+    assert "Institute B: not ready to release" in made.output
     assert "Show sex at level 1 to Institute B: 12 → 0 suppressed" in made.output
     command = next(line for line in made.output.splitlines() if "sfumato views" in line)
     assert "--recipient 'Institute B' --level sex=1" in command

@@ -36,15 +36,17 @@ def opens(keys, answers, path):
     answers.file = path
     keys.tab_to_button("Open a table")
     keys.press(Key.Key_Return)
+    load = keys.window.panels["data"].load_button
+    keys.waits_until(load.hasFocus)
+    keys.press(Key.Key_Return)
     keys.waits()
-    keys.tab_to_button("Load table")
-    keys.press(Key.Key_Space)
-    keys.waits()
+    assert keys.focus is load, "the next step is where the keyboard is"
 
 
 def decides(keys, roles):
-    keys.press(Key.Key_2, ctrl=True)
+    keys.press(Key.Key_Return, ctrl=True)
     panel = keys.window.panels["attributes"]
+    assert keys.window.current is panel
     for name, role in roles.items():
         keys.tab_to(panel.table)
         keys.down_to(panel.model.row_of(name), panel.table.currentIndex().column())
@@ -54,15 +56,31 @@ def decides(keys, roles):
 
 
 def protects(keys):
-    keys.press(Key.Key_3, ctrl=True)
-    page = keys.window.panels["policy"].unprotected
-    begin = page.protect if page.protect.isVisible() else page.cards[0]
-    keys.tab_to(begin)
-    keys.press(Key.Key_Return)
+    keys.press(Key.Key_Return, ctrl=True)
     keys.waits()
+    policy = keys.window.panels["policy"]
+    for row in range(policy.list.count()):
+        keys.tab_to(policy.list)
+        while policy.list.currentRow() != row:
+            keys.press(Key.Key_Down if policy.list.currentRow() < row else Key.Key_Up)
+        page = policy.unprotected
+        keys.tab_to(page.protect if page.protect.isVisible() else page.cards[0])
+        keys.press(Key.Key_Return)
+        keys.waits()
     keys.tab_to(keys.window.panels["policy"].page.recipients.add_typical)
     keys.press(Key.Key_Space)
     keys.waits()
+
+
+def coarsens(keys):
+    """State the k that are proposed, and find the levels that keep them."""
+    views = keys.window.panels["policy"].views
+    keys.tab_to(views.propose)
+    for pressed in (views.propose, views.state_k, views.find_levels):
+        assert keys.focus is pressed
+        keys.press(Key.Key_Space)
+        keys.waits()
+    assert not views.problem
 
 
 def releases(keys, answers, folder):
@@ -118,6 +136,21 @@ def test_from_a_table_to_releases_and_a_report(keys, answers, ward, tmp_path):
         assert len(pd.read_csv(data)) == 300
     reports(keys, answers, tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_ctrl_and_enter_press_the_button_that_the_work_goes_on_by(keys, answers, ward):
+    opens(keys, answers, ward)
+    edit = next(a for a in keys.window.menuBar().actions() if a.text() == "&Edit").menu()
+    line = keys.window.menus.actions["go-on"]
+    edit.aboutToShow.emit()
+    assert (line.text().replace("&", ""), line.isEnabled()) == ("Choose attributes", True)
+    edit.aboutToHide.emit()
+    keys.press(Key.Key_Enter, ctrl=True)
+    assert keys.window.current.name == "attributes"
+    keys.press(Key.Key_Return, ctrl=True)
+    assert keys.window.current.name == "attributes", "nothing is sensitive yet"
+    edit.aboutToShow.emit()
+    assert (line.text().replace("&", ""), line.isEnabled()) == ("Set the policy", False)
 
 
 class Windows(QObject):

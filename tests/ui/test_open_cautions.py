@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import Qt
 
+from sfumato.analysis.views import with_level, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
@@ -98,6 +99,20 @@ def test_columns_are_made_coarser_in_one_click(qtbot, session, card):
     [after] = known(qtbot, session, 0.25)
     assert after.open > before.open
     assert after.exact == ""
+
+
+def test_the_card_says_at_once_that_a_recipient_sees_a_column_more_coarsely(qtbot, session, card):
+    document = session.document
+    quasi = replace(document.column("revenue"), role=Role.QUASI_IDENTIFIER)
+    plain = replace(document.column("costs"), role=Role.IDENTIFYING)
+    document = document.with_column(quasi).with_column(plain)
+    session.edit("Decide", with_proposed_hierarchies(document, books())[0])
+    wait_for_jobs(qtbot, session)
+    assert "more coarsely" not in card.text()
+    document = with_statement(session.document, "Bank", k=2)
+    session.edit("Coarsen", with_level(document, "Bank", "revenue", 1)[0])
+    qtbot.waitUntil(lambda: "Bank sees it more coarsely" in card.text(), timeout=20_000)
+    assert "somebody who knows revenue as the table has it" in card.text()
 
 
 def test_figures_of_another_level_are_not_on_screen(qtbot, session, card):

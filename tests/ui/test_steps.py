@@ -8,9 +8,18 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from sfumato.analysis.views import with_proposed_hierarchies
 from sfumato.engine.core.columns import Domain, Role
+from sfumato.project.document.model import ViewRule
 from sfumato.ui.panels.base import PanelState
-from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.clinic import (
+    clinic_document,
+    clinic_table,
+    open_clinic,
+    protected,
+    save_clinic,
+    wait_for_jobs,
+)
 from tests.ui.hands import click, type_into
 
 SOUND = {"Clinic A": 0.6, "Public": 0.1}
@@ -91,6 +100,19 @@ def test_a_later_edit_undoes_what_was_done(qtbot, opened):
     session.steps.check_policy()
     wait_for_jobs(qtbot, session)
     assert state(opened, "policy") is PanelState.DONE
+
+
+def test_a_policy_whose_k_cannot_be_kept_is_not_done(qtbot, window):
+    document = protected(SOUND)
+    people = tuple(replace(each, view=ViewRule(8)) for each in document.recipients)
+    table = clinic_table()
+    document = with_proposed_hierarchies(replace(document, recipients=people), table)[0]
+    open_clinic(window.session, document)
+    window.show_panel("releases")
+    wait_for_jobs(qtbot, window.session)
+    for name in ("policy", "releases"):
+        assert state(window, name) is PanelState.ATTENTION
+        assert "have to be suppressed" in told(window, name)
 
 
 def test_what_the_check_finds_is_told_at_the_policy_before_releases_is_opened(qtbot, window):

@@ -117,6 +117,8 @@ class Finding:
         Where it is mended otherwise.
     asks
         Whether a reason for it is asked here; a contradiction of earlier releases has its own.
+    refuses
+        Whether no release can be made while it stands, whatever the reason.
     recipient, reason
         Whom it concerns, and the reason that stands for it; empty where none does.
     """
@@ -129,6 +131,7 @@ class Finding:
     remedies: tuple[Remedy, ...] = ()
     about: About = About.COLUMNS
     asks: bool = True
+    refuses: bool = False
     recipient: str = ""
     reason: str = ""
 

@@ -53,8 +53,13 @@ class Readiness:
 
     @property
     def open(self) -> tuple[Finding, ...]:
-        """The findings that keep the release from being made."""
+        """The findings that keep the release from being made until a reason is given."""
         return tuple(one for one in self.findings if one.is_open)
+
+    @property
+    def standing(self) -> tuple[Finding, ...]:
+        """All findings that keep the release from being made."""
+        return tuple(one for one in self.findings if one.refuses or one.is_open)
 
 
 def examine(
@@ -271,7 +276,7 @@ def plain(found: Iterable[Readiness]) -> list[dict[str, Any]]:
     return [
         {
             "recipient": each.recipient,
-            "ready": not each.open,
+            "ready": not each.standing,
             "findings": [
                 {
                     "check": one.check,

@@ -59,6 +59,8 @@ class Work:
         What the ledger tells of, oldest first.
     tampered
         Whether the ledger is not as it was written.
+    refusal
+        Why the check before a release can't be made; None where it can.
     """
 
     document: Document
@@ -69,6 +71,7 @@ class Work:
     found: tuple[Readiness, ...] | None = None
     releases: Sequence[ReleaseRecord] = ()
     tampered: bool = False
+    refusal: SfumatoError | None = None
 
 
 def steps_of(work: Work) -> dict[str, Step]:
@@ -219,8 +222,10 @@ def _empty(work: Work) -> str:
 
 
 def _grave(work: Work) -> str:
-    """Return the first grave finding that no reason stands for; empty where there is none."""
-    return next((one.sentence for each in work.found or () for one in each.open), "")
+    """Return why nothing can be released, or the first grave finding that no reason stands for."""
+    if work.refusal is not None:
+        return work.refusal.sentence
+    return next((one.sentence for each in work.found or () for one in each.standing), "")
 
 
 def _releases(work: Work) -> Step:

@@ -173,6 +173,7 @@ def broken_views(examined: Examined) -> Iterator[Finding]:
             ),
             about=About.POLICY,
             asks=False,
+            refuses=True,
         )
 
 

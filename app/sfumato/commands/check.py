@@ -40,12 +40,12 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     wanted = arguments.recipient or known
     chosen = [each for each in found if each.recipient in wanted]
     terminal.tell(arguments.json, plain(chosen), _lines(chosen, arguments.project))
-    return ExitCode.CHECK_FAILED if any(each.open for each in chosen) else ExitCode.OK
+    return ExitCode.CHECK_FAILED if any(each.standing for each in chosen) else ExitCode.OK
 
 
 def _lines(found: Sequence[Readiness], project: Path) -> Iterator[str]:
     for each in found:
-        ready = worded("not ready to release") if each.open else worded("ready to release")
+        ready = worded("not ready to release") if each.standing else worded("ready to release")
         yield f"{each.recipient}: {ready}"
         for one in each.findings:
             yield f"  {said(_WORDS[one.severity]):<7}  {said(one.check)}: {said(one.sentence)}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity
 from sfumato.engine.generalization.others import HolderClasses, minimal_sets
@@ -52,9 +52,9 @@ class NoSolution:
         """What would help, in plain words."""
         advice = [
             Sentence(
-                "Give {names} one more level with a single group, or leave {more} out.",
-                names=" and ".join(names),
-                more="it" if len(names) == 1 else "them",
+                "Give {names} one more level with a single group, or leave {count:it|them} out.",
+                names=listed(names),
+                count=len(names),
             )
             for names in self.dropping
         ]

@@ -72,15 +72,15 @@ _KNOWABLE: Final = _words(
     " datum aufnahmedatum entlassungsdatum sexe naissance commune département profession métier"
 )
 _PRIVATE: Final = _words(
-    "diagnosis diagnoses disease illness condition disorder icd symptom medication drug"
+    "diagnosis diagnoses disease health illness condition disorder icd symptom medication drug"
     " treatment therapy hiv aids psychiatric disability pregnancy gene genotype mutation salary"
     " income wage wages pay earnings debt wealth savings credit benefit benefits religion belief"
     " faith political party vote union sexual sexuality orientation crime offence offense"
     " conviction sentence arrest race ethnicity ethnic cost costs"
-    " diagnose diagnosen hauptdiagnose nebendiagnose krankheit erkrankung befund symptome"
-    " medikament medikation therapie behandlung behinderung schwangerschaft gehalt lohn einkommen"
-    " verdienst schulden vermögen kosten konfession partei gewerkschaft straftat verurteilung"
-    " maladie traitement salaire revenu coût"
+    " diagnose diagnosen gesundheit hauptdiagnose nebendiagnose krankheit erkrankung befund"
+    " symptome medikament medikation therapie behandlung behinderung schwangerschaft gehalt lohn"
+    " einkommen verdienst schulden vermögen kosten konfession partei gewerkschaft straftat"
+    " verurteilung maladie santé traitement salaire revenu coût"
 )
 _CODES: Final = _words("zip zipcode postcode postal plz postleitzahl code icd")
 

@@ -18,6 +18,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes, Domain, Value
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import factorize, smallest_unsigned
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Adopted, Settings
 from sfumato.engine.randomness.keyed_hash import canonical_text
 from sfumato.engine.table.table import EncodedColumn, Table
@@ -308,7 +309,9 @@ def _column(file: AdoptedFile, read: Table, name: str) -> pd.Series:
 def _numbers(series: pd.Series) -> npt.NDArray[np.float64]:
     numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     unread = np.isnan(numbers) & ~series.isna().to_numpy()
-    _refuse(unread, series, "no numbers", "Choose the column that holds the released numbers.")
+    _refuse(
+        unread, series, Sentence("no numbers"), "Choose the column that holds the released numbers."
+    )
     return numbers
 
 
@@ -324,7 +327,7 @@ def _codes(domain: Domain, series: pd.Series, mapping: Mapping[str, Value]) -> C
     _refuse(
         found < 0,
         series,
-        "values that the domain does not have",
+        Sentence("values that the domain does not have"),
         "Say which value of the domain each of them means, add them to the domain, or choose"
         " another column.",
     )

@@ -1109,7 +1109,7 @@
     </message>
     <message>
         <location line="+3"/>
-        <location line="+61"/>
+        <location line="+62"/>
         <source>Load table</source>
         <translation>Tabelle laden</translation>
     </message>
@@ -1145,12 +1145,12 @@
     </message>
     <message>
         <location line="+12"/>
-        <location line="+19"/>
+        <location line="+20"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+39"/>
         <source>Reading {file}</source>
         <translation>{file} wird gelesen</translation>
     </message>
@@ -1167,7 +1167,7 @@
     <message>
         <location line="+3"/>
         <source>You chose so in how the file is read.</source>
-        <translation>So haben Sie es bei der Art des Lesens gewählt.</translation>
+        <translation>Das haben Sie beim Einlesen so gewählt.</translation>
     </message>
     <message>
         <location line="+8"/>
@@ -2456,7 +2456,7 @@
 <context>
     <name>ImportPage</name>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="+339"/>
+        <location filename="../../ui/panels/import_page.py" line="+350"/>
         <source>Click a column&apos;s name to choose its type.</source>
         <translation>Klicken Sie auf den Namen einer Spalte, um ihren Typ zu wählen.</translation>
     </message>
@@ -2514,7 +2514,7 @@
         <translation>Die Spalten werden untersucht</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+60"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -2964,7 +2964,7 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="+82"/>
+        <location filename="../../ui/look/wording.py" line="+87"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
     </message>
@@ -3005,7 +3005,7 @@
     <message>
         <location filename="../../ui/panels/data/loaded_page.py" line="+235"/>
         <source>How it is read…</source>
-        <translation>Wie gelesen wird&#xa0;…</translation>
+        <translation>Einlesen ändern&#xa0;…</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -3051,7 +3051,7 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="+232"/>
+        <location filename="../../ui/shell/main_window.py" line="+245"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
@@ -3142,12 +3142,12 @@
     </message>
     <message>
         <location line="+1"/>
-        <location line="+111"/>
+        <location line="+124"/>
         <source>Save &amp;as…</source>
         <translation>Speichern &amp;unter&#xa0;…</translation>
     </message>
     <message>
-        <location line="-109"/>
+        <location line="-122"/>
         <source>&amp;Verify or trace a file…</source>
         <translation>Datei überprü&amp;fen oder zurückverfolgen&#xa0;…</translation>
     </message>
@@ -3173,23 +3173,29 @@
     </message>
     <message>
         <location line="+2"/>
-        <location line="+87"/>
+        <location line="+100"/>
         <source>&amp;Undo</source>
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <location line="-86"/>
-        <location line="+87"/>
+        <location line="-99"/>
+        <location line="+100"/>
         <source>&amp;Redo</source>
         <translation>&amp;Wiederholen</translation>
     </message>
     <message>
-        <location line="-85"/>
+        <location line="-98"/>
         <source>&amp;Copy</source>
         <translation>&amp;Kopieren</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+2"/>
+        <location line="+9"/>
+        <source>&amp;Main button of the page</source>
+        <translation>&amp;Hauptschaltfläche der Seite</translation>
+    </message>
+    <message>
+        <location line="+6"/>
         <source>&amp;View</source>
         <translation>&amp;Ansicht</translation>
     </message>
@@ -3630,7 +3636,7 @@
 <context>
     <name>OptionsForm</name>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="-380"/>
+        <location filename="../../ui/panels/import_page.py" line="-391"/>
         <source>comma</source>
         <translation>Komma</translation>
     </message>
@@ -3657,7 +3663,7 @@
     <message>
         <location line="+0"/>
         <source>quotes  &quot;x&quot;</source>
-        <translation>Anführungszeichen  &quot;x&quot;</translation>
+        <translation>doppelte  &quot;x&quot;</translation>
     </message>
     <message>
         <location line="+0"/>
@@ -3752,9 +3758,9 @@
         <translation>Spalte als Text lesen</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+45"/>
         <source>How it is read</source>
-        <translation>Wie gelesen wird</translation>
+        <translation>Einlesen</translation>
     </message>
     <message>
         <location line="+9"/>
@@ -3784,12 +3790,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location line="+1"/>
         <source>Between columns</source>
-        <translation>Zwischen den Spalten</translation>
+        <translation>Trennzeichen</translation>
     </message>
     <message>
         <location line="+1"/>
         <source>Around texts</source>
-        <translation>Um Texte</translation>
+        <translation>Texte in</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -3819,7 +3825,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location line="+5"/>
         <source>Lines to leave out above</source>
-        <translation>Oben wegzulassende Zeilen</translation>
+        <translation>Oben übersprungene Zeilen</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -3834,7 +3840,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location line="+2"/>
         <source>Empty, and these, mean missing</source>
-        <translation>Leer und diese bedeuten fehlend</translation>
+        <translation>Leer oder so gilt als fehlend</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -6083,7 +6089,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <source>How it is &amp;read…</source>
-        <translation>&amp;Wie gelesen wird&#xa0;…</translation>
+        <translation>&amp;Einlesen ändern&#xa0;…</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -6172,7 +6178,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/policy/adoption/dialog.py" line="-155"/>
         <source>What it is</source>
-        <translation>Was sie ist</translation>
+        <translation>Was das für eine Freigabe ist</translation>
     </message>
     <message>
         <location line="+29"/>
@@ -7239,7 +7245,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-113"/>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="+144"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="+145"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
     </message>
@@ -7477,7 +7483,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>(Die schwächste Klasse: {reached}.)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="-93"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="-94"/>
         <source>every class has at least k records</source>
         <translation>jede Klasse hat mindestens k Datensätze</translation>
     </message>
@@ -7522,9 +7528,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kriterium {number} entfernen</translation>
     </message>
     <message>
-        <location line="+21"/>
         <source>{name} from {low:g} to {high:g}</source>
-        <translation>{name} von {low:g} bis {high:g}</translation>
+        <translation type="vanished">{name} von {low:g} bis {high:g}</translation>
+    </message>
+    <message>
+        <location line="+22"/>
+        <source>{name} from {low} to {high}</source>
+        <translation>{name} von {low} bis {high}</translation>
     </message>
     <message>
         <location line="+17"/>
@@ -8584,7 +8594,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+9"/>
         <source>What holds the others down most is the limit of {named} (γ = {gamma}): beside it, {others} may be kept with {highest} at most. {gain}</source>
-        <translation>Am stärksten hält die anderen die Grenze von {named} nieder (γ = {gamma}): Neben ihr dürfen {others} mit höchstens {highest} beibehalten werden. {gain}</translation>
+        <translation>Am stärksten beschränkt die Grenze von {named} die übrigen (γ = {gamma}): Neben ihr dürfen {others} mit höchstens {highest} beibehalten werden. {gain}</translation>
     </message>
     <message>
         <location line="+4"/>
@@ -9309,12 +9319,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+272"/>
+        <location line="+279"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-270"/>
+        <location line="-277"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -9379,7 +9389,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Hierarchien vorschlagen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
         <source>Proposing hierarchies</source>
         <translation>Hierarchien werden vorgeschlagen</translation>
     </message>
@@ -9389,7 +9399,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+19"/>
         <source>Finding levels</source>
         <translation>Stufen werden gesucht</translation>
     </message>
@@ -10409,12 +10419,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nicht bereit: {names}. Beheben Sie, was als Gefahr gekennzeichnet ist, oder begründen Sie, warum nicht.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+11"/>
         <source>Every recipient is ready.</source>
         <translation>Für jeden Empfänger ist alles bereit.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+1"/>
+        <source>Not ready: {names}. Mend what is marked as danger.</source>
+        <translation>Noch nicht bereit: {names}. Beheben Sie, was als Gefahr gekennzeichnet ist.</translation>
+    </message>
+    <message>
+        <location line="+16"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
@@ -10449,7 +10464,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../ui/panels/import_page.py" line="+237"/>
         <source>Change how the file is read</source>
-        <translation>Art des Lesens ändern</translation>
+        <translation>Einlesen ändern</translation>
     </message>
     <message>
         <location line="+4"/>
@@ -11264,7 +11279,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+6"/>
-        <location filename="../../analysis/steps.py" line="+124"/>
+        <location filename="../../analysis/steps.py" line="+127"/>
         <source>Open a table.</source>
         <translation>Öffnen Sie eine Tabelle.</translation>
     </message>
@@ -11903,7 +11918,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Anfragen werden beantwortet</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="+82"/>
+        <location filename="../../analysis/readiness.py" line="+87"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -11942,7 +11957,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/joint_remedies.py" line="-49"/>
         <location filename="../../analysis/readiness_checks.py" line="+75"/>
-        <location filename="../../analysis/view_checks.py" line="+320"/>
+        <location filename="../../analysis/view_checks.py" line="+321"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
@@ -12194,7 +12209,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gruppen ohne einen Teil von {attribute} werden gebildet</translation>
     </message>
     <message>
-        <location filename="../../analysis/view_checks.py" line="-178"/>
+        <location filename="../../analysis/view_checks.py" line="-179"/>
         <source>rows of view 0</source>
         <translation>Zeilen der Sicht</translation>
     </message>
@@ -12204,7 +12219,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sicht</translation>
     </message>
     <message>
-        <location line="+115"/>
+        <location line="+116"/>
         <source>raised and counted</source>
         <translation>angehoben und gezählt</translation>
     </message>
@@ -13263,7 +13278,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+159"/>
+        <location line="+160"/>
         <source>The table is read in parts, since it is long. Values were counted in all rows; what proposals rest on beside these counts, and which columns follow from others, was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not looked for.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist. Werte wurden in allen Zeilen gezählt; worauf Vorschläge neben diesen Zählungen beruhen und welche Spalten aus anderen folgen, wurde in {rows:,} {rows:Zeile|Zeilen} gesucht. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -14129,8 +14144,8 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-202"/>
-        <location line="+43"/>
+        <location filename="../../commands/init.py" line="-203"/>
+        <location line="+44"/>
         <location filename="../../commands/recipients.py" line="-114"/>
         <location filename="../../commands/shared/opening.py" line="+2"/>
         <source>The table is read as a whole: {why}.</source>
@@ -15271,9 +15286,13 @@ Rückgabewerte:
         <translation>Wählen Sie ein l von 1 bis {occurring}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/explain.py" line="+54"/>
         <source>Give {names} one more level with a single group, or leave {more} out.</source>
-        <translation>Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {more} weg.</translation>
+        <translation type="vanished">Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {more} weg.</translation>
+    </message>
+    <message>
+        <location filename="../../engine/generalization/explain.py" line="+54"/>
+        <source>Give {names} one more level with a single group, or leave {count:it|them} out.</source>
+        <translation>Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {count:diese Spalte|diese Spalten} weg.</translation>
     </message>
     <message>
         <location line="+9"/>
@@ -15353,7 +15372,7 @@ Rückgabewerte:
     <message>
         <location line="+2"/>
         <source>Row {row} has {values} {values:cell|cells}, which is not as many as most rows have.</source>
-        <translation>Zeile {row} hat {values} {values:Zelle|Zellen}, was nicht so viele sind, wie die meisten Zeilen haben.</translation>
+        <translation>Zeile {row} hat {values} {values:Zelle|Zellen} und damit eine andere Zahl als die meisten Zeilen.</translation>
     </message>
     <message>
         <location line="+8"/>
@@ -16387,7 +16406,7 @@ Rückgabewerte:
         <location line="+4"/>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="+45"/>
         <location line="+4"/>
-        <location filename="../../project/adoption/rows.py" line="+227"/>
+        <location filename="../../project/adoption/rows.py" line="+228"/>
         <source>the table</source>
         <translation>die Tabelle</translation>
     </message>
@@ -19939,7 +19958,7 @@ Rückgabewerte:
     <message>
         <location line="+18"/>
         <location filename="../../formats/table_format.py" line="+141"/>
-        <location filename="../../project/release/long_release.py" line="+55"/>
+        <location filename="../../project/release/long_release.py" line="+57"/>
         <location filename="../../report/writing.py" line="+133"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
@@ -20690,7 +20709,7 @@ Rückgabewerte:
         <translation>(keine gewählt)</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+10"/>
         <source>Choose the column that holds the released numbers.</source>
         <translation>Wählen Sie die Spalte, die die freigegebenen Zahlen enthält.</translation>
     </message>
@@ -20700,9 +20719,9 @@ Rückgabewerte:
         <translation>keine Zahlen</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+17"/>
         <source>values that the domain does not have</source>
-        <translation>Werte, die der Wertebereich nicht hat</translation>
+        <translation>Werte, die im Wertebereich fehlen</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -20853,7 +20872,7 @@ Rückgabewerte:
         <location line="+1"/>
         <location filename="../../project/rules/generalization.py" line="+129"/>
         <location filename="../../project/rules/reading.py" line="+146"/>
-        <location filename="../../project/rules/rules.py" line="+455"/>
+        <location filename="../../project/rules/rules.py" line="+466"/>
         <source>Mend it.</source>
         <translation>Berichtigen Sie ihn.</translation>
     </message>
@@ -21225,7 +21244,7 @@ Rückgabewerte:
         <translation>unterbrochen, und ihre Dateien sind verschwunden</translation>
     </message>
     <message>
-        <location filename="../../project/release/batches.py" line="+97"/>
+        <location filename="../../project/release/batches.py" line="+106"/>
         <source>The rows have no column {column}.</source>
         <translation>Die Zeilen haben keine Spalte {column}.</translation>
     </message>
@@ -21240,7 +21259,7 @@ Rückgabewerte:
         <translation>Geben Sie den Zeilen alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location line="+105"/>
+        <location line="+142"/>
         <source>The values of column {column} don&apos;t fit the type that the plan states for it.</source>
         <translation>Die Werte der Spalte {column} passen nicht zu dem Typ, den der Plan dafür angibt.</translation>
     </message>
@@ -21380,7 +21399,7 @@ Rückgabewerte:
         <translation>Freigegebene Spalten sind bereit</translation>
     </message>
     <message>
-        <location line="+129"/>
+        <location line="+132"/>
         <source>Releasing {key}</source>
         <translation>{key} wird freigegeben</translation>
     </message>
@@ -21420,7 +21439,7 @@ Rückgabewerte:
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="+147"/>
+        <location filename="../../project/release/long_survey.py" line="+151"/>
         <source>Looking for a row</source>
         <translation>Sucht eine Zeile</translation>
     </message>
@@ -21435,12 +21454,12 @@ Rückgabewerte:
         <translation>Gewichte werden betrachtet</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+15"/>
         <source>Looking at the record keys</source>
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+42"/>
         <location filename="../../project/release/long_table.py" line="+53"/>
         <location filename="../../project/release/long_views.py" line="+406"/>
         <source>Looking at the rows</source>
@@ -21461,7 +21480,7 @@ Rückgabewerte:
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/value_counts.py" line="+75"/>
+        <location filename="../../project/release/value_counts.py" line="+72"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
@@ -21471,8 +21490,8 @@ Rückgabewerte:
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="-17"/>
-        <location filename="../../project/release/long_table.py" line="+357"/>
+        <location filename="../../project/release/long_survey.py" line="-22"/>
+        <location filename="../../project/release/long_table.py" line="+360"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
@@ -21488,7 +21507,7 @@ Rückgabewerte:
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-44"/>
+        <location filename="../../commands/init.py" line="-45"/>
         <location filename="../../project/release/long_survey.py" line="-3"/>
         <location filename="../../project/release/long_table.py" line="+2"/>
         <source>rows belong to units</source>
@@ -24601,7 +24620,7 @@ Rückgabewerte:
         <translation>Lassen Sie sie aus der Quelltabelle des Projekts erzeugen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/steps.py" line="-99"/>
+        <location filename="../../analysis/steps.py" line="-102"/>
         <source>in progress</source>
         <translation>in Arbeit</translation>
     </message>
@@ -24611,7 +24630,7 @@ Rückgabewerte:
         <translation>erfordert Aufmerksamkeit</translation>
     </message>
     <message>
-        <location line="+48"/>
+        <location line="+51"/>
         <source>For looking at; there is nothing to finish here.</source>
         <translation>Zum Ansehen; hier gibt es nichts abzuschließen.</translation>
     </message>
@@ -24688,7 +24707,7 @@ Rückgabewerte:
         <translation>{recipient} hat noch keine Stufe für {key}.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+40"/>
         <source>Nothing can be released yet.</source>
         <translation>Noch kann nichts freigegeben werden.</translation>
     </message>
@@ -24753,7 +24772,7 @@ Rückgabewerte:
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_release.py" line="-11"/>
+        <location filename="../../project/release/long_release.py" line="-12"/>
         <source>Releasing the rows</source>
         <translation>Zeilen werden freigegeben</translation>
     </message>
@@ -25202,7 +25221,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../ui/state/steps.py" line="+185"/>
+        <location filename="../../ui/state/steps.py" line="+187"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
@@ -25360,9 +25379,14 @@ Rückgabewerte:
 <context>
     <name>Values</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="-26"/>
+        <location filename="../../ui/look/wording.py" line="-31"/>
         <source>(missing)</source>
         <translation>(fehlt)</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>“{text}”</source>
+        <translation>„{text}“</translation>
     </message>
 </context>
 <context>
@@ -25411,7 +25435,7 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="-245"/>
+        <location filename="../../ui/panels/data/panel.py" line="-250"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>

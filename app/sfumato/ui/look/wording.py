@@ -57,6 +57,11 @@ def value_name(name: str) -> str:
     return QCoreApplication.translate("Values", "(missing)")
 
 
+def quoted(text: str) -> str:
+    """Return what a value or a name is, between the quotation marks of the person's language."""
+    return QCoreApplication.translate("Values", "“{text}”").format(text=text)
+
+
 def number(value: float, digits: int = 3) -> Count:
     """Return a number with so many significant digits and no noise; infinity as a sign."""
     if math.isinf(value):

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -111,12 +111,23 @@ class _QueryField(QPlainTextEdit):
         super().focusOutEvent(event)
         self.edited.emit()
 
+    def event(self, event: QEvent) -> bool:
+        asked = event.type() == QEvent.Type.ShortcutOverride
+        if asked and isinstance(event, QKeyEvent) and _confirms(event):
+            event.accept()  # else it presses the panel's primary button
+            return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+        if _confirms(event):
             self.edited.emit()
         else:
             super().keyPressEvent(event)
+
+
+def _confirms(event: QKeyEvent) -> bool:
+    enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+    return enter and bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
 
 
 class OptionsForm(Card):

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QPushButton, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.databases.address import Place
@@ -50,6 +50,7 @@ from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
 from sfumato.ui.widgets.keyboard import (
     give_letters,
+    give_letters_to_menu,
     go_to,
     heir,
     letter_of,
@@ -229,6 +230,18 @@ class MainWindow(QMainWindow):
                 begin.setFocus(Qt.FocusReason.OtherFocusReason)
                 return True
         return False
+
+    def main_button(self) -> QPushButton | None:
+        """Return the primary button of the page in sight."""
+        buttons = self.current.findChildren(QPushButton)
+        primary = (each for each in buttons if each.property("look") == "primary")
+        return next((each for each in primary if each.isVisible()), None)
+
+    def go_on(self) -> None:
+        """Press the primary button of the page in sight, where it can be pressed."""
+        button = self.main_button()
+        if button is not None:
+            button.click()
 
     def choose_table(self) -> None:
         """Ask which table to open."""
@@ -503,6 +516,19 @@ class WindowMenus(Menus):
         self.add(menu, "redo", _tr("&Redo"), session.redo, Keys.Redo, "redo")
         menu.addSeparator()
         self.add(menu, "copy", _tr("&Copy"), copy_from_focus, Keys.Copy, "copy")
+        menu.addSeparator()
+        go_on = self.add(menu, "go-on", _tr("&Main button of the page"), self._main.go_on)
+        go_on.setShortcuts([QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter")])
+        menu.aboutToShow.connect(partial(self._name_next, menu))
+        menu.aboutToHide.connect(lambda: go_on.setEnabled(True))  # a page may allow it meanwhile
+
+    def _name_next(self, menu: QMenu) -> None:
+        """Call the action by which the work goes on what the button is called."""
+        action, button = self.actions["go-on"], self._main.main_button()
+        words = "" if button is None else button.text().replace("&", "").strip("… ")
+        action.setText(words.replace("&", "&&") or _tr("&Main button of the page"))
+        action.setEnabled(button is not None and button.isEnabled())
+        give_letters_to_menu(menu)
 
     def _fill_view(self) -> None:
         window = self._main

@@ -132,7 +132,9 @@ class OpenColumnsCache:
         known = self._answer
         if known is not None and known.findings.asked != asked:
             known = None
-        people = tuple((each.name, each.mark, each.statements) for each in document.recipients)
+        people = tuple(
+            (each.name, each.mark, each.statements, each.view) for each in document.recipients
+        )
         question = (asked, document.policy, people, document.level_spacing, tuple(attributes))
         if question == self._question:
             return known

@@ -154,15 +154,17 @@ class Steps(QObject):
                 attributes[name] = encoded.attribute
             elif error is not None:
                 errors[name] = error
+        known = self._known and self._question() == self._asked
         return Work(
             document,
             None if table is None else table.rows,
             attributes,
             errors,
             self.guarantee(),
-            self.found if self._known and self._question() == self._asked else None,
+            self.found if known else None,
             self.releases(),
             self.tampering is not None,
+            self.refusal if known else None,
         )
 
     # ----- the check before a release
@@ -231,5 +233,6 @@ def _same(one: Work, other: Work) -> bool:
         and one.errors == other.errors
         and one.guarantee is other.guarantee
         and one.found is other.found
+        and one.refusal is other.refusal
         and (one.rows, one.releases, one.tampered) == (other.rows, other.releases, other.tampered)
     )

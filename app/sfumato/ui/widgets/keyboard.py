@@ -193,9 +193,18 @@ def go_to(stop: QWidget, reason: Qt.FocusReason) -> None:
 
 
 def _is_stop(widget: QWidget) -> bool:
-    """Return whether Tab stops at a widget; one with a proxy lets the proxy have the focus."""
+    """Return whether Tab stops at a widget; one with a proxy lets the proxy have the focus.
+
+    A page that scrolls is a stop where it has more than is in sight, and no stop inside it from
+    which the keys would scroll it.
+    """
     by_tab = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
-    return by_tab and widget.isEnabled() and widget.focusProxy() is None
+    if not by_tab or not widget.isEnabled() or widget.focusProxy() is not None:
+        return False
+    if not isinstance(widget, QScrollArea):
+        return True
+    bars = (widget.verticalScrollBar(), widget.horizontalScrollBar())
+    return any(bar.maximum() > 0 for bar in bars) and not any(map(_is_stop, _walk(widget)))
 
 
 def _walk(widget: QWidget) -> Iterator[QWidget]:

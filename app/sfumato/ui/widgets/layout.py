@@ -9,12 +9,15 @@ from typing import NamedTuple, TypeVar
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
     QFont,
     QFontMetrics,
     QFontMetricsF,
     QKeyEvent,
     QPainter,
     QPaintEvent,
+    QPen,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
@@ -38,7 +41,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.ui.look.hyphenation import parted, whole
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.widgets.icons import IconLabel, put_icon, themed_icon
 
 _Box = TypeVar("_Box", bound=QBoxLayout)
@@ -179,6 +182,25 @@ class ScrollPage(QScrollArea):
         self.column.setContentsMargins(margin, margin, margin, margin)
         self.column.setSpacing(Space.BETWEEN)
         self.setWidget(page)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Show the focus ring behind the page."""
+        super().paintEvent(event)
+        if self.hasFocus():
+            painter = QPainter(self.viewport())
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(QPen(QColor(themes().current.style.accent), 2))
+            painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(1, 1, -1, -1), 6, 6)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the focus ring."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Take the focus ring away."""
+        super().focusOutEvent(event)
+        self.viewport().update()
 
     def bring(self, widget: QWidget) -> None:
         """Bring a part of the page into sight, also one that has only just got its place."""

@@ -211,6 +211,7 @@ class DataPanel(Panel):
             self.add_to_head(widget)
         self.load_button = self.set_primary(self.tr("Load table"), "table")
         self.load_button.clicked.connect(self._act)
+        self._fresh = False
         self._connect()
         self._show_page()
 
@@ -301,6 +302,7 @@ class DataPanel(Panel):
 
     def _show_found(self, found: Found) -> None:
         self._turn_to(self.importing)
+        self._fresh = True
         self.importing.show_file(found.path, found.options, found.sheets)
 
     def _read_again(self) -> None:
@@ -325,6 +327,9 @@ class DataPanel(Panel):
     def _allow_loading(self, readable: bool) -> None:
         if self.pages.currentWidget() is self.importing:
             self.load_button.setEnabled(readable)
+            if readable and self._fresh:
+                self.load_button.setFocus()  # the options are mostly right as they were found
+            self._fresh = False
 
     # ----- loading
 
@@ -371,7 +376,7 @@ class DataPanel(Panel):
         text = self.tr("Open {table}").format(table=name)
         self.session.open_table(text, loaded.table, loaded.document, loaded.insight)
         self._settle()
-        self.loaded.table.setFocus()
+        self.load_button.setFocus()
         self._tell(loaded)
 
     def _tell(self, loaded: Loaded) -> None:

@@ -451,6 +451,7 @@ class ViewsCard(Card):
         def take(found: tuple[Document, dict[str, str]]) -> None:
             if session.document == before:
                 session.edit(tr("Propose hierarchies"), found[0])
+                self._go_on()
 
         session.runner.run(
             tr("Proposing hierarchies"),
@@ -465,6 +466,12 @@ class ViewsCard(Card):
         if table is not None:
             changed = with_proposed_ks(session.document, self._attributes(), table)
             session.edit(tr("State proposed k"), changed)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Give the keyboard what comes next, where what was pressed has gone."""
+        following = self.state_k if self._offer.isVisible() else self.find_levels
+        following.setFocus()
 
     def _find(self) -> None:
         session, table = self.session, self.session.table

@@ -146,10 +146,18 @@ class ReadinessCard(Card):
         self.ask.setVisible(bool(waiting))
         asking = self.tr("Not ready: {names}. Mend what is marked as danger, or say why not.")
         self.asking.setText(asking.format(names=", ".join(waiting)))
-        told = self.asking.text() if waiting else self.tr("Every recipient is ready.")
+        told = self.asking.text() if waiting else self._ready_or_not()
         if self.found and told != self._told and self.isVisible():
             announce(self, told)
             self._told = told
+
+    def _ready_or_not(self) -> str:
+        """Say whether releases can be made, where no reason is asked."""
+        refused = [each.recipient for each in self.found if each.standing]
+        if not refused:
+            return self.tr("Every recipient is ready.")
+        told = self.tr("Not ready: {names}. Mend what is marked as danger.")
+        return told.format(names=", ".join(refused))
 
     def _block(self, names: Sequence[str], findings: Sequence[Finding]) -> QWidget:
         block = QWidget()

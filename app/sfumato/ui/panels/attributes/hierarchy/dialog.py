@@ -38,7 +38,7 @@ from sfumato.formats.hierarchies import (
 from sfumato.formats.language import grouped
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.wording import quoted, spoken
 from sfumato.ui.panels.attributes.hierarchy.draft import (
     Draft,
     Ground,
@@ -89,8 +89,8 @@ def problem_text(problem: Problem) -> str:
     said = spoken(sentence(problem))
     if not problem.text or problem.kind is ProblemKind.NO_TOP:
         return said
-    other = f" – “{problem.other}”" if problem.kind is ProblemKind.SPELLING else ""
-    return f"“{problem.text}”{other}: {said}"
+    other = f" – {quoted(problem.other)}" if problem.kind is ProblemKind.SPELLING else ""
+    return f"{quoted(problem.text)}{other}: {said}"
 
 
 class ProblemsModel(CellsModel):

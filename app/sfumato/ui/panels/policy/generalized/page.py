@@ -13,7 +13,7 @@ from sfumato.engine.generalization.search import SearchResult
 from sfumato.formats.language import grouped
 from sfumato.project.publication.generalization_pipeline import Found
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import number
+from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.base import LazyWidget, PanelState
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.before_after import BeforeAfterPage
@@ -77,14 +77,14 @@ def result_of(finding: Finding, *, chosen: bool) -> Result:
 
 def _nothing(found: Found) -> Result:
     why = found.no_solution
-    advice = why.advice if why is not None else ()
+    advice = tuple(map(typeset, why.advice)) if why is not None else ()
     if found.problem is not None:
         what, remedy = error_texts(found.problem)
         return "danger", "danger", what, " ".join(filter(None, (remedy, *advice)))
     sentence = result_sentence(found.searched.result) if found.searched is not None else ""
     reason = ""
     if why is not None and why.failing:
-        failing = ", ".join(why.failing)
+        failing = ", ".join(map(spoken, why.failing))
         reason = tr("Even the highest levels fail {failing}.", failing=failing)
     return "caution", "caution", sentence, " ".join(filter(None, (reason, *advice)))
 

@@ -17,7 +17,7 @@ from sfumato.project.release.uniqueness import (
     published_as_they_are,
 )
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.wording import number, spoken
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -109,7 +109,8 @@ class CriterionRow(QWidget):
         ranges = []
         for name in self._choice.numbers:
             low, high, _decimals = range_of(self._choice.kind, name, *limits)
-            ranges.append(tr("{name} from {low:g} to {high:g}", name=name, low=low, high=high))
+            ends = {"low": number(low), "high": number(high)}
+            ranges.append(tr("{name} from {low} to {high}", name=name, **ends))
         return f"{tr(str(GLOSSES[self._choice.kind]))} · {', '.join(ranges)}"
 
     def _change_kind(self, kind: object) -> None:
@@ -203,8 +204,8 @@ class RequirementsCard(Card):
             self._rebuild(decided, limits)
         for line, choice in zip(self.criteria, decided.criteria, strict=True):
             line._choice = choice
-            for name, number in choice.numbers.items():
-                line.fields[name].set_value(number)
+            for name, value in choice.numbers.items():
+                line.fields[name].set_value(value)
 
     def _show_columns(self, document: Document, decided: Generalization) -> None:
         known = edits.usable(document)

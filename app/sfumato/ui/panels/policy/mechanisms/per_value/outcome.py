@@ -34,7 +34,7 @@ from sfumato.plots.per_value import (
     build_retention_by_value,
     build_utility_curve,
 )
-from sfumato.ui.look.wording import number
+from sfumato.ui.look.wording import number, quoted
 from sfumato.ui.panels.policy.mechanisms.base import error_words
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import Solved
 from sfumato.ui.panels.policy.mechanisms.per_value.limits import Floats, names_of
@@ -183,7 +183,7 @@ def binding_sentence(attribute: Attribute, profile: Profile, found: Sequence[Bin
     if not found:
         return ""
     worst, names = found[0], names_of(attribute)
-    named = ", ".join(f"“{names[place]}”" for place in worst.values[:MOST_BINDING])
+    named = ", ".join(quoted(names[place]) for place in worst.values[:MOST_BINDING])
     more = len(worst.values) - MOST_BINDING
     if more > 0:
         named += (
