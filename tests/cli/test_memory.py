@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import ExitCode
+from sfumato.formats.tables import delimited
 from tests.cli.conftest import REASON
 from tests.formats.reading import write
 from tests.project.making import table
@@ -83,6 +84,22 @@ def test_a_project_is_made_of_a_long_table_and_its_rules_and_levels_are_changed(
     assert "retention_probability = 0.3" in line.output
     assert line.run("rules", line.project) == ExitCode.OK
     assert "Ward 8" in line.output
+
+
+def test_types_found_when_a_project_is_made_are_known_until_its_file_changes(line, monkeypatch):
+    source = source_in(line.folder, "csv")
+    given = ("--table", source, "--rules", line.folder / "rules.toml", "--memory", "0")
+    assert line.run("init", line.project, *given) == ExitCode.OK, line.remarks
+    looked = []
+    monkeypatch.setattr(delimited, "settle", lambda *given: looked.append(given) or (None, []))
+    assert line.release("Clinic A", "--memory", "0") == ExitCode.OK, line.remarks
+    [bundle] = line.bundles()
+    found = line.run("verify", bundle, "--project", line.project, "--memory", "0")
+    assert (found, looked) == (ExitCode.OK, []), line.output
+    source.write_text(source.read_text().rstrip("\n") + ",Secret\n")
+    assert line.release("Clinic A", "--memory", "0") == ExitCode.EXPECTED_ERROR
+    assert "changed since the project last read it" in line.remarks
+    assert "Secret" not in line.remarks
 
 
 def test_a_table_whose_rows_belong_to_units_is_read_as_a_whole_and_it_is_said(line):

@@ -17,7 +17,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.formats.errors import BadValue, EmptyFile, FileError, OpenQuote, RaggedRow
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import BadValues, ColumnType, DateOrder, RaggedRows, ReadOptions
-from sfumato.formats.reading import open_batches, read_file
+from sfumato.formats.reading import KnownFile, open_batches, read_file
 from sfumato.formats.tables import delimited
 from sfumato.project.release.long_table import frame_of
 from tests.formats.reading import Watch
@@ -42,12 +42,18 @@ def outcome(path, options, block, part):
             batches = open_batches(path, options, Silent())
             assert batches is not None
             parts = list(batches.read(tuple(batches.types)))
+            known = KnownFile(batches.types, batches.rows, batches.digest)
+            reopened = open_batches(path, options, Silent(), known=known)
+            assert reopened is not None
+            again = list(reopened.read(tuple(known.types))) if batches.types_suffice else []
         except FileError as error:
             return type(error), str(error)
     assert [len(each) for each in parts[:-1]] == [part] * (len(parts) - 1)
     assert sum(map(len, parts)) == batches.rows
     assert batches.digest == digest_of(path, Silent())
     frame = frame_of(parts, batches.types, batches.rows)
+    if batches.types_suffice:
+        assert frame_of(again, batches.types, batches.rows).to_csv() == frame.to_csv()
     return frame, [note.text for note in batches.notes]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from pathlib import Path
 
@@ -18,9 +17,6 @@ def _run(arguments: Namespace, _terminal: Terminal) -> ExitCode:
     from sfumato.ui.shell.libraries import require_libraries
 
     require_libraries()
-    # Jobs share the processors already. Threads of BLAS make the window wait for a busy machine:
-    # inverting a matrix of 200 values took 170 ms of it, and takes 1.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from sfumato.ui.shell.application import run_window
 
     return ExitCode.OK if run_window(project) == 0 else ExitCode.FAULT

@@ -24,7 +24,7 @@ from sfumato.formats.options import (
     RaggedRows,
     ReadOptions,
 )
-from sfumato.formats.table_format import Batches, Note, ReadResult, Rows, WriteResult
+from sfumato.formats.table_format import Batches, KnownFile, Note, ReadResult, Rows, WriteResult
 from sfumato.formats.tables import all_formats, format_called, format_of
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "ColumnType",
     "DateOrder",
     "FileError",
+    "KnownFile",
     "Note",
     "Place",
     "RaggedRows",
@@ -183,7 +184,11 @@ def read_known(
 
 
 def open_batches(
-    path: Place, options: ReadOptions, context: Context, least: float = 0
+    path: Place,
+    options: ReadOptions,
+    context: Context,
+    least: float = 0,
+    known: KnownFile | None = None,
 ) -> Batches | None:
     """Return a file's rows as batches; None where it has to be read as a whole.
 
@@ -193,6 +198,8 @@ def open_batches(
         See `read_file`. A text is read once to find out what its columns are.
     least
         It is None, too, where there are fewer values than these, or about as many.
+    known
+        What was found out of the same file before; whether it is the same, the caller has seen.
 
     Raises
     ------
@@ -203,9 +210,9 @@ def open_batches(
     """
     if isinstance(path, Address):
         return None
-    known = format_called(options.format)
-    with opening(path, folders=known.reads_folders):
-        return known.batches(path, options, context, least=least)
+    chosen = format_called(options.format)
+    with opening(path, folders=chosen.reads_folders):
+        return chosen.batches(path, options, context, least=least, known=known)
 
 
 def digest_of_source(path: Place, options: ReadOptions, context: Context) -> str:

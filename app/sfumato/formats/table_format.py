@@ -44,6 +44,8 @@ class Batches:
         What the custodian should know.
     digest
         By what the file is known again, where it was read already; rows of another are refused.
+    types_suffice
+        Whether rows of the same file can be read again by these types, see `KnownFile`.
     """
 
     types: Mapping[str, pa.DataType]
@@ -53,6 +55,16 @@ class Batches:
     read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]] = field(repr=False)
     notes: tuple[Note, ...] = ()
     digest: str = ""
+    types_suffice: bool = False
+
+
+@dataclass(frozen=True)
+class KnownFile:
+    """A file whose rows were read in parts before: the types, rows and digest of `Batches`."""
+
+    types: Mapping[str, pa.DataType]
+    rows: int
+    digest: str
 
 
 BATCH_ROWS: Final = 1 << 18
@@ -278,8 +290,11 @@ class TableFormat(ABC):
         context: Context,  # noqa: ARG002
         plain: bool = False,  # noqa: ARG002
         least: float = 0,  # noqa: ARG002
+        known: KnownFile | None = None,  # noqa: ARG002
     ) -> Batches | None:
         """Return a file's rows as batches; None where it has to be read as a whole.
+
+        What is `known` of the same file need not be found out again.
 
         Where values are to be `plain`, categories may be given as texts, without their order.
         None, too, where there are fewer than the `least` values, or about as many.

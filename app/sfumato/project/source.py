@@ -16,6 +16,7 @@ from sfumato.formats.errors import FileError
 from sfumato.formats.files import is_file, is_folder
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import (
+    KnownFile,
     Note,
     Place,
     digest_of_source,
@@ -27,6 +28,7 @@ from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.batches import arrow_type
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release_columns import check_columns
 from sfumato.project.release.release_compatibility import check_source
@@ -137,14 +139,20 @@ def open_long_source(
     """
     source = _source_of(document)
     path, options = find_source(document, beside), _options(source.options)
+    known, digest = None, ""
+    if source.read_as is not None:
+        digest = digest_of_source(path, options, context)
+        _check_digest(path, document, digest)
+        types = {name: arrow_type(kind) for name, kind in source.read_as.items()}
+        known = KnownFile(types, source.rows, digest)
     try:
-        batches = open_batches(path, options, context)
+        batches = open_batches(path, options, context, known=known)
     except FileError:
-        _check_digest(path, document, digest_of_source(path, options, context))
+        _check_digest(path, document, digest or digest_of_source(path, options, context))
         raise
     if batches is None:
         return None
-    digest = batches.digest or digest_of_source(path, options, context)
+    digest = digest or batches.digest or digest_of_source(path, options, context)
     _check_digest(path, document, digest)
     found = replace(document, source=replace(source, path=str(path)))
     return LongTable(batches, _writable(beside)), found
@@ -164,7 +172,10 @@ def long_source_at(
         return None
     digest = batches.digest or digest_of_source(path, options, context)
     table = LongTable(batches, _writable(room))
-    return table, Source(str(path), digest, batches.rows, options.to_dict())
+    read_as = None
+    if batches.types_suffice:
+        read_as = {name: str(kind) for name, kind in batches.types.items()}
+    return table, Source(str(path), digest, batches.rows, options.to_dict(), read_as)
 
 
 def _writable(room: Path) -> Path:

@@ -186,6 +186,11 @@ class GatheredColumn:
             return pa.string()
         return pa.from_numpy_dtype(self._numbers.values.dtype)
 
+    @property
+    def type_suffices(self) -> bool:
+        """Whether rows are read by the type alone; else -0 among whole numbers is 0."""
+        return not self._whole_rows
+
     def read(self, texts: pa.Array, start: int) -> pa.Array:
         """Return rows that were added, those from `start` on, as values; bad ones are null.
 
@@ -194,11 +199,8 @@ class GatheredColumn:
         ArrowInvalid
             If they are others.
         """
-        if self.type == pa.string():
-            return texts
         kind = ColumnType.INTEGER if start < self._whole_rows else self.kind
-        assert kind is not None
-        return parse(texts, kind, self._rules).values.cast(self.type)
+        return values_of(texts, self.type, kind, self._rules)
 
     def _guess(self, texts: pa.Array) -> tuple[ColumnType, Parsed | None]:
         """Return the type of most of the first values, or text; and all, where all were parsed."""
@@ -261,6 +263,42 @@ class GatheredColumn:
             held.convert(values.dtype)
         if self._kept:
             self._numbers.add(values, missing)
+
+
+def values_of(
+    texts: pa.Array, target: pa.DataType, kind: ColumnType | None, rules: Rules
+) -> pa.Array:
+    """Return texts of a column whose type is known from all rows as values; bad ones are null.
+
+    Raises
+    ------
+    ArrowInvalid
+        If they are others.
+    """
+    if target == pa.string():
+        return texts
+    if rules.are_plain and (kind, target) in _CAST:
+        values = cast_texts(texts, target)
+        if values is not None and pc.all(pc.is_finite(values)).as_py() is not False:
+            return values
+    assert kind is not None
+    return parse(texts, kind, rules).values.cast(target)
+
+
+def kind_of(target: pa.DataType) -> ColumnType:
+    """Return the type of a column that is read as a type of Arrow's."""
+    if pa.types.is_timestamp(target):
+        return ColumnType.DATE
+    return _KINDS[target]
+
+
+_CAST: Final = ((ColumnType.INTEGER, pa.int64()), (ColumnType.NUMBER, pa.float64()))
+_KINDS: Final = {
+    pa.string(): ColumnType.TEXT,
+    pa.int64(): ColumnType.INTEGER,
+    pa.float64(): ColumnType.NUMBER,
+    pa.bool_(): ColumnType.BOOLEAN,
+}
 
 
 MOST_ROWS: Final = 2_000

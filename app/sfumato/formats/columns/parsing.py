@@ -161,6 +161,11 @@ class Rules:
         """Return the rules that the options state."""
         return cls(options.decimal, options.thousands, options.date_order, fixed)
 
+    @property
+    def are_plain(self) -> bool:
+        """Whether a number of a column that is one of numbers is what Arrow takes it for."""
+        return not self.fixed and self.decimal == "." and not self.thousands
+
 
 NO_POSITIONS: Final = np.empty(0, dtype=np.int64)
 

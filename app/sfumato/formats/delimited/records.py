@@ -385,7 +385,7 @@ class Records:
         last: pa.RecordBatch | None = None
         complaint = ""
         try:
-            with opening(self._path), self._reader() as reader:
+            with opening(self._path), self._reader(columns) as reader:
                 for block in reader:
                     if block.num_rows:
                         last = block
@@ -402,8 +402,10 @@ class Records:
             raise self._meaning(complaint)
         self._check_end(last)
 
-    def _reader(self) -> pa.csv.CSVStreamingReader:
-        options = self._options
+    def _reader(self, wanted: Sequence[str] | None) -> pa.csv.CSVStreamingReader:
+        options, last = self._options, self.names[-1]
+        # The last column tells whether the last record is whole.
+        named = None if wanted is None else [*(n for n in wanted if n != last), last]
         texts = {name: pa.string() for name in self.names}
         return pa.csv.open_csv(
             pa.PythonFile(self._stream, mode="r"),
@@ -422,6 +424,7 @@ class Records:
             ),
             convert_options=pa.csv.ConvertOptions(
                 column_types=texts,
+                include_columns=named,
                 null_values=list(options.missing),
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=not options.quoted_empty_is_text,

@@ -20,7 +20,14 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import ArrowColumn, Chosen, precision
 from sfumato.formats.columns.buffers import Mask
-from sfumato.formats.columns.gathering import MOST_ROWS, GatheredColumn, seen_together
+from sfumato.formats.columns.gathering import (
+    MOST_ROWS,
+    GatheredColumn,
+    kind_of,
+    seen_together,
+    values_of,
+)
+from sfumato.formats.columns.parsing import Rules
 from sfumato.formats.columns.settling import check_fixed_types, settle
 from sfumato.formats.delimited.records import (
     BLOCK_SIZES,
@@ -37,6 +44,7 @@ from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.table_format import (
     BATCH_ROWS,
     Batches,
+    KnownFile,
     ReadResult,
     Rows,
     TableFormat,
@@ -174,18 +182,25 @@ def _read(path: Path, options: ReadOptions, context: Context, block_size: int) -
 
 
 def batches_of_delimited(
-    path: Path, options: ReadOptions, context: Context, least: float
+    path: Path,
+    options: ReadOptions,
+    context: Context,
+    least: float,
+    known: KnownFile | None = None,
 ) -> Batches | None:
     """Return the rows of a delimited text as batches; None where its values are about too few.
 
-    The file is read once to find out, from all rows, what `read_delimited` would read each column
-    as. Whoever reads rows after that is refused at the end if the file became another meanwhile.
+    Where that is not known, the file is read once to find out, from all rows, what
+    `read_delimited` would read each column as. Whoever reads rows after that is refused at the end
+    if the file became another meanwhile.
 
     Raises
     ------
     FileError, Cancelled
         As `read_delimited`.
     """
+    if known is not None:
+        return _known_in_parts(path, options, known)
 
     def read(block_size: int) -> Batches | None:
         if least and _values_about(path, options, block_size) < least:
@@ -211,28 +226,68 @@ def _in_parts(path: Path, options: ReadOptions, context: Context, block_size: in
     columns, digest = {column.name: column for column in gathered}, records.digest
 
     def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return in_blocks(_typed(wanted), BATCH_ROWS)
-
-    def _typed(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        start, same = 0, False
-        with (
-            Records(path, options, block_size, hashed=True) as again,
-            closing(_blocks_of(again, wanted, block_size)) as blocks,
-            suppress(pa.ArrowInvalid, KeyError),  # Of another file; what is raised quotes values.
-        ):
-            for block in blocks:
-                arrays = [columns[name].read(block[name], start) for name in wanted]
-                batch = pa.record_batch(arrays, names=list(wanted))
-                if keep is not None:
-                    batch = batch.filter(pa.array(keep[start : start + len(block)]))
-                start += len(block)
-                yield without_escaped_texts(batch) if options.escaped_formulas else batch
-            same = again.digest == digest
-        if not same:
-            raise TableError("The table changed while it was read.", "Start again.")
+        typed = _typed(path, options, block_size, digest, [columns[n].read for n in wanted], wanted)
+        return in_blocks(typed if keep is None else _kept(typed, keep), BATCH_ROWS)
 
     types = {name: column.type for name, column in columns.items()}
-    return Batches(types, left, {}, {}, read, tuple(notes), digest)
+    suffice = keep is None and block_size == BLOCK_SIZES[0]
+    suffice &= all(column.type_suffices for column in gathered)
+    return Batches(types, left, {}, {}, read, tuple(notes), digest, suffice)
+
+
+def _known_in_parts(path: Path, options: ReadOptions, known: KnownFile) -> Batches:
+    """Return the rows of a delimited text whose types were found out before."""
+
+    def reader(name: str) -> _Reader:
+        kind = known.types[name]
+        rules = Rules.of(options, fixed=name in options.column_types)
+        return lambda texts, _start: values_of(texts, kind, kind_of(kind), rules)
+
+    def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        readers = [reader(name) for name in wanted]
+        typed = _typed(path, options, BLOCK_SIZES[0], known.digest, readers, wanted)
+        return in_blocks(typed, BATCH_ROWS)
+
+    digest = known.digest
+    return Batches(known.types, known.rows, {}, {}, read, digest=digest, types_suffice=True)
+
+
+_Reader = Callable[[pa.Array, int], pa.Array]
+"""Returns a column's texts from a row on as values."""
+
+
+def _typed(
+    path: Path,
+    options: ReadOptions,
+    block_size: int,
+    digest: str,
+    readers: Sequence[_Reader],
+    names: Sequence[str],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of some columns of a file that was read before; refuse another one."""
+    start, same = 0, False
+    with (
+        Records(path, options, block_size, hashed=True) as again,
+        closing(_blocks_of(again, names, block_size)) as blocks,
+        # Of another file; what is raised quotes values.
+        suppress(pa.ArrowInvalid, KeyError, RecordTooLong),
+    ):
+        for block in blocks:
+            arrays = [read(block[name], start) for name, read in zip(names, readers, strict=True)]
+            batch = pa.record_batch(arrays, names=list(names))
+            start += len(block)
+            yield without_escaped_texts(batch) if options.escaped_formulas else batch
+        same = again.digest == digest
+    if not same:
+        raise TableError("The table changed while it was read.", "Start again.")
+
+
+def _kept(batches: Iterable[pa.RecordBatch], keep: Mask) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that are kept."""
+    start = 0
+    for batch in batches:
+        yield batch.filter(pa.array(keep[start : start + len(batch)]))
+        start += len(batch)
 
 
 def _gather(
@@ -439,8 +494,9 @@ class _Delimited(TableFormat):
         context: Context,
         plain: bool = False,  # noqa: ARG002
         least: float = 0,
+        known: KnownFile | None = None,
     ) -> Batches | None:
-        return batches_of_delimited(path, options, context, least)
+        return batches_of_delimited(path, options, context, least, known)
 
     def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
         return write_delimited(table, path, context, order)

@@ -35,6 +35,7 @@ from sfumato.formats.options import ReadOptions
 from sfumato.formats.table_format import (
     BATCH_ROWS,
     Batches,
+    KnownFile,
     ReadResult,
     Rows,
     TableFormat,
@@ -82,6 +83,7 @@ class _Parquet(TableFormat):
         context: Context,  # noqa: ARG002
         plain: bool = False,
         least: float = 0,
+        known: KnownFile | None = None,  # noqa: ARG002
     ) -> Batches | None:
         """Return the rows by row groups, where no column is read otherwise than as it is stored.
 

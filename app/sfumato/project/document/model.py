@@ -39,12 +39,16 @@ class Source:
         The number of records that were read.
     options
         How it was read (`sfumato.formats.reading.ReadOptions` as plain values).
+    read_as
+        The Arrow type of each column where these alone say how the file of this digest is read
+        again; None where they don't, or nobody found out.
     """
 
     path: str
     digest: str
     rows: int
     options: Mapping[str, Any] = field(default_factory=dict)
+    read_as: Mapping[str, str] | None = field(default=None, compare=False)
 
     @property
     def place(self) -> Place:

@@ -31,13 +31,13 @@ _LATER: Final = frozenset(
         "accepted",
         *("node", "suppression", "suppressed", "pinned", "others", "spelling", "options"),
         *("population", "sampling_fraction", "part", "coding", "pseudonym", "view"),
-        *("unit", "by_unit", "language"),
+        *("unit", "by_unit", "language", "read_as"),
     )
 )
 """The fields that files from earlier versions lack."""
 _ONLY_IF_STATED: Final = frozenset(
     {"population", "sampling_fraction", "part", "coding", "pseudonym", "view", "unit"}
-    | {"language"}
+    | {"language", "read_as"}
 )
 _TAG: Final = "float"
 

@@ -41,7 +41,12 @@ from sfumato.project.release.batches import table_of, with_codes
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.uniqueness import AloneInRelease
-from sfumato.project.release.value_counts import ColumnFacts, OpenColumn, ValueCounts
+from sfumato.project.release.value_counts import (
+    ColumnFacts,
+    OpenColumn,
+    ValueCounts,
+    series_of,
+)
 from sfumato.project.release.weights import (
     chances_in_population,
     released_weights,
@@ -142,10 +147,12 @@ class LongTable:
         if done != self.rows:
             raise TableError("The table changed while it was read.", "Start again.")
 
-    def summary(self, document: Document, context: Context, count_unique: bool = True) -> Summary:
+    def summary(self, document: Document, context: Context, for_checks: bool = True) -> Summary:
         """Return what is known of the table by a document, found in one pass.
 
-        Unique records are counted where somebody sees the columns as they are, if at all.
+        What checks before a release need is left out where it is not `for_checks`: the values of
+        columns that leave unperturbed, and unique records, which are counted where somebody sees
+        the columns as they are.
 
         Raises
         ------
@@ -154,12 +161,13 @@ class LongTable:
         CannotWrite, DiskFull
             If the disk has no room.
         """
-        count_unique = count_unique and any(
+        count_unique = for_checks and any(
             each.view is None or not any(each.view.levels.values()) for each in document.recipients
         )
-        asked = repr((document.columns, document.policy, count_unique))
+        asked = repr((document.columns, document.policy, for_checks, count_unique))
         if asked not in self._known:
-            self._known = {asked: _Pass(self, document, count_unique).summary(context)}
+            found = _Pass(self, document, for_checks, count_unique).summary(context)
+            self._known = {asked: found}
         return self._known[asked]
 
 
@@ -231,7 +239,9 @@ class Sampling:
 class _Pass:
     """One pass over a long table."""
 
-    def __init__(self, table: LongTable, document: Document, count_unique: bool) -> None:
+    def __init__(
+        self, table: LongTable, document: Document, for_checks: bool, count_unique: bool
+    ) -> None:
         self.table, self.document, self.types = table, document, table.batches.types
         names = [name for entry in document.policy for name in entry.attributes]
         self.attributes = dict.fromkeys(names)
@@ -240,12 +250,14 @@ class _Pass:
             for name in self.attributes
             if not stays_number(document.column(name))
         }
-        self.open = {name: OpenColumn(document.column(name)) for name in public_names(document)}
+        leaving = public_names(document)
+        counted = leaving if for_checks else ()
+        self.open = {name: OpenColumn(document.column(name)) for name in counted}
         self.marked = [name for name in self.open if is_known_to_others(document.column(name))]
         if len(self.marked) == len(self.open) or not count_unique:
             self.marked = []
         self.count_unique = count_unique and bool(self.open)
-        self.witnesses = _Witnesses(self.types, self.open)
+        self.witnesses = _Witnesses(self.types, leaving)
 
     def summary(self, context: Context) -> Summary:
         """Read all rows; see `LongTable.summary`."""
@@ -257,13 +269,12 @@ class _Pass:
                 sampling.add(batch)
                 with naming_rows(rows):
                     self._count_values(batch, int(rows[0]))
-                    if self.open:
-                        marks = self._marks(batch, list(self.open), True)
+                    marks, known = self._marks(batch)
                     weights = weights_in(batch, self.document)
                     if self.count_unique:
                         put_marks(shown, marks, key, weights)
                     if self.marked:
-                        put_marks(some, self._marks(batch, self.marked, False), key)
+                        put_marks(some, known, key)
             counting = Part(context, 0.9, 1.0)
             sizes = None
             if self.count_unique:
@@ -287,14 +298,18 @@ class _Pass:
         firsts += [counter.add(batch[name]) for name, counter in self.counters.items()]
         self.witnesses.keep(batch, np.unique(np.concatenate(firsts)), first_row)
 
-    def _marks(self, batch: pa.RecordBatch, names: Sequence[str], count: bool) -> Marks:
-        """Return each row's mark by columns as they leave; count these columns' values too."""
-        kinds = {name: str(self.types[name]) for name in names}
-        frame = table_of(batch, kinds).frame
-        total = np.zeros(len(batch), dtype=np.uint64)
-        for name in names:
-            total += self.open[name].marks(frame[name], count)
-        return total
+    def _marks(self, batch: pa.RecordBatch) -> tuple[Marks, Marks]:
+        """Return each row's mark by columns as they leave: by all, and by those others know.
+
+        Count these columns' values too.
+        """
+        total, marked = np.zeros((2, len(batch)), dtype=np.uint64)
+        for name, column in self.open.items():
+            found = column.marks(series_of(batch[name], name), True)
+            total += found
+            if name in self.marked:
+                marked += found
+        return total, marked
 
     def _encoded(self, witnesses: Table, rows: npt.NDArray[np.int64], name: str) -> EncodedColumn:
         """Return an attribute with the values of the witnesses, and how often each occurs."""

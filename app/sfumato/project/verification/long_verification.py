@@ -114,7 +114,7 @@ def verify_long(
         )
         checks = (*examined, Check("Records", False, finding))
         return VerificationReport(checks, record, match.recipient)
-    summary = table.summary(document, Part(context, 0.1, 0.3), count_unique=False)
+    summary = table.summary(document, Part(context, 0.1, 0.3), for_checks=False)
     material = material_with(document, summary.witnesses, summary.encoded)
     plan = plan_for(material, match.plans, match.recipient, match.view)
     plan = replace(
