@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.warm import CAN_FORK, SUBPROCESS
+
 if find_spec("PySide6") is not None:
     from PySide6.QtCore import QCoreApplication, QEvent
 
@@ -88,6 +90,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Move into an empty home before anything asks where the home is."""
+    gc.disable()  # until all is imported: see `pytest_collection_finish`
     home = tempfile.TemporaryDirectory(prefix="sfumato-home-", ignore_cleanup_errors=True)
     config.stash[_home] = home
     root = Path(home.name)
@@ -108,6 +111,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     for variable in ("QT_SCALE_FACTOR", "QT_STYLE_OVERRIDE", "QT_QPA_PLATFORMTHEME"):
         os.environ.pop(variable, None)
+
+
+def pytest_collection_finish() -> None:
+    """Let no search for garbage look at the libraries and the tests, a million objects each time."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -143,6 +153,17 @@ def nothing_left_behind() -> Iterator[None]:
     for thread in left:
         thread.join(timeout=5)
     assert not [thread.name for thread in left if thread.is_alive()]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def warm_library() -> Iterator[None]:
+    """Let the library for statistical files start where its imports are done."""
+    if not CAN_FORK or find_spec("pyreadstat") is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.formats.statistical.reading.subprocess", SUBPROCESS)
+        yield
 
 
 if HAS_QT:

@@ -42,8 +42,15 @@ class Module:
     def nodes(self) -> tuple[ast.AST, ...]:
         return tuple(ast.walk(self.tree))
 
-    def imports(self) -> Iterator[tuple[int, str]]:
+    def imports(self) -> tuple[tuple[int, str], ...]:
         """Every imported module as (line, dotted name); ``from a import b`` gives a and a.b."""
+        return self._imports
+
+    @cached_property
+    def _imports(self) -> tuple[tuple[int, str], ...]:
+        return tuple(self._found_imports())
+
+    def _found_imports(self) -> Iterator[tuple[int, str]]:
         package = self.name if self.path.stem == "__init__" else self.name.rpartition(".")[0]
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -67,7 +74,11 @@ class Module:
 def modules(under: str) -> tuple[Module, ...]:
     """Every module below a folder of the checkout, in order."""
     paths = sorted((ROOT / under).rglob("*.py")) if (ROOT / under).is_dir() else []
-    return tuple(Module(path) for path in paths)
+    return tuple(map(_module, paths))
+
+
+_module = cache(Module)
+"""A file is parsed once, whichever folders it is asked for with."""
 
 
 def dotted(node: ast.AST) -> str:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
@@ -81,6 +82,7 @@ def test_a_worker_of_a_cluster_imports_none_of_the_large_libraries():
     assert ran.stdout.decode().strip() == "set()"
 
 
+@cache
 def imported_files() -> dict[str, set[str]]:
     """For each file of the package the files it imports, also for the type checker alone."""
     files = {module.name: module for module in modules("app/sfumato")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import struct
+import subprocess
 
 import numpy as np
 import pandas as pd
@@ -329,7 +330,18 @@ def test_an_spss_file_with_labels_of_a_variable_that_is_not_there_is_refused(tmp
         read(with_labels_of_no_variable(tmp_path))
 
 
-def test_a_crash_of_the_library_is_an_error(tmp_path, monkeypatch):
+@pytest.fixture
+def cold(monkeypatch):
+    """The library in a process that is started as users' are (see `tests.warm`)."""
+    monkeypatch.setattr("sfumato.formats.statistical.reading.subprocess", subprocess)
+
+
+def test_a_process_of_the_library_starts_by_itself(tmp_path, cold):
+    path = write(pd.DataFrame({"x": [1, 2]}), tmp_path / "t.sav")
+    assert plain(read(path).table.frame["x"]) == [1, 2]
+
+
+def test_a_crash_of_the_library_is_an_error(tmp_path, monkeypatch, cold):
     path = with_labels_of_no_variable(tmp_path)
     monkeypatch.setattr("sfumato.formats.tables.spss.is_sound", lambda _: True)
     with pytest.raises(DamagedFile, match="library that reads SPSS files crashed"):
@@ -337,7 +349,7 @@ def test_a_crash_of_the_library_is_an_error(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
-def test_reading_that_hangs_in_the_library_can_be_stopped(tmp_path):
+def test_reading_that_hangs_in_the_library_can_be_stopped(tmp_path, cold):
     """A pipe without a writer stands for a file at which the library never ends."""
     path = tmp_path / "t.sav"
     os.mkfifo(path)

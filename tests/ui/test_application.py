@@ -14,6 +14,8 @@ from sfumato.ui.shell.application import run_window, spare_what_is_loaded
 def thawed():
     yield
     gc.unfreeze()
+    gc.collect()
+    gc.freeze()  # as it was: see `pytest_collection_finish`
 
 
 def test_no_search_for_garbage_looks_at_what_was_loaded_at_the_start(thawed):
