@@ -1,11 +1,10 @@
 # shellcheck shell=bash disable=SC2034
 # What installer/run and installer/test share; sourced, never run.
-# Everything is made inside the checkout (.venv, .venv-engine, build), and made once: a
+# Everything is made inside the checkout (.venv, build), and made once: a
 # stamp of what went in tells a later run that nothing has to be done.
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 VENV="$ROOT/.venv"
-VENV_ENGINE="$ROOT/.venv-engine"
 TOOLS="$ROOT/build/package/venv"
 LOG="$ROOT/build/setup.log"
 mkdir -p "$ROOT/build"

@@ -114,7 +114,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let no search for garbage look at the libraries and the tests, a million objects each time."""
+    """Let no search for garbage look at the libraries and the tests: a million objects."""
     gc.collect()
     gc.freeze()
     gc.enable()

@@ -61,6 +61,7 @@ def test_a_short_walk_finds_the_window_answering(
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("name", ["first", "second", "third"])
 def test_a_long_walk_leaves_nothing_behind(
     dressed: MainWindow,

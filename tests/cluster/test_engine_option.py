@@ -62,6 +62,7 @@ def released(line, engine, folder, *more):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_bundle_of_an_engines_rows_is_the_projects_own(line, engine):
     assert line.release("Clinic A", "--format", "parquet") == ExitCode.OK, line.remarks

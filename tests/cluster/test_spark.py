@@ -14,6 +14,7 @@ from tests.cluster.sent import STRICT, drive, send
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.alone,
     pytest.mark.skipif(
         find_spec("pyspark") is None or shutil.which("java") is None,
         reason="Spark needs pyspark and Java",

@@ -112,6 +112,7 @@ def person(session: Session, qtbot: QtBot, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_ten_million_rows_are_opened_and_released_while_the_window_answers(
     person: Person, registry: Path, tmp_path: Path
 ):

@@ -19,7 +19,7 @@ TOOLS = ("Xvfb", "openbox", "xdotool", "dbus-run-session", PYTHON)
 STEPS = ("Data", "Attributes", "Policy", "Preview", "Releases", "Audit")
 UNNAMED = ("push button", "combo box", "check box", "radio button", "spin button", "slider")
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
 @pytest.fixture(scope="module")

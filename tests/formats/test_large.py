@@ -26,6 +26,7 @@ def large_file(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read on Linux")
 def test_ten_million_rows_of_eight_columns_take_less_than_a_gigabyte(large_file):
     command = [sys.executable, "-m", "tests.benchmarks.reading", str(large_file)]
@@ -34,6 +35,7 @@ def test_ten_million_rows_of_eight_columns_take_less_than_a_gigabyte(large_file)
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_the_first_rows_of_a_large_file_are_shown_at_once(large_file):
     start = time.perf_counter()
     shown = preview(large_file, detect_options(large_file))
@@ -42,6 +44,7 @@ def test_the_first_rows_of_a_large_file_are_shown_at_once(large_file):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_reading_a_large_file_stops_soon_after_it_is_asked_to(large_file):
     with pytest.raises(Cancelled):
         read_table(large_file, detect_options(large_file), Watch(stop_at=20))
