@@ -102,15 +102,23 @@ def test_types_found_when_a_project_is_made_are_known_until_its_file_changes(lin
     assert "Secret" not in line.remarks
 
 
-def test_a_table_whose_rows_belong_to_units_is_read_as_a_whole_and_it_is_said(line):
-    table(40).frame.astype(str).to_parquet(line.folder / "ward.parquet", index=False)
-    arguments = ("--table", line.folder / "ward.parquet", "--rules", line.folder / "rules.toml")
-    unit = ("--unit", "sex", "--unit-rows", "40")
-    assert line.run("init", line.project, *arguments, *unit) == ExitCode.OK, line.remarks
+def test_rows_of_units_are_released_and_verified_in_parts(line):
+    frame = table(40).frame.astype(str).assign(house=[f"H{i // 3}" for i in range(40)])
+    source, rules = line.folder / "ward.parquet", line.folder / "rules.toml"
+    frame.to_parquet(source, index=False)
+    rules.write_text(rules.read_text() + '[columns.house]\nrole = "identifying"\n')
+    arguments = ("--table", source, "--rules", rules, "--unit", "house", "--unit-rows", "2")
+    assert line.run("init", line.project, *arguments) == ExitCode.OK, line.remarks
     assert WHOLE not in line.remarks
-    line.project.unlink()
-    assert line.run("init", line.project, *arguments, *unit, "--memory", "0") == ExitCode.OK
-    assert f"{WHOLE}: rows belong to units." in line.remarks
+    code = line.run("check", line.project)
+    wanted = line.output
+    found = line.run("check", line.project, "--memory", "0")
+    assert (line.output, found) == (wanted, code)
+    bundle = bundle_in_parts(line, "parquet")
+    assert PARTS in line.remarks
+    assert len(pd.read_parquet(bundle / "data.parquet")) == 27
+    assert verify(line, bundle) == ExitCode.OK, line.output
+    assert "It has all 27 records of the source table that may leave." in line.output
     stated = ("--of", "Clinic A", "--level", "retention_probability=0.3", "--memory", "0")
     line.run("recipients", line.project, *stated)
     assert f"{WHOLE}: rows belong to units." in line.remarks

@@ -38,7 +38,7 @@ from sfumato.formats.table_format import Batches
 from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.project.errors import SourceChanged
-from sfumato.project.release import buckets, long_table, long_views
+from sfumato.project.release import buckets, class_sizes, long_table, long_views
 from sfumato.project.release.long_table import LongTable, why_released_whole
 from sfumato.project.release.long_views import counted_view
 from sfumato.project.release.release import make_release
@@ -320,9 +320,11 @@ def test_what_needs_all_rows_at_once_is_said():
     assert not why_released_whole(plain)
     assert "position" in why_released_whole(replace(plain, record_key=None))
     unit = Unit(("zip",), 3)
-    assert "units" in why_released_whole(replace(plain, unit=unit))
+    assert not why_released_whole(replace(plain, unit=unit))
     viewed = replace(document.recipients[0], view=ViewRule(2, 0.0, {"age": 1}))
     assert not why_released_whole(replace(plain, recipients=(viewed,)))
+    both = replace(plain, unit=unit, recipients=(viewed,))
+    assert "units, which views count" in why_released_whole(both)
 
 
 def seen_coarsely(*rules):
@@ -498,14 +500,14 @@ def test_weights_stand_on_the_disk_encrypted(tmp_path):
     key, marks = AttributeKey(bytes(32)), np.arange(50, dtype=np.uint64) // 2
     weights = np.full(50, 3.25)
     with buckets.Buckets(tmp_path, 50) as aside:
-        long_table.put_marks(aside, marks, key, weights)
+        class_sizes.put_marks(aside, marks, key, weights)
         held = [b"".join(written(file)) for file in aside._files]
         assert not any(weights[:1].tobytes() in each for each in held)
-        sizes = long_table.class_sizes(aside, 50, Silent(), key)
+        sizes = class_sizes.class_sizes(aside, 50, Silent(), key)
     assert (sizes.unique, sizes.smallest, sizes.expected) == (0, 2, 0.0)
     with buckets.Buckets(tmp_path, 50) as aside:
-        long_table.put_marks(aside, np.arange(50, dtype=np.uint64), key, weights)
-        assert long_table.class_sizes(aside, 50, Silent(), key).expected == 50 / 3.25
+        class_sizes.put_marks(aside, np.arange(50, dtype=np.uint64), key, weights)
+        assert class_sizes.class_sizes(aside, 50, Silent(), key).expected == 50 / 3.25
 
 
 def written(file):

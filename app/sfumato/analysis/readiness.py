@@ -28,6 +28,7 @@ from sfumato.project.document.model import Document, Recipient
 from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release_columns import attributes_of, check_columns, material_with
 from sfumato.project.release.units import propose_unit
@@ -215,7 +216,9 @@ def looked_at(
     check_policy(document)
     check_columns(document, table)
     viewed = any(recipient.view is not None for recipient in document.recipients)
-    summary = table.summary(document, Part(context, 0.0, 0.5 if viewed else 1.0))
+    part = Part(context, 0.0, 0.5 if viewed else 1.0)
+    table = leaving_rows(table, document, project.keys, Part(part, 0.0, 0.4))
+    summary = table.summary(document, Part(part, 0.4, 1.0))
     document = material_with(document, summary.witnesses, summary.encoded).document
     sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]
     numbers = {name: encode_attribute(summary.sample, document.column(name)) for name in sampled}

@@ -123,7 +123,7 @@ def _unique(examined: Examined, classes: Classes) -> Sentence:
         " {rows:,} {rows:record|records}: anyone who knows these values of such a unit finds its"
         " rows.",
         unit=unit.name,
-        units=int(known.units.max()) + 1,
+        units=known.number_of_units,
         alone=classes.rows,
         **figures,
     )
@@ -136,7 +136,10 @@ def _in_population(examined: Examined) -> str:
     if weight is None or expected is None:
         return ""
     return Sentence(
-        "By the sampling weights ({column}), about {expected:,.1f} of the unique records are"
+        "By the sampling weights ({column}), about {expected:,.1f} of the unique units are"
+        " expected to be unique in the whole population."
+        if document.unit is not None
+        else "By the sampling weights ({column}), about {expected:,.1f} of the unique records are"
         " expected to be unique in the whole population.",
         column=weight.name,
         expected=expected,

@@ -32,7 +32,7 @@ from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.long_views import CountedView, counted_view
 from sfumato.project.release.release_columns import leaving_table
-from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.uniqueness import AloneInRelease, one_of_each
 from sfumato.project.release.views import Coarsened
 from sfumato.project.release.weights import population_uniques, weights_of
 
@@ -152,6 +152,11 @@ class ShownColumns:
         return self.table.rows
 
     @property
+    def number_of_units(self) -> int:
+        """How many units there are; records where they stand alone."""
+        return self.rows if self.units is None else int(self.units.max()) + 1
+
+    @property
     def whole(self) -> ShownColumns:
         """What is known of all rows of the source table."""
         return self if self._whole is None else self._whole
@@ -226,7 +231,12 @@ class ShownColumns:
         None without weights. Raises what `weights_of` does.
         """
         weights = weights_of(document, self.table)
-        return None if weights is None else population_uniques(self.alone(specs), weights)
+        if weights is None:
+            return None
+        alone = self.alone(specs)
+        return population_uniques(
+            alone if self.units is None else one_of_each(alone, self.units), weights
+        )
 
     def without(self, specs: Sequence[Look], name: str) -> Classes:
         """Count as `classes` does, with one column left out; at least one other stays."""
@@ -343,6 +353,19 @@ class ShownColumns:
         return positions.astype(np.min_scalar_type(-max(2, int(positions.max(initial=0)) + 1)))
 
 
+class _SampleOf(ShownColumns):
+    """What is known of columns by some of a table's rows, of which there are so many."""
+
+    def __init__(self, sample: Table, rows: int) -> None:
+        super().__init__(sample)
+        self._rows = rows
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return self._rows
+
+
 class LongColumns(ShownColumns):
     """What is known of the columns of a table that is too long for memory.
 
@@ -350,14 +373,23 @@ class LongColumns(ShownColumns):
     """
 
     def __init__(self, summary: Summary, long: LongTable) -> None:
-        super().__init__(summary.sample)
+        units = whole = None
+        if long.units is not None:
+            units = units_of(summary.sample, long.units.unit.columns)
+            whole = _SampleOf(summary.every, long.whole.rows)
+        super().__init__(summary.sample, units, whole)
         self._summary, self.long = summary, long
         self._views: dict[str, CountedView] = {}
 
     @property
     def rows(self) -> int:
-        """How many records there are."""
+        """How many records leave."""
         return self.long.rows
+
+    @property
+    def number_of_units(self) -> int:
+        """How many units there are; records where they stand alone."""
+        return self.rows if self.long.units is None else self.long.units.number
 
     def seen(self, document: Document, recipient: Recipient, context: Context) -> Coarsened:
         """Return what a recipient's view makes of all rows, with the columns of the sample.
@@ -395,9 +427,8 @@ class LongColumns(ShownColumns):
         alone, sizes = self._known(specs)
         if alone is None:
             return super().classes(specs)
-        few = np.array(sizes[:SMALL])
-        small = int(few @ np.arange(len(few)))
-        return Classes(alone.alone, alone.smallest, small, alone.alone)
+        rows = alone.rows if alone.unit else alone.alone
+        return Classes(alone.alone, alone.smallest, sum(sizes[:SMALL]), rows)
 
     def expected_unique(self, document: Document, specs: Sequence[Look]) -> float | None:
         """Return what all rows came to; of other columns than all that leave, the sample's."""

@@ -40,7 +40,7 @@ class Buckets:
         self._stack = ExitStack()
         self._files: list[IO[bytes]] = []
         self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
-        self._folder = folder
+        self.folder = folder
 
     def __enter__(self) -> Buckets:
         return self
@@ -59,12 +59,12 @@ class Buckets:
         try:
             self._add(batch, numbers)
         except OSError as error:
-            raise refusal_to_write(error, self._folder) from None
+            raise refusal_to_write(error, self.folder) from None
 
     def _add(self, batch: pa.RecordBatch, numbers: npt.NDArray[np.uint64]) -> None:
         if not self._writers:
             for _ in range(1 << self._bits):
-                nameless = tempfile.TemporaryFile(dir=self._folder, buffering=_BUFFER)  # noqa: SIM115
+                nameless = tempfile.TemporaryFile(dir=self.folder, buffering=_BUFFER)  # noqa: SIM115
                 file = self._stack.enter_context(nameless)
                 self._files.append(file)
                 self._writers.append(pa.ipc.new_stream(file, batch.schema))

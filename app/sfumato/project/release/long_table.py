@@ -7,7 +7,6 @@ are drawn from a long table in memory.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -30,8 +29,7 @@ from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
-from sfumato.engine.randomness.row_order import order_words
-from sfumato.engine.table.marks import Marks, class_counts
+from sfumato.engine.table.marks import Marks
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
 from sfumato.formats.columns.arrow import NativeColumn, precision
 from sfumato.formats.formulas import begin_formulas
@@ -39,7 +37,9 @@ from sfumato.formats.table_format import Batches
 from sfumato.project.document.model import Document
 from sfumato.project.release.batches import table_of, with_codes
 from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
 from sfumato.project.release.groups import is_known_to_others, public_names
+from sfumato.project.release.long_units import LongUnits
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.release.value_counts import (
     ColumnFacts,
@@ -48,15 +48,12 @@ from sfumato.project.release.value_counts import (
     series_of,
 )
 from sfumato.project.release.weights import (
-    chances_in_population,
     released_weights,
     weight_column,
 )
 
 SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""
-SIZES: Final = 8
-"""Classes of fewer records are counted by their sizes."""
 _Found = TypeVar("_Found")
 _COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "microsecond"}
 
@@ -68,11 +65,15 @@ class Summary:
     Parameters
     ----------
     sample
-        Rows that estimates are made from.
+        Rows that estimates are made from, of those that leave.
+    every
+        The same of all rows; the same rows where all leave.
     witnesses
         Rows that show whatever decides how a column is stored and what its domain is.
     places
         Where these stand in the table, shape (k,).
+    left, left_places
+        As many of the rows that leave; the same where all do.
     encoded
         Every attribute of the policy, by name: the values of the witnesses, counts of all rows.
     columns
@@ -81,12 +82,15 @@ class Summary:
         The records that are unique on these columns; None where there are none, or nobody sees
         them as they are.
     small
-        How many classes of 0, 1, 2, … records there are on these columns.
+        How many records classes of 0, 1, 2, … records, or units, have on these columns.
     """
 
     sample: Table
+    every: Table
     witnesses: Table
     places: npt.NDArray[np.int64] = field(repr=False)
+    left: Table
+    left_places: npt.NDArray[np.int64] = field(repr=False)
     encoded: Mapping[str, EncodedColumn]
     columns: Mapping[str, ColumnFacts]
     alone: AloneInRelease | None
@@ -103,22 +107,30 @@ class LongTable:
         The rows.
     folder
         Where there is room for numbers of all rows.
+    units
+        Says which rows leave, where not all of them do; only these are read then.
     """
 
     batches: Batches
     folder: Path
+    units: LongUnits | None = None
     _known: dict[str, Summary] = field(default_factory=dict, repr=False)
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
     def rows(self) -> int:
         """The number of records, n."""
-        return self.batches.rows
+        return self.batches.rows if self.units is None else self.units.rows
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns' names, in order."""
         return tuple(self.batches.types)
+
+    @property
+    def whole(self) -> LongTable:
+        """The table with the rows, too, that don't leave."""
+        return self if self.units is None else LongTable(self.batches, self.folder)
 
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it."""
@@ -141,11 +153,20 @@ class LongTable:
         """
         done = 0
         for batch in made_ahead(with_codes(self.batches.read(names))):
-            context.report(min(done / self.rows, 1.0), text)
-            yield batch, np.arange(done, done + len(batch))
+            context.report(min(done / self.batches.rows, 1.0), text)
+            yield self.leaving(batch, np.arange(done, done + len(batch)))
             done += len(batch)
-        if done != self.rows:
+        if done != self.batches.rows:
             raise TableError("The table changed while it was read.", "Start again.")
+
+    def leaving(
+        self, batch: pa.RecordBatch, rows: npt.NDArray[np.int64]
+    ) -> tuple[pa.RecordBatch, npt.NDArray[np.int64]]:
+        """Return those of some rows that leave, and where they stand in the table."""
+        if self.units is None:
+            return batch, rows
+        chosen = self.units.leave(rows)
+        return (batch, rows) if chosen.all() else (batch.filter(pa.array(chosen)), rows[chosen])
 
     def summary(self, document: Document, context: Context, for_checks: bool = True) -> Summary:
         """Return what is known of the table by a document, found in one pass.
@@ -258,54 +279,85 @@ class _Pass:
             self.marked = []
         self.count_unique = count_unique and bool(self.open)
         self.witnesses = _Witnesses(self.types, leaving)
+        self.left = _Witnesses(self.types, leaving)
+        self.sampling, self.from_all = Sampling(table), Sampling(table.whole)
+        self.key = AttributeKey(token_bytes(SECRET_BYTES))
 
     def summary(self, context: Context) -> Summary:
         """Read all rows; see `LongTable.summary`."""
         table = self.table
-        sampling, key = Sampling(table), AttributeKey(token_bytes(SECRET_BYTES))
         with Buckets(table.folder, table.rows) as shown, Buckets(table.folder, table.rows) as some:
             reading = Part(context, 0.0, 0.9)
-            for batch, rows in table.read(table.columns, "Looking at the rows", reading):
-                sampling.add(batch)
-                with naming_rows(rows):
-                    self._count_values(batch, int(rows[0]))
-                    marks, known = self._marks(batch)
-                    weights = weights_in(batch, self.document)
-                    if self.count_unique:
-                        put_marks(shown, marks, key, weights)
-                    if self.marked:
-                        put_marks(some, known, key)
+            for batch, rows in table.whole.read(table.columns, "Looking at the rows", reading):
+                self._look_at(batch, rows, shown, some)
             counting = Part(context, 0.9, 1.0)
-            sizes = None
+            sizes = marked = None
             if self.count_unique:
-                sizes = class_sizes(shown, table.rows, counting, key)
-            marked = class_sizes(some, table.rows, counting, key) if self.marked else None
-        witnesses, rows = self.witnesses.gathered()
-        labels = (table.batches.value_labels, table.batches.column_labels)
-        found = Table(frame_of(witnesses, self.types), *labels, is_part=True)
+                sizes = class_sizes(shown, table.rows, counting, self.key)
+            if self.marked:
+                marked = class_sizes(some, table.rows, counting, self.key)
+        witnesses, rows = self._gathered(self.witnesses)
+        left = witnesses, rows
+        sample = every = self.sampling.sample()
+        if table.units is not None:
+            left, every = self._gathered(self.left), self.from_all.sample()
         return Summary(
-            sampling.sample(),
-            found,
+            sample,
+            every,
+            witnesses,
             rows,
-            {name: self._encoded(found, rows, name) for name in self.attributes},
+            *left,
+            {name: self._encoded(witnesses, rows, name) for name in self.attributes},
             {name: column.facts() for name, column in self.open.items()},
             self._alone(sizes, marked),
             () if sizes is None else sizes.small,
         )
 
-    def _count_values(self, batch: pa.RecordBatch, first_row: int) -> None:
+    def _look_at(
+        self, every: pa.RecordBatch, places: npt.NDArray[np.int64], shown: Buckets, some: Buckets
+    ) -> None:
+        """Count some rows, and put marks of those that leave aside."""
+        units, (batch, rows) = self.table.units, self.table.leaving(every, places)
+        with naming_rows(places):
+            self._count_values(every, places)
+            weights = weights_in(every, self.document)
+        self.sampling.add(batch)
+        whose = None
+        if units is not None:
+            self.from_all.add(every)
+            if not len(rows):
+                return
+            with naming_rows(rows):
+                whose = units.of(batch, rows)
+                weights = weights_in(batch, self.document)
+            self.left.keep(batch, self.left.of(batch), rows)
+        with naming_rows(rows):
+            marks, known = self._marks(batch, None if whose is None else whose.units)
+        if self.count_unique:
+            put_marks(shown, marks, self.key, weights, whose)
+        if self.marked:
+            put_marks(some, known, self.key, whose=whose)
+
+    def _gathered(self, witnesses: _Witnesses) -> tuple[Table, npt.NDArray[np.int64]]:
+        """Return witnesses as a table, and their places in the table."""
+        batches = self.table.batches
+        kept, rows = witnesses.gathered()
+        labels = (batches.value_labels, batches.column_labels)
+        return Table(frame_of(kept, self.types), *labels, is_part=True), rows
+
+    def _count_values(self, batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> None:
         firsts = [self.witnesses.of(batch)]
         firsts += [counter.add(batch[name]) for name, counter in self.counters.items()]
-        self.witnesses.keep(batch, np.unique(np.concatenate(firsts)), first_row)
+        self.witnesses.keep(batch, np.concatenate(firsts), rows)
 
-    def _marks(self, batch: pa.RecordBatch) -> tuple[Marks, Marks]:
+    def _marks(self, batch: pa.RecordBatch, units: Marks | None) -> tuple[Marks, Marks]:
         """Return each row's mark by columns as they leave: by all, and by those others know.
 
         Count these columns' values too.
         """
         total, marked = np.zeros((2, len(batch)), dtype=np.uint64)
         for name, column in self.open.items():
-            found = column.marks(series_of(batch[name], name), True)
+            found = column.marks(series_of(batch[name], name), True, units)
             total += found
             if name in self.marked:
                 marked += found
@@ -320,7 +372,11 @@ class _Pass:
         domain = column.attribute.domain
         if counter is None or domain is None:
             return column
-        counts = counter.by_domain(domain)
+        counts = None
+        if self.table.units is not None:
+            counts = self.table.units.counts(counter, domain, name)
+        if counts is None:
+            counts = counter.by_domain(domain)
         return replace(column, attribute=Attribute(name, column.attribute.kind, domain, counts))
 
     def _alone(self, sizes: ClassSizes | None, marked: ClassSizes | None) -> AloneInRelease | None:
@@ -330,6 +386,9 @@ class _Pass:
         found = AloneInRelease(names, rows, sizes.unique, sizes.smallest)
         if (weight := weight_column(self.document)) is not None:
             found = replace(found, weight=weight.name, expected=sizes.expected)
+        if (units := self.table.units) is not None:
+            name, rows = units.unit.name, sizes.small[1]
+            found = replace(found, unit=name, units=units.number, rows=rows)
         if marked is None:
             return found
         return replace(found, marked=tuple(self.marked), marked_alone=marked.unique)
@@ -351,36 +410,6 @@ def stays_number(spec: ColumnSpec) -> bool:
     return spec.kind == "numeric" and spec.binning is None
 
 
-@dataclass(frozen=True)
-class ClassSizes:
-    """How large classes of records are.
-
-    Parameters
-    ----------
-    small
-        How many classes of 0, 1, 2, … records there are, up to `SIZES`.
-    smallest
-        The records of the smallest class.
-    expected
-        How many of the unique records are expected to be so in the population, by their weights.
-    """
-
-    small: tuple[int, ...]
-    smallest: int
-    expected: float = 0.0
-
-    @property
-    def unique(self) -> int:
-        """How many classes have one record."""
-        return self.small[1]
-
-    @classmethod
-    def of(cls, counts: npt.NDArray[np.integer]) -> ClassSizes:
-        """Return the sizes of classes whose records were counted; at least one."""
-        small = np.bincount(counts[counts <= SIZES], minlength=SIZES + 1)
-        return cls(tuple(small.tolist()), int(counts.min()))
-
-
 def weights_in(batch: pa.RecordBatch, document: Document) -> npt.NDArray[np.float64] | None:
     """Return some rows' weights that risks are computed with, shape (n,); None without any.
 
@@ -393,25 +422,6 @@ def weights_in(batch: pa.RecordBatch, document: Document) -> npt.NDArray[np.floa
     kinds = {spec.name: str(batch.schema.field(spec.name).type) for spec in specs}
     found = [released_weights(table_of(batch, kinds), spec) for spec in specs]
     return found[0] if found else None
-
-
-def put_marks(
-    buckets: Buckets,
-    marks: Marks,
-    key: AttributeKey,
-    weights: npt.NDArray[np.float64] | None = None,
-) -> None:
-    """Put rows' marks aside under a key that nobody keeps: they tell of the rows' values.
-
-    So do weights, which are encrypted: each has a pad of its own, made of a random number.
-    """
-    hidden = order_words(marks, key)[:, 0].copy()
-    columns = {"mark": pa.array(hidden)}
-    if weights is not None:
-        pads = np.frombuffer(token_bytes(8 * len(weights)), dtype=np.uint64)
-        columns["pad"] = pa.array(pads)
-        columns["weight"] = pa.array(weights.view(np.uint64) ^ order_words(pads, key)[:, 1])
-    buckets.add(pa.record_batch(columns), hidden)
 
 
 def put_keys(buckets: Buckets, hashes: npt.NDArray[np.uint64]) -> None:
@@ -432,34 +442,6 @@ def repeated_keys(buckets: Buckets) -> int:
             pairs = np.stack([first[near], second[near]])
             repeated += int((np.unique(pairs, axis=1, return_counts=True)[1] > 1).sum())
     return repeated
-
-
-def class_sizes(buckets: Buckets, rows: int, context: Context, key: AttributeKey) -> ClassSizes:
-    """Return how large the classes of all rows are that were put aside under a key."""
-    found: list[ClassSizes] = []
-
-    def chances() -> Iterator[float]:
-        done = 0
-        for batch in buckets:
-            context.report(done / rows, "Counting unique records")
-            marks = batch["mark"].to_numpy()
-            done += len(marks)
-            if "weight" not in batch.schema.names:
-                found.append(ClassSizes.of(class_counts(np.sort(marks))))
-                continue
-            order = np.argsort(marks)
-            counts = class_counts(marks[order])
-            found.append(ClassSizes.of(counts))
-            alone = order[(np.cumsum(counts) - 1)[counts == 1]]
-            pads = order_words(batch["pad"].to_numpy()[alone], key)[:, 1]
-            weights = (batch["weight"].to_numpy()[alone] ^ pads).view(np.float64)
-            yield from chances_in_population(weights).tolist()
-
-    # Rounded once, the sum does not depend on the order of the rows.
-    expected = math.fsum(chances())
-    small = np.sum([each.small for each in found], axis=0)
-    smallest = min(each.smallest for each in found)
-    return ClassSizes(tuple(small.tolist()), smallest, expected)
 
 
 class _Witnesses:
@@ -496,11 +478,17 @@ class _Witnesses:
             self._seen.add((name, what))
         return [] if place < 0 else [place]
 
-    def keep(self, batch: pa.RecordBatch, places: npt.NDArray[np.int64], first_row: int) -> None:
-        """Keep some rows of a batch, ascending."""
+    def keep(
+        self,
+        batch: pa.RecordBatch,
+        places: npt.NDArray[np.int64],
+        rows: npt.NDArray[np.int64],
+    ) -> None:
+        """Keep the rows in some places of a batch, whose rows stand in these of the table."""
         if len(places):
+            places = np.unique(places)
             self._batches.append(batch.take(pa.array(places)))
-            self._rows.append(places + first_row)
+            self._rows.append(rows[places])
 
     def gathered(self) -> tuple[list[pa.RecordBatch], npt.NDArray[np.int64]]:
         """Return the rows that were kept, and their places in the table."""
@@ -520,8 +508,8 @@ def why_released_whole(document: Document) -> str:
             found.append(Sentence("{entry} is fitted to earlier releases", entry=entry.key))
     if document.record_key is None:
         found.append(Sentence("records are told apart by their position"))
-    if document.unit is not None:
-        found.append(Sentence("rows belong to units"))
+    if document.unit is not None and any(each.view for each in document.recipients):
+        found.append(Sentence("rows belong to units, which views count"))
     if sum(not column.is_dropped for column in document.columns) == 1:
         found.append(Sentence("a single column leaves"))
     return found[0] if found else ""

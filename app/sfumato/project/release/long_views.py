@@ -34,13 +34,11 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import canonical_json
 from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
 from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.long_table import (
-    ClassSizes,
     LongTable,
-    class_sizes,
     naming_rows,
-    put_marks,
     weights_in,
 )
 from sfumato.project.release.uniqueness import AloneInRelease

@@ -43,6 +43,7 @@ from sfumato.project.document.serialise import (
 from sfumato.project.release.batches import ColumnType, arrow_type, batch_of, table_of
 from sfumato.project.release.pseudonyms import pseudonym_column
 from sfumato.project.release.suppression import is_suppressed
+from sfumato.project.release.units import unit_ids_of
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,
@@ -239,12 +240,15 @@ class Plan:
         frames = [table_of(batch, kinds).frame for batch in batches]
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
-    def bind(self, keys: KeyRing, seen: SeenInParts | None = None) -> Releaser:
+    def bind(
+        self, keys: KeyRing, seen: SeenInParts | None = None, leaving: bool = False
+    ) -> Releaser:
         """Return what releases tables by the plan with a project's keys.
 
-        Where its view was counted in a table whose parts are released, that is `seen`.
+        Where its view was counted in a table whose parts are released, that is `seen`; `leaving`
+        says that the parts hold those rows only that leave.
         """
-        return Releaser(self, keys, seen)
+        return Releaser(self, keys, seen, leaving)
 
 
 @dataclass(frozen=True)
@@ -303,6 +307,7 @@ class Releaser:
     plan: Plan
     keys: KeyRing = field(repr=False)
     seen: SeenInParts | None = field(default=None, repr=False)
+    leaving: bool = False
 
     def release(
         self,
@@ -420,6 +425,8 @@ class Releaser:
         """What `release_batch` returns, see `Plan.output_schema`."""
         plan, coarsening = self.plan, self.plan.coarsening
         counted = plan if self.seen is None else replace(plan, coarsening=None)
+        if self.leaving:
+            counted = replace(counted, unit=None)
         if not (counted.rows_stand_alone and plan.schema):
             raise _not_alone(plan)
         levels = {} if coarsening is None else coarsening.own.levels
@@ -465,7 +472,9 @@ class Releaser:
             if plan.suppressed:
                 hidden = is_suppressed(table, names, plan.suppressed, self.keys)
             shown = shown_alone(coarsening, plan.columns, table, hidden)
-        columns = self._columns(Rows(table, encoded, hashes[:, 0].copy()), shown, Silent())
+        units = unit_ids_of(plan.unit, table, self.keys)
+        rows = Rows(table, encoded, hashes[:, 0].copy(), unit_ids=units)
+        columns = self._columns(rows, shown, Silent())
         return pd.DataFrame(columns, index=table.frame.index, copy=False), hashes
 
     def _columns(

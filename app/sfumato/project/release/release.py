@@ -33,6 +33,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
+from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import stream_of
 from sfumato.project.release.long_table import LongTable, Summary, naming_rows
 from sfumato.project.release.long_views import LongView, counted_view, long_view
@@ -240,9 +241,14 @@ class PreparedLong(PreparedTable):
     def __init__(self, project: ProjectFile, table: LongTable) -> None:
         self._project, self._long = project, table
 
+    @property
+    def _left(self) -> LongTable:
+        """The rows that leave by the project's document."""
+        return leaving_rows(self._long, self._project.document, self._project.keys, Silent())
+
     def summary(self, context: Context) -> Summary:
         """Return what is known of the table by the project's document."""
-        return self._long.summary(self._project.document, context)
+        return self._left.summary(self._project.document, context)
 
     def material(self) -> Material:
         """Return every attribute of the policy, and rows that show every sort of value."""
@@ -256,24 +262,25 @@ class PreparedLong(PreparedTable):
         if coarsening is None:
             return None
         columns = self.material().document.columns
-        return long_view(self._long, columns, coarsening, Silent())
+        return long_view(self._left, columns, coarsening, Silent())
 
     def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
         """Return how many records are unique on what a recipient sees unperturbed."""
         document = self.material().document
         if coarsening_of(document, recipient) is None:
             return self.summary(context).alone
-        return counted_view(self._long, document, recipient, context).alone
+        return counted_view(self._left, document, recipient, context).alone
 
     def released(
         self, plan: Plan, seen: Coarsened | None, context: Context
     ) -> tuple[pd.DataFrame, RowsToWrite]:
         """Return some released rows of every sort, and what makes all while they are written."""
         shown = seen if isinstance(seen, LongView) else None
-        releaser, summary = plan.bind(self._project.keys, shown), self.summary(context)
-        with naming_rows(summary.places):
-            frame, _ = releaser.shown_alone(summary.witnesses)
-        return frame, stream_of(releaser, self._long)
+        releaser = plan.bind(self._project.keys, shown, leaving=True)
+        summary = self.summary(context)
+        with naming_rows(summary.left_places):
+            frame, _ = releaser.shown_alone(summary.left)
+        return frame, stream_of(releaser, self._left)
 
 
 def prepared_of(project: ProjectFile, table: Table | LongTable) -> PreparedTable:

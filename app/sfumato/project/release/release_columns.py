@@ -165,9 +165,10 @@ def plan_for(
         for entry in entries
         if mechanism_called(entry.mechanism).needs_groups
     }
+    unit = () if document.unit is None else document.unit.columns
     return Plan(
         columns=document.columns,
-        schema=schema_of(material.table, {*released, document.record_key}),
+        schema=schema_of(material.table, {*released, document.record_key, *unit}),
         record_key=document.record_key,
         entries=tuple(entries),
         released=released,

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.document.model import Document, Recipient, Source
@@ -15,6 +16,7 @@ from sfumato.project.errors import ReleaseError, SourceChanged
 from sfumato.project.ledger.records import order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import check_byproducts, exact_byproducts
+from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_table import LongTable, in_memory
 from sfumato.project.release.release_columns import Material, leaving_table, material_of
 from sfumato.project.release.release_compatibility import (
@@ -103,8 +105,10 @@ def plan_of(
     exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
     crossing: Mapping[str, str] = {}
     if coarsening is not None:
-        left = table
-        if not isinstance(table, LongTable):
+        left: Table | LongTable
+        if isinstance(table, LongTable):
+            left = leaving_rows(table, document, project.keys, Silent())
+        else:
             left = leaving_table(document, table, project.keys)
         crossing = crossing_views(document, left, source, coarsening, releases)
     override = override.strip()

@@ -207,7 +207,7 @@ def alone_in_release(
     context.report(1.0, "Unique records are counted")
     weights = weights_of(document, table)
     if weight is not None and weights is not None and unique is not None:
-        chosen = unique if units is None else _one_of_each(unique, units)
+        chosen = unique if units is None else one_of_each(unique, units)
         expected = population_uniques(chosen, weights)
         found = replace(found, weight=weight.name, expected=expected)
     return found
@@ -230,7 +230,7 @@ def _unique_rows(
     return unique, units_among(units, unique), int(sizes.min())
 
 
-def _one_of_each(rows: npt.NDArray[np.bool_], units: Codes) -> npt.NDArray[np.bool_]:
+def one_of_each(rows: npt.NDArray[np.bool_], units: Codes) -> npt.NDArray[np.bool_]:
     """Return the first of each unit's rows among some: it stands for the unit."""
     places = np.flatnonzero(rows)
     chosen = np.zeros_like(rows)

@@ -63,24 +63,36 @@ def by_unit(unit: Unit, codes: Codes, column: EncodedColumn) -> EncodedColumn:
     if varying.any():
         rows = np.flatnonzero(varying[codes])
         first = rows[codes[rows] == codes[rows[0]]]
-        raise PolicyError(
-            "{column} is stated to be the same in all rows with the same {unit}, but it differs in"
-            " {count:,} of {units:,} {units:group|groups} of rows, first in rows {one:,} and"
-            " {other:,}.",
-            "Mend these rows, or let {column} be drawn row by row.",
-            column=attribute.name,
-            unit=unit.name,
-            count=int(varying.sum()),
-            units=len(varying),
-            one=int(first[0]) + 1,
-            other=int(first[np.flatnonzero(_differs(column.values[first]))[0]]) + 1,
-        )
+        other = int(first[np.flatnonzero(_differs(column.values[first]))[0]])
+        count = int(varying.sum())
+        raise varies_within(unit, attribute.name, count, len(varying), int(first[0]), other)
     if attribute.domain is None:
         return column
     firsts = np.unique(codes, return_index=True)[1]
     counts = np.bincount(column.values[firsts], minlength=attribute.domain.size)
     by_units = replace(attribute, counts=counts.astype(np.int64), counted=firsts)
     return replace(column, attribute=by_units)
+
+
+def varies_within(
+    unit: Unit, column: str, count: int, units: int, one: int, other: int
+) -> PolicyError:
+    """Return the refusal of a column that is stated to be the same in all rows of a unit.
+
+    It differs in so many of all units, first in two rows, counted from 0.
+    """
+    return PolicyError(
+        "{column} is stated to be the same in all rows with the same {unit}, but it differs in"
+        " {count:,} of {units:,} {units:group|groups} of rows, first in rows {one:,} and"
+        " {other:,}.",
+        "Mend these rows, or let {column} be drawn row by row.",
+        column=column,
+        unit=unit.name,
+        count=count,
+        units=units,
+        one=one + 1,
+        other=other + 1,
+    )
 
 
 def _differs(values: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:

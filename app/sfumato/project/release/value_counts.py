@@ -17,10 +17,12 @@ from sfumato.formats.columns.arrow import ArrowColumn
 from sfumato.formats.columns.buffers import Distinct
 from sfumato.project.release.batches import table_of
 
-_MOST_VALUES: Final = 1 << 20
+MOST_VALUES: Final = 1 << 20
 """A perturbed column of more different values is no attribute that is drawn from a list."""
 _SKETCHED: Final = 1 << 15
 """Of a column with more different values, about so many stand for all."""
+_UNITS: Final = 4
+"""Units of a value are counted up to so many: from fewer on, it is rare."""
 _ONE: Final = np.uint64(1)
 
 
@@ -36,8 +38,10 @@ class ColumnFacts:
         How many different values there are, missing not counted; about, where `counts` is None.
     counts
         How many records have each of them; None where they are too many to be counted apart.
+        Where records belong to units, how many of these, up to 4.
     ends
         How many records have the smallest number, and how many the largest; None without numbers.
+        Where records belong to units, how many of these, up to 2.
     """
 
     missing: int
@@ -68,13 +72,13 @@ class ValueCounts:
             self._distinct = Distinct(encoded.dictionary.type)
         places = self._distinct.places_of(encoded.dictionary)
         new = places >= len(self.counts)
-        if len(self._distinct) > _MOST_VALUES:
+        if len(self._distinct) > MOST_VALUES:
             raise TableError(
                 "Column {column} has more than {most:,} different {most:value|values}, too many to"
                 " perturb them one by one.",
                 "Treat it as numbers, or give it bins or fewer values.",
                 column=self._spec.name,
-                most=_MOST_VALUES,
+                most=MOST_VALUES,
             )
         grown = np.zeros(len(self._distinct), dtype=np.int64)
         grown[: len(self.counts)] = self.counts
@@ -127,9 +131,15 @@ class OpenColumn:
         self._share = 64  # marks below 2 to this power stand for all
         self.ends: list[tuple[float, int]] = []
         """The smallest and the largest number, each with its records; empty without numbers."""
+        self._by_unit = False
+        self._end_units: list[Marks] = [self._marks, self._marks]
+        self._pairs = np.zeros((2, 0), dtype=np.uint64)  # marks, and units that have them
 
-    def marks(self, column: pd.Series, count: bool) -> Marks:
-        """Return each row's mark as the column leaves, and count its values if asked."""
+    def marks(self, column: pd.Series, count: bool, units: Marks | None = None) -> Marks:
+        """Return each row's mark as the column leaves, and count its values if asked.
+
+        Where rows belong to units, these are counted.
+        """
         shown = self._spec.shown(column).rename(self._spec.name)
         found, places = value_marks(shown)
         if count:
@@ -141,7 +151,10 @@ class OpenColumn:
             else:
                 counts = np.bincount(places + 1, minlength=len(found))[1:]
                 self._sketch(found[:-1][counts > 0], counts[counts > 0])
-            self._look_at_ends(shown)
+            self._look_at_ends(shown, units)
+            if units is not None:
+                of_row = found if places is None else found[places]
+                self._count_units(of_row[~missing], units[~missing])
         return found if places is None else found[places]
 
     def add_counted(self, counted: ValueCounts) -> None:
@@ -154,7 +167,22 @@ class OpenColumn:
         self._missing += missing
         self._present += int(counts.sum())
         self._sketch(found if places is None else found[places], counts)
-        self._look_at_ends(shown, counts)
+        self._look_at_ends(shown, counts=counts)
+
+    def _count_units(self, marks: Marks, units: Marks) -> None:
+        """Keep the first few units of each value, as long as all values are kept."""
+        self._by_unit = True
+        if self._share < 64:
+            self._pairs = self._pairs[:, :0]
+            return
+        pairs = np.concatenate([self._pairs, [marks, units]], axis=1)
+        pairs = pairs[:, np.lexsort(pairs[::-1])]
+        other = np.append(True, (pairs[:, 1:] != pairs[:, :-1]).any(axis=0))
+        pairs = pairs[:, other[: pairs.shape[1]]]
+        begins = np.flatnonzero(np.append(True, pairs[0, 1:] != pairs[0, :-1])[: pairs.shape[1]])
+        sizes = np.diff(begins, append=pairs.shape[1])
+        rank = np.arange(pairs.shape[1]) - np.repeat(begins, sizes)
+        self._pairs = pairs[:, rank < _UNITS]
 
     def _below(self, marks: Marks) -> Marks:
         return marks if self._share == 64 else marks[marks < _ONE << np.uint64(self._share)]
@@ -173,16 +201,27 @@ class OpenColumn:
             kept = self._marks < _ONE << np.uint64(self._share)
             self._marks, self._counts = self._marks[kept], self._counts[kept]
 
-    def _look_at_ends(self, shown: pd.Series, counts: npt.NDArray[np.int64] | None = None) -> None:
+    def _look_at_ends(
+        self,
+        shown: pd.Series,
+        units: Marks | None = None,
+        counts: npt.NDArray[np.int64] | None = None,
+    ) -> None:
         """Count the rows with the smallest and the largest number; `counts` are those of each."""
         if not pd.api.types.is_numeric_dtype(shown.dtype) or not shown.notna().any():
             return
-        ends = []
-        for end in (shown.min(), shown.max()):
+        ends, whose = [], [self._marks[:0]] * 2
+        for place, end in enumerate((shown.min(), shown.max())):
             same = (shown == end).to_numpy(dtype=np.bool_, na_value=False)
             ends.append((end, int(same.sum() if counts is None else counts[same].sum())))
+            if units is not None:
+                whose[place] = np.unique(units[same])
         for place, better in enumerate((np.less, np.greater)):
             end, records = ends[place]
+            if len(self.ends) == 2 and end == self.ends[place][0]:
+                self._end_units[place] = np.union1d(whose[place], self._end_units[place])[:2]
+            elif len(self.ends) < 2 or better(end, self.ends[place][0]):
+                self._end_units[place] = whose[place][:2]
             if len(self.ends) < 2:
                 self.ends.append((end, records))
             elif better(end, self.ends[place][0]):
@@ -198,4 +237,9 @@ class OpenColumn:
             about = min(distinct << (64 - self._share), self._present - 1)
             distinct = about if bool((self._counts > 1).any()) else self._present
         ends = (self.ends[0][1], self.ends[1][1]) if self.ends else None
-        return ColumnFacts(self._missing, distinct, self._counts if complete else None, ends)
+        counts = self._counts
+        if self._by_unit:
+            counts = np.unique(self._pairs[0], return_counts=True)[1]
+            low, high = self._end_units
+            ends = (len(low), len(high)) if self.ends else None
+        return ColumnFacts(self._missing, distinct, counts if complete else None, ends)

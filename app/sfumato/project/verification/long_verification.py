@@ -30,11 +30,11 @@ from sfumato.formats.table_format import BATCH_ROWS, RowStream
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.class_sizes import class_sizes, put_marks
+from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import stream_of
 from sfumato.project.release.long_table import (
     LongTable,
-    class_sizes,
-    put_marks,
     why_released_whole,
 )
 from sfumato.project.release.long_views import long_view
@@ -108,13 +108,9 @@ def verify_long(
     document = record.policy or project.document
     why = why_released_whole(document)
     if record.is_publication or why:
-        finding = Sentence(
-            "Its rows can't be compared in parts{why}. Verify it with more memory.",
-            why=f": {why}" if why else "",
-        )
-        checks = (*examined, Check("Records", False, finding))
-        return VerificationReport(checks, record, match.recipient)
-    summary = table.summary(document, Part(context, 0.1, 0.3), for_checks=False)
+        return VerificationReport((*examined, _not_in_parts(why)), record, match.recipient)
+    table = leaving_rows(table, document, project.keys, Part(context, 0.1, 0.2))
+    summary = table.summary(document, Part(context, 0.2, 0.3), for_checks=False)
     material = material_with(document, summary.witnesses, summary.encoded)
     plan = plan_for(material, match.plans, match.recipient, match.view)
     plan = replace(
@@ -124,7 +120,8 @@ def verify_long(
         seen = None
         if match.view is not None:
             seen = long_view(table, material.document.columns, match.view, Part(context, 0.3, 0.4))
-        again, rest = stream_of(plan.bind(project.keys, seen), table), Part(context, 0.4, 1.0)
+        releaser = plan.bind(project.keys, seen, leaving=True)
+        again, rest = stream_of(releaser, table), Part(context, 0.4, 1.0)
         with ExitStack() as stack:
             classes = _classes_in(bundle, match, table, stack)
             compared = _compared(again, bundle, folder, table.folder, rest, classes)
@@ -137,7 +134,7 @@ def verify_long(
     regenerator = PoliciesInForce(project.document, summary.witnesses, project.keys).at(record)
     checks = (
         *examined,
-        _check_records(compared, table.rows),
+        _check_records(compared, table),
         *check_shown_columns(bundle, match, regenerator),
         _check_unperturbed(compared, match),
     )
@@ -152,6 +149,14 @@ def verify_long(
         )
     context.report(1.0, "Verified")
     return VerificationReport(checks, record, match.recipient)
+
+
+def _not_in_parts(why: str) -> Check:
+    finding = Sentence(
+        "Its rows can't be compared in parts{why}. Verify it with more memory.",
+        why=f": {why}" if why else "",
+    )
+    return Check("Records", False, finding)
 
 
 class ShownClasses:
@@ -253,8 +258,11 @@ def _differ(made: pa.Array, shown: pa.Array) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _check_records(compared: _Compared, rows: int) -> Check:
-    title, found, where = "Records", compared.found, Sentence("the source table")
+def _check_records(compared: _Compared, table: LongTable) -> Check:
+    title, found, rows = "Records", compared.found, table.rows
+    where = Sentence("the source table")
+    if table.units is not None:
+        where = Sentence("the source table that may leave")
     if found == rows:
         finding = Sentence(
             "It has all {found:,} {found:record|records} of {where}.", found=found, where=where

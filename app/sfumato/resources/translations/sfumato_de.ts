@@ -935,7 +935,7 @@
 <context>
     <name>CatalogueChoice</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="+461"/>
+        <location filename="../../ui/widgets/fields.py" line="+483"/>
         <source>Describe it for data catalogues too</source>
         <translation>Auch für Datenkataloge beschreiben</translation>
     </message>
@@ -3003,7 +3003,7 @@
 <context>
     <name>LoadedPage</name>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="+235"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="+236"/>
         <source>How it is read…</source>
         <translation>Einlesen ändern&#xa0;…</translation>
     </message>
@@ -3051,7 +3051,7 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="+245"/>
+        <location filename="../../ui/shell/main_window.py" line="+247"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
@@ -6475,7 +6475,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ziehen Sie an einer Sprosse, um eine Stufe zu ändern.</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+29"/>
         <source>Drawn once for all rows with the same {unit}.</source>
         <translation>Einmal gezogen für alle Zeilen mit gleichem {unit}.</translation>
     </message>
@@ -6485,7 +6485,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Stufen gelten für alle Zeilen mit gleichem {unit} zusammen: Höchstens {rows} davon werden freigegeben, jede auf einer so niedrigen Stufe, dass sie gemeinsam nicht mehr verraten.</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+58"/>
         <source>How far {recipient} is trusted with {attribute}</source>
         <translation>Wie weit {recipient} bei {attribute} vertraut wird</translation>
     </message>
@@ -6561,7 +6561,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} als Grundgesamtheit verwenden</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+10"/>
         <source>State how much of the population is in the table</source>
         <translation>Angeben, welcher Teil der Grundgesamtheit in der Tabelle ist</translation>
     </message>
@@ -7245,7 +7245,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-113"/>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="+145"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="+142"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
     </message>
@@ -7483,7 +7483,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>(Die schwächste Klasse: {reached}.)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/requirements.py" line="-94"/>
+        <location filename="../../ui/panels/policy/generalized/requirements.py" line="-91"/>
         <source>every class has at least k records</source>
         <translation>jede Klasse hat mindestens k Datensätze</translation>
     </message>
@@ -7537,7 +7537,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} von {low} bis {high}</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+14"/>
         <location line="+137"/>
         <source>Require {criterion}</source>
         <translation>{criterion} verlangen</translation>
@@ -7623,7 +7623,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Alle Spalten vergröbern</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+16"/>
         <source>Change how many records may be left out</source>
         <translation>Ändern, wie viele Datensätze weggelassen werden dürfen</translation>
     </message>
@@ -11417,7 +11417,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+1"/>
         <location filename="../../commands/check.py" line="+34"/>
         <location filename="../../commands/views.py" line="+109"/>
-        <location filename="../../project/release/release_plan.py" line="+207"/>
+        <location filename="../../project/release/release_plan.py" line="+211"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -11831,7 +11831,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+33"/>
         <location filename="../../analysis/promise_checks.py" line="+2"/>
         <location line="+36"/>
-        <location filename="../../analysis/readiness_checks.py" line="+394"/>
+        <location filename="../../analysis/readiness_checks.py" line="+397"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
@@ -11918,7 +11918,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Anfragen werden beantwortet</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="+87"/>
+        <location filename="../../analysis/readiness.py" line="+88"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -11938,7 +11938,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-336"/>
+        <location filename="../../analysis/readiness_checks.py" line="-339"/>
         <location line="+31"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
@@ -11949,7 +11949,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kleine Klassen</translation>
     </message>
     <message>
-        <location line="+71"/>
+        <location line="+74"/>
         <location filename="../../project/release/uniqueness.py" line="+311"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique records are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
@@ -12002,7 +12002,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location line="-199"/>
+        <location line="-202"/>
         <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
@@ -12032,7 +12032,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
     </message>
     <message>
-        <location line="+152"/>
+        <location line="+155"/>
         <source>{count} {count:label|labels} of {columns} {count:has|have} fewer than {least} {least:record|records}{count:| each}.</source>
         <translation>{count} {count:Ausprägung|Ausprägungen} von {columns} {count:hat|haben jeweils} weniger als {least} {least:Datensatz|Datensätze}.</translation>
     </message>
@@ -12416,12 +12416,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+140"/>
+        <location line="+143"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-140"/>
+        <location line="-143"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -12441,7 +12441,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aufruf: </translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+53"/>
         <source>Cancelled. What was not finished is gone; what was finished stays.</source>
         <translation>Abgebrochen. Was nicht fertig war, ist verworfen; was fertig war, bleibt.</translation>
     </message>
@@ -13400,7 +13400,7 @@ Rückgabewerte:
         <translation>Das Fenster öffnen, mit einem Projekt, wo eines genannt ist.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+15"/>
         <source>Check the name.</source>
         <translation>Prüfen Sie den Namen.</translation>
     </message>
@@ -13411,7 +13411,7 @@ Rückgabewerte:
         <translation>Unter {path} gibt es kein Projekt.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+14"/>
         <source>the project&apos;s file; without it the window opens empty</source>
         <translation>die Datei des Projekts; ohne sie öffnet sich das Fenster leer</translation>
     </message>
@@ -14873,7 +14873,7 @@ Rückgabewerte:
         <translation>Kurven sind bereit</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/group_tails.py" line="+43"/>
+        <location filename="../../engine/disclosure/group_tails.py" line="+45"/>
         <source>by value</source>
         <translation>nach Wert</translation>
     </message>
@@ -14958,14 +14958,14 @@ Rückgabewerte:
         <translation>Bewertet wird, wem am meisten vertraut wird</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/traceability.py" line="+128"/>
+        <location filename="../../engine/disclosure/traceability.py" line="+129"/>
         <location filename="../../engine/mechanisms/gaussian/adoption.py" line="+214"/>
         <source>Comparing the releases</source>
         <translation>Die Freigaben werden verglichen</translation>
     </message>
     <message>
         <location filename="../../engine/disclosure/mixed_files.py" line="+226"/>
-        <location filename="../../engine/disclosure/tracing.py" line="+523"/>
+        <location filename="../../engine/disclosure/tracing.py" line="+524"/>
         <location filename="../../project/verification/leak.py" line="+438"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
@@ -18572,7 +18572,7 @@ Rückgabewerte:
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
         <location filename="../../engine/table/table.py" line="-195"/>
         <location filename="../../formats/delimited/records.py" line="+278"/>
-        <location filename="../../formats/tables/delimited.py" line="+322"/>
+        <location filename="../../formats/tables/delimited.py" line="+377"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -19459,7 +19459,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/tables/delimited.py" line="-173"/>
+        <location filename="../../formats/tables/delimited.py" line="-220"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
     </message>
@@ -19494,7 +19494,7 @@ Rückgabewerte:
         <translation>Leere CSV-Datei</translation>
     </message>
     <message>
-        <location line="+180"/>
+        <location line="+183"/>
         <source>The first record of {file} is too long to hold names of columns.</source>
         <translation>Der erste Datensatz von {file} ist für Spaltennamen zu lang.</translation>
     </message>
@@ -19907,7 +19907,7 @@ Rückgabewerte:
         <translation>Es gibt keine Zeichenkodierung namens {encoding}.</translation>
     </message>
     <message>
-        <location filename="../../formats/reading.py" line="+145"/>
+        <location filename="../../formats/reading.py" line="+146"/>
         <source>A database on a server can&apos;t be read as {title}.</source>
         <translation>Eine Datenbank auf einem Server ist nicht als {title} lesbar.</translation>
     </message>
@@ -19938,7 +19938,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+116"/>
-        <location filename="../../formats/tables/parquet.py" line="+227"/>
+        <location filename="../../formats/tables/parquet.py" line="+229"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
@@ -19950,14 +19950,14 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="+116"/>
-        <location filename="../../formats/tables/delimited.py" line="+204"/>
+        <location filename="../../formats/tables/delimited.py" line="+251"/>
         <location filename="../../formats/tables/parquet.py" line="-93"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../formats/table_format.py" line="+141"/>
+        <location filename="../../formats/table_format.py" line="+153"/>
         <location filename="../../project/release/long_release.py" line="+57"/>
         <location filename="../../report/writing.py" line="+133"/>
         <source>Writing the file</source>
@@ -20034,7 +20034,7 @@ Rückgabewerte:
         <translation>Wählen Sie Parquet oder CSV oder lassen Sie die Freigabe mehr Arbeitsspeicher nehmen.</translation>
     </message>
     <message>
-        <location line="+155"/>
+        <location line="+158"/>
         <source>Sfumato does not write {title} files.</source>
         <translation>Sfumato schreibt keine Dateien von {title}.</translation>
     </message>
@@ -20086,12 +20086,12 @@ Rückgabewerte:
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="-206"/>
+        <location filename="../../formats/tables/delimited.py" line="-253"/>
         <source>{file} has a field longer than {megabytes} MB: most likely a quotation mark does not close.</source>
         <translation>{file} hat ein Feld von mehr als {megabytes} MB: Wahrscheinlich wird ein Anführungszeichen nicht geschlossen.</translation>
     </message>
     <message>
-        <location line="+102"/>
+        <location line="+149"/>
         <location line="+14"/>
         <location filename="../../formats/tables/excel.py" line="-100"/>
         <location filename="../../formats/tables/parquet.py" line="+99"/>
@@ -20233,12 +20233,12 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="-190"/>
+        <location filename="../../formats/tables/parquet.py" line="-191"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location line="+150"/>
+        <location line="+151"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
@@ -21035,7 +21035,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../project/source.py" line="+251"/>
+        <location filename="../../project/source.py" line="+262"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -21384,7 +21384,7 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="+171"/>
+        <location filename="../../project/release/plan.py" line="+172"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
@@ -21394,12 +21394,12 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+174"/>
+        <location line="+178"/>
         <source>Released columns are ready</source>
         <translation>Freigegebene Spalten sind bereit</translation>
     </message>
     <message>
-        <location line="+132"/>
+        <location line="+136"/>
         <source>Releasing {key}</source>
         <translation>{key} wird freigegeben</translation>
     </message>
@@ -21424,7 +21424,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+175"/>
+        <location filename="../../project/release/long_table.py" line="+204"/>
         <source>What is asked for needs all rows of the table at once, and it is too long for the memory that may be taken.</source>
         <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
     </message>
@@ -21437,6 +21437,11 @@ Rückgabewerte:
         <location line="+25"/>
         <source>{finding} There may be more such rows.</source>
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
+    </message>
+    <message>
+        <location line="+280"/>
+        <source>rows belong to units, which views count</source>
+        <translation>Zeilen gehören zu Einheiten, die von Sichten gezählt werden</translation>
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="+151"/>
@@ -21460,14 +21465,14 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+42"/>
-        <location filename="../../project/release/long_table.py" line="+53"/>
-        <location filename="../../project/release/long_views.py" line="+406"/>
+        <location filename="../../project/release/long_table.py" line="-221"/>
+        <location filename="../../project/release/long_views.py" line="+404"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="-171"/>
-        <location filename="../../project/release/long_table.py" line="-113"/>
+        <location filename="../../formats/tables/delimited.py" line="-176"/>
+        <location filename="../../project/release/long_table.py" line="-131"/>
         <location filename="../../project/release/long_views.py" line="-298"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
@@ -21480,7 +21485,7 @@ Rückgabewerte:
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/value_counts.py" line="+72"/>
+        <location filename="../../project/release/value_counts.py" line="+76"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
@@ -21491,7 +21496,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="-22"/>
-        <location filename="../../project/release/long_table.py" line="+360"/>
+        <location filename="../../project/release/long_table.py" line="+346"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
@@ -21509,12 +21514,11 @@ Rückgabewerte:
     <message>
         <location filename="../../commands/init.py" line="-45"/>
         <location filename="../../project/release/long_survey.py" line="-3"/>
-        <location filename="../../project/release/long_table.py" line="+2"/>
         <source>rows belong to units</source>
         <translation>Zeilen gehören zu Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+2"/>
+        <location filename="../../project/release/long_table.py" line="+4"/>
         <source>a single column leaves</source>
         <translation>eine einzige Spalte wird weitergegeben</translation>
     </message>
@@ -21569,7 +21573,7 @@ Rückgabewerte:
         <translation>Wertebereich, Klassen, Einstellungen des Verfahrens, die Spalten seiner Gruppen, die Schutzeinheit oder der Datensatzschlüssel sind nicht mehr so wie bei der Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_columns.py" line="+211"/>
+        <location filename="../../project/release/release_columns.py" line="+212"/>
         <source>Every column is identifying, so there is nothing to release.</source>
         <translation>Jede Spalte ist direkt identifizierend, daher gibt es nichts freizugeben.</translation>
     </message>
@@ -21770,7 +21774,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../project/release/long_table.py" line="-82"/>
+        <location filename="../../project/release/class_sizes.py" line="+101"/>
         <location filename="../../project/release/uniqueness.py" line="+148"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -21831,12 +21835,13 @@ Rückgabewerte:
         <translation>Einzigartig allein in den Quasi-Identifikatoren ({columns}): {alone:,}.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location filename="../../analysis/readiness_checks.py" line="-252"/>
+        <location filename="../../project/release/uniqueness.py" line="+6"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique units are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Einheiten voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location filename="../../project/release/uniqueness.py" line="+62"/>
         <source>{column} is published unchanged: nothing promised here protects a person from someone who knows that value of theirs.</source>
         <translation>{column} wird unverändert veröffentlicht: Nichts hier Zugesagtes schützt eine Person vor jemandem, der diesen Wert von ihr kennt.</translation>
     </message>
@@ -21926,12 +21931,12 @@ Rückgabewerte:
         <translation>{columns} und {more} weitere</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="+69"/>
+        <location filename="../../project/release/units.py" line="+87"/>
         <source>Mend these rows, or let {column} be drawn row by row.</source>
         <translation>Berichtigen Sie diese Zeilen oder lassen Sie {column} Zeile für Zeile ziehen.</translation>
     </message>
     <message>
-        <location line="+86"/>
+        <location line="+80"/>
         <source>At most this many leave together.</source>
         <translation>Höchstens so viele werden zusammen freigegeben.</translation>
     </message>
@@ -21946,12 +21951,12 @@ Rückgabewerte:
         <translation>Alle Zeilen mit gleichem {unit} zeigen denselben freigegebenen Wert, daher gilt dies für alle zusammen.</translation>
     </message>
     <message>
-        <location line="-92"/>
+        <location line="-86"/>
         <source>{column} is stated to be the same in all rows with the same {unit}, but it differs in {count:,} of {units:,} {units:group|groups} of rows, first in rows {one:,} and {other:,}.</source>
         <translation>Für {column} ist angegeben, dass es in allen Zeilen mit gleichem {unit} gleich ist, aber es unterscheidet sich in {count:,} von {units:,} {units:Gruppe|Gruppen} von Zeilen, zuerst in den Zeilen {one:,} und {other:,}.</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+94"/>
         <source>This is said of one row. At most {rows} {rows:row|rows} with the same {unit} {rows:leaves|leave}, and together they tell no more about it than one row at the level stated.</source>
         <translation>Das gilt für eine Zeile. Höchstens {rows} {rows:Zeile|Zeilen} mit gleichem {unit} {rows:wird|werden} freigegeben, und zusammen verraten sie darüber nicht mehr als eine Zeile auf der angegebenen Stufe.</translation>
     </message>
@@ -22848,7 +22853,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="+78"/>
         <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+291"/>
+        <location filename="../../project/verification/long_verification.py" line="+299"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
@@ -22958,7 +22963,7 @@ Rückgabewerte:
         <location filename="../../project/verification/found.py" line="+98"/>
         <location line="+9"/>
         <location line="+10"/>
-        <location filename="../../project/verification/long_verification.py" line="-207"/>
+        <location filename="../../project/verification/long_verification.py" line="-215"/>
         <location filename="../../project/verification/verify.py" line="+97"/>
         <location line="+37"/>
         <location line="+10"/>
@@ -23123,7 +23128,7 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+43"/>
+        <location filename="../../project/verification/long_verification.py" line="+40"/>
         <location filename="../../project/verification/rows.py" line="+129"/>
         <source>records</source>
         <translation>Datensätze</translation>
@@ -23149,20 +23154,20 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="-33"/>
+        <location filename="../../project/verification/long_verification.py" line="+14"/>
         <source>Its rows can&apos;t be compared in parts{why}. Verify it with more memory.</source>
         <translation>Seine Zeilen können nicht in Teilen verglichen werden{why}. Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
     </message>
     <message>
-        <location line="+3"/>
-        <location line="+20"/>
+        <location line="-24"/>
+        <location line="+27"/>
         <location filename="../../project/verification/rows.py" line="+33"/>
         <location filename="../../report/sections.py" line="+227"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location line="-2"/>
+        <location line="-29"/>
         <source>Its values are of other types.</source>
         <translation>Seine Werte haben andere Typen.</translation>
     </message>
@@ -23172,13 +23177,13 @@ Rückgabewerte:
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
     <message>
-        <location line="+123"/>
+        <location line="+132"/>
         <location filename="../../project/verification/rows.py" line="+3"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+5"/>
         <location filename="../../project/verification/rows.py" line="+43"/>
         <source>It has all {found:,} {found:record|records} of {where}.</source>
         <translation>Es hat alle {found:,} {found:Datensatz|Datensätze} (Vorlage: {where}).</translation>
@@ -23196,12 +23201,13 @@ Rückgabewerte:
         <translation>Es hat {found:,} von {source:,} {source:Datensatz|Datensätzen}: {lost:,} {lost:fehlt|fehlen}</translation>
     </message>
     <message>
+        <location line="-9"/>
         <location filename="../../project/verification/rows.py" line="-15"/>
         <source>the source table that may leave</source>
         <translation>die Quelltabelle, soweit sie freigegeben werden darf</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location filename="../../project/verification/rows.py" line="+22"/>
         <source>{missing}, and not only at the end.</source>
         <translation>{missing}, und nicht nur am Ende.</translation>
     </message>
@@ -23281,7 +23287,7 @@ Rückgabewerte:
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+12"/>
+        <location filename="../../project/verification/long_verification.py" line="+21"/>
         <location line="+2"/>
         <location line="+3"/>
         <location line="+2"/>
@@ -24610,7 +24616,7 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release.py" line="+390"/>
+        <location filename="../../project/release/release.py" line="+397"/>
         <source>The rows made elsewhere are {found:,}, and the table has {expected:,}.</source>
         <translation>Die anderswo erzeugten Zeilen sind {found:,}, und die Tabelle hat {expected:,}.</translation>
     </message>
@@ -24987,7 +24993,7 @@ Rückgabewerte:
         <translation>Lassen Sie eine Spalte weg, oder fassen Sie Werte des größten Wertebereichs ({largest}) zusammen.</translation>
     </message>
     <message>
-        <location filename="../../project/document/model.py" line="+342"/>
+        <location filename="../../project/document/model.py" line="+346"/>
         <source>An earlier release was adopted for {columns}, which is on no ladder with others.</source>
         <translation>Für {columns} wurde eine frühere Freigabe übernommen, die mit anderen Merkmalen auf keiner Leiter liegt.</translation>
     </message>
@@ -25121,6 +25127,12 @@ Rückgabewerte:
         <source>Show them more coarsely, or let more memory be taken.</source>
         <translation>Zeigen Sie sie gröber, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
+    <message>
+        <location filename="../../project/release/long_leaving.py" line="+84"/>
+        <location line="+15"/>
+        <source>Looking at the units</source>
+        <translation>Einheiten werden betrachtet</translation>
+    </message>
 </context>
 <context>
     <name>SourceReader</name>
@@ -25229,7 +25241,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+452"/>
+        <location filename="../../ui/widgets/tables.py" line="+457"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>
