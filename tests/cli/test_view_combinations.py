@@ -101,15 +101,22 @@ def ok(line, code):
 
 COMBINATIONS = (
     frozenset(),
-    frozenset({"joint numbers", "pseudonyms"}),
-    frozenset({"per-value limits", "weights"}),
     frozenset({"joint numbers", "per-value limits", "pseudonyms", "weights"}),
     frozenset({"adopted", "pseudonyms", "weights"}),
+)
+PAIRS = (
+    frozenset({"joint numbers", "pseudonyms"}),
+    frozenset({"per-value limits", "weights"}),
     frozenset({"adopted", "joint numbers"}),
 )
+"""What else is combined by two, tried where there is time."""
 
 
-@pytest.mark.parametrize("kinds", COMBINATIONS, ids=lambda kinds: " + ".join(sorted(kinds)) or "-")
+@pytest.mark.parametrize(
+    "kinds",
+    [*COMBINATIONS, *(pytest.param(kinds, marks=pytest.mark.slow) for kinds in PAIRS)],
+    ids=lambda kinds: " + ".join(sorted(kinds)) or "-",
+)
 def test_a_combination_is_released_verified_traced_audited_reported_and_ruled(line, themed, kinds):
     made(line, kinds)
     if "adopted" in kinds:

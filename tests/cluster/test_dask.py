@@ -67,12 +67,14 @@ def test_any_partitions_give_the_release_that_is_made_here(sent, cuts):
     assert sent.as_released(made).equals(sent.released)
 
 
+@pytest.mark.slow
 def test_a_cluster_makes_the_same_release_though_a_worker_is_killed_midway(sent, ran):
     assert (ran / "read-2").exists(), "no worker died"
     made = pa.parquet.read_table(ran / "killed.parquet")
     assert sent.as_released(made).equals(sent.released)
 
 
+@pytest.mark.slow
 def test_no_key_is_in_a_graph_a_log_or_a_file_of_the_cluster(sent, ran):
     assert sent.shown((ran / "keys.bin").read_bytes()), "keys would not be found"
     for name in ("graphs.bin", "scratch.bin", "logs.txt", "error.txt", "said.txt", "plan.json"):
@@ -80,6 +82,7 @@ def test_no_key_is_in_a_graph_a_log_or_a_file_of_the_cluster(sent, ran):
     assert (ran / "graphs.bin").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_a_row_that_does_not_fit_is_said_by_name_and_without_its_value(ran):
     said = (ran / "error.txt").read_text()
     assert said.startswith("TableError: Column illness has values outside its domain")

@@ -46,7 +46,9 @@ def cells(draw, rows):
     return column
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
+)
 @pytest.mark.parametrize(
     "options",
     [
