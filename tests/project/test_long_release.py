@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -256,6 +257,28 @@ def test_a_table_that_was_replaced_meanwhile_is_refused(ward, tmp_path):
         )
         with pytest.raises(TableError, match="changed while it was read"):
             bundle(project, table, tmp_path / "out", "parquet")
+
+
+@pytest.mark.parametrize("change", ["other values", "a part more", "nothing but the time"])
+def test_a_parquet_file_that_changed_between_two_passes_is_refused(tmp_path, change):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    table = pa.table({"illness": ["cold", "gout"] * 40})
+    pa.parquet.write_table(table, folder / "1.parquet")
+    batches = parquet.FORMAT.batches(folder, ReadOptions(format="parquet"), Silent())
+    first = batches.read(["illness"])
+    assert sum(map(len, first)) == 80
+    passing = batches.read(["illness"])
+    next(passing)
+    if change == "nothing but the time":
+        os.utime(folder / "1.parquet", ns=(1, 1))
+    else:
+        name = "1.parquet" if change == "other values" else "2.parquet"
+        pa.parquet.write_table(pa.table({"illness": ["gout", "cold"] * 40}), folder / name)
+    for rows in (passing, batches.read(["illness"])):
+        with pytest.raises(TableError, match="changed while it was read") as refused:
+            list(rows)
+        assert "gout" not in str(refused.value)
 
 
 def test_a_text_that_changed_between_two_passes_is_refused_and_nothing_is_left(ward, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from sfumato.engine.core.columns import Value
+from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
@@ -30,7 +32,7 @@ from sfumato.formats.columns.arrow import (
 )
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
 from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile
-from sfumato.formats.files import digest_of, is_folder
+from sfumato.formats.files import digest_of, is_folder, opening
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.table_format import (
     BATCH_ROWS,
@@ -48,6 +50,8 @@ _ROWS: Final = 1 << 17
 _GROUP: Final = 1 << 17
 _BUFFER: Final = 1 << 20
 """Bytes of each column that are read at once where a file is too long for memory."""
+_TAIL: Final = 8
+"""A file ends with its footer's length in 4 bytes, and 4 more."""
 _LABELS: Final = b"sfumato"
 """Where labels stand in the file's own metadata, which other tools pass over."""
 
@@ -98,11 +102,14 @@ class _Parquet(TableFormat):
             return None
         names = usable_names(schema.names)
         types = {name: target_of(name, t) for name, t in zip(names, schema.types, strict=True)}
+        marks = _marks_of(path)
 
         def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            _refuse_changed(path, marks)
             stored = [schema.names[names.index(name)] for name in wanted]
             for part in parts:
                 yield from _batches_of(part, stored, wanted, types)
+            _refuse_changed(path, marks)
 
         return Batches(types, rows, *_labels(schema.metadata or {}), read)
 
@@ -162,6 +169,30 @@ class _ParquetColumn:
         return pa.DictionaryArray.from_arrays(
             pa.array(codes, mask=codes < 0), self._distinct, ordered=self.type.ordered
         )
+
+
+def _marks_of(path: Path) -> dict[Path, tuple[int, int, int, str]]:
+    """Return by what each file of a table is known again without reading all of it.
+
+    Its size, when it was changed, its number on the disk, and the digest of its footer, which says
+    where its columns lie and what their ends are.
+    """
+    marks = {}
+    for part in parts_of(path):
+        with opening(part), part.open("rb") as file:
+            found = os.fstat(file.fileno())
+            file.seek(max(found.st_size - _TAIL, 0))
+            length = int.from_bytes(file.read(4), "little")
+            file.seek(max(found.st_size - _TAIL - length, 0))
+            digest = hashlib.sha256(file.read(length)).hexdigest()
+        marks[part] = found.st_size, found.st_mtime_ns, found.st_ino, digest
+    return marks
+
+
+def _refuse_changed(path: Path, marks: Mapping[Path, tuple[int, int, int, str]]) -> None:
+    """Refuse a table whose files are not those that they were."""
+    if _marks_of(path) != marks:
+        raise TableError("The table changed while it was read.", "Start again.")
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
