@@ -29,9 +29,10 @@ from sfumato.engine.generalization.hierarchies import (
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.ui.panels.attributes.hierarchy import keeping
-from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog, ProblemsModel
+from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.preview import RowsModel
 from sfumato.ui.panels.attributes.panel import AttributesPanel
+from sfumato.ui.widgets.tables import CellsModel
 from tests.ui.hands import choose, click, dialog_of, messages, on_screen, press, settle, type_into
 
 ROWS = 120
@@ -272,7 +273,7 @@ def test_of_a_long_table_only_what_is_in_sight_is_asked_for(panel, qtbot, monkey
 
         monkeypatch.setattr(model, name, ask)
 
-    for model in (RowsModel, ProblemsModel):
+    for model in (RowsModel, CellsModel):
         counted(model, "cell")
     counted(RowsModel, "flags")
     dialog = open_editor(panel, qtbot, "code")

@@ -12,7 +12,8 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
-from sfumato.ui.widgets.layout import ElidedButton, Flow, boxed
+from sfumato.ui.widgets.layout import ElidedButton, boxed
+from sfumato.ui.widgets.responsive import FlowLayout
 from tests.ui.clinic import clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import on_screen
 
@@ -161,7 +162,9 @@ def test_a_click_that_mends_leaves_the_page_where_it_is(qtbot, panel, tmp_path):
 
 def test_words_wider_than_the_card_are_elided_and_stand_in_the_tip(qtbot):
     made = ElidedButton("Drop income and show region at level 1 to everybody", lambda: None)
-    box = on_screen(qtbot, boxed(Flow(made, ElidedButton("Go", lambda: None))), 120, 100)
+    box = on_screen(
+        qtbot, boxed(FlowLayout(made, ElidedButton("Go", lambda: None), elided=True)), 120, 100
+    )
     assert "…" in made.text()
     assert made.toolTip() == made.accessibleName()
     box.resize(600, 100)

@@ -14,9 +14,9 @@ from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.mechanisms.matrix.transition_matrix import TransitionMatrix
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.ui.panels.policy.mechanisms.distribution import ValuesModel
 from sfumato.ui.panels.policy.mechanisms.matrix.editor import EntriesModel
 from sfumato.ui.widgets.paint_queue import turns
+from sfumato.ui.widgets.tables import CellsModel
 from tests.ui.clinic import wait_for_jobs
 
 VALUES = tuple(f"Diagnosis {place}" for place in range(200))
@@ -104,7 +104,7 @@ def test_a_cell_in_sight_is_made_once_a_picture(qtbot, policy, monkeypatch):
 
 
 def test_a_long_list_of_values_is_made_as_far_as_it_is_in_sight(qtbot, policy, monkeypatch):
-    calls = counted(monkeypatch, (ValuesModel, "cell"))
+    calls = counted(monkeypatch, (CellsModel, "cell"))
     choose(qtbot, policy, "distribution")
     assert policy.page.settings.values.rowCount() == len(VALUES)
     assert calls["cell"] < 3 * len(VALUES), "all cells once would be so many"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -30,7 +30,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLayout,
-    QLayoutItem,
     QPushButton,
     QRadioButton,
     QScrollArea,
@@ -224,69 +223,6 @@ class ScrollPage(QScrollArea):
         yield
         QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         self.verticalScrollBar().setValue(before)
-
-
-class Flow(QLayout):
-    """Widgets side by side, in as many lines as they need; what is wider than a line is elided."""
-
-    def __init__(self, *widgets: QWidget) -> None:
-        super().__init__()
-        self._items: list[QLayoutItem] = []
-        self.setContentsMargins(0, 0, 0, 0)
-        for widget in widgets:
-            self.addWidget(widget)
-
-    def addItem(self, item: QLayoutItem) -> None:
-        """Put one more at the end."""
-        self._items.append(item)
-
-    def count(self) -> int:
-        """Return how many there are."""
-        return len(self._items)
-
-    def itemAt(self, index: int) -> QLayoutItem | None:
-        """Return one of them."""
-        return self._items[index] if 0 <= index < len(self._items) else None
-
-    def takeAt(self, index: int) -> QLayoutItem | None:
-        """Take one of them out."""
-        return self._items.pop(index) if 0 <= index < len(self._items) else None
-
-    def hasHeightForWidth(self) -> bool:
-        """Say that narrower is higher."""
-        return True
-
-    def heightForWidth(self, width: int) -> int:
-        """Return how high the lines are together."""
-        return max((place.bottom() + 1 for place in self._places(QRect(0, 0, width, 0))), default=0)
-
-    def sizeHint(self) -> QSize:
-        """Ask for one line."""
-        hints = [item.sizeHint() for item in self._items]
-        width = sum(hint.width() for hint in hints)
-        return QSize(width, max((hint.height() for hint in hints), default=0))
-
-    def minimumSize(self) -> QSize:
-        """Do with little: each may be elided."""
-        return QSize(24, max((item.sizeHint().height() for item in self._items), default=0))
-
-    def setGeometry(self, room: QRect) -> None:
-        """Put each in its place."""
-        super().setGeometry(room)
-        for item, place in zip(self._items, self._places(room), strict=True):
-            item.setGeometry(place)
-
-    def _places(self, room: QRect) -> list[QRect]:
-        found: list[QRect] = []
-        corner, high = room.topLeft(), 0
-        for item in self._items:
-            hint = item.sizeHint()
-            size = QSize(min(hint.width(), room.width()), hint.height())
-            if corner.x() > room.x() and corner.x() + size.width() > room.right() + 1:
-                corner, high = QPoint(room.x(), corner.y() + high), 0
-            found.append(QRect(corner, size))
-            corner, high = corner + QPoint(size.width(), 0), max(high, size.height())
-        return found
 
 
 class ElidedButton(QPushButton):

@@ -144,6 +144,8 @@ class FlowLayout(QLayout):
         Whether lines end at the right.
     apart
         How many stand at the left, such as a title; the others at the right of it, or below.
+    elided
+        Whether each does with less than it asks for, down to a few pixels.
     """
 
     def __init__(
@@ -152,10 +154,11 @@ class FlowLayout(QLayout):
         spacing: int = Space.INSIDE,
         right: bool = False,
         apart: int = 0,
+        elided: bool = False,
     ) -> None:
         super().__init__()
         self._items: list[QLayoutItem] = []
-        self._right, self._apart = right, apart
+        self._right, self._apart, self._elided = right, apart, elided
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
         for widget in widgets:
@@ -212,7 +215,7 @@ class FlowLayout(QLayout):
         least = QSize()
         for item in self._shown():
             least = least.expandedTo(item.minimumSize())
-        return least
+        return QSize(24, self.sizeHint().height()) if self._elided else least
 
     def _shown(self) -> list[QLayoutItem]:
         return [item for item in self._items if not item.isEmpty()]

@@ -245,8 +245,8 @@ class Cell:
         What editing begins with, where that is another text.
     ink, ground
         Colours of the text and behind it; empty for the usual ones.
-    icon
-        The name of a drawing before the text, in the colour of its name; may be empty.
+    icon, tint
+        The name of a drawing before the text; may be empty. Its colour, where not of its name.
     """
 
     text: str
@@ -255,6 +255,7 @@ class Cell:
     ink: str = ""
     ground: str = ""
     icon: str = ""
+    tint: str = ""
     strong: bool = False
     italic: bool = False
 
@@ -273,7 +274,7 @@ _ASPECTS: Final[Mapping[int, Callable[[Cell, Heading], Any]]] = {
     _ROLES.ForegroundRole: lambda cell, _: QColor(cell.ink) if cell.ink else None,
     _ROLES.BackgroundRole: lambda cell, _: QColor(cell.ground) if cell.ground else None,
     _ROLES.DecorationRole: lambda cell, _: (
-        icon_pixmap(cell.icon, cell.icon, scaled(16), 2.0) if cell.icon else None
+        icon_pixmap(cell.icon, cell.tint or cell.icon, scaled(16), 2.0) if cell.icon else None
     ),
 }
 
@@ -282,7 +283,8 @@ class CellsModel(QAbstractTableModel):
     """A table whose cells are made when they come into sight.
 
     A subclass says what stands in a `cell`, lays the table out anew when other rows or columns
-    are shown, and repaints it when only cells have changed.
+    are shown, and repaints it when only cells have changed. Where a function can tell what stands
+    there, `show_cells` is enough.
     """
 
     written = Signal(object)
@@ -293,14 +295,23 @@ class CellsModel(QAbstractTableModel):
         self._columns = tuple(columns)
         self._rows = 0
         self._names: tuple[Heading, ...] = ()
+        self._teller: Callable[[int, int], Cell | str] = lambda _row, _column: ""
         self._made: tuple[tuple[int, int], Cell] | None = None
         """The cell made last: painting asks for one of its aspects after the other."""
         themes().changed.connect(self.repaint)
 
     def cell(self, row: int, column: int) -> Cell:
         """Return what a cell shows."""
-        del row, column
-        return Cell("")
+        told = self._teller(row, column)
+        return Cell(told) if isinstance(told, str) else told
+
+    def show_cells(self, rows: int, teller: Callable[[int, int], Cell | str]) -> None:
+        """Show what a function tells of each cell; where rows are as many, the selection stays."""
+        self._teller = teller
+        if rows == self._rows:
+            self.repaint()
+        else:
+            self.lay_out(rows)
 
     def lay_out(
         self, rows: int, columns: Sequence[Heading] | None = None, names: Sequence[Heading] = ()
@@ -311,6 +322,17 @@ class CellsModel(QAbstractTableModel):
         if columns is not None:
             self._columns = tuple(columns)
         self.endResetModel()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column, where a subclass can `arrange` its rows."""
+        if column >= 0:
+            self.layoutAboutToBeChanged.emit()
+            self._made = None
+            self.arrange(column, order == Qt.SortOrder.DescendingOrder)
+            self.layoutChanged.emit()
+
+    def arrange(self, column: int, descending: bool) -> None:
+        """Put the rows in the order of a column."""
 
     def texts(self, rows: Sequence[int], column: int) -> list[str]:
         """Return what is shown of a column in some rows."""

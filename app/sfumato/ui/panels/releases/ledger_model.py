@@ -10,13 +10,11 @@ from typing import Any, Final
 
 from PySide6.QtCore import (
     QT_TRANSLATE_NOOP,
-    QAbstractTableModel,
     QCoreApplication,
     QModelIndex,
     QPersistentModelIndex,
     Qt,
 )
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
@@ -25,9 +23,9 @@ from sfumato.formats.language import grouped
 from sfumato.project.document.adopted_files import AdoptedFile
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.ledger.records import LedgerEvent, ReleaseRecord, ReleaseState, Subject
-from sfumato.ui.look.theme import current_theme, font
+from sfumato.ui.look.theme import current_theme
 from sfumato.ui.look.wording import local_time, statement_text
-from sfumato.ui.widgets.icons import themed_icon
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading
 
 Index = QModelIndex | QPersistentModelIndex
 STATE, WHEN, RECIPIENT, LEVELS, BUNDLE, DIGEST = range(6)
@@ -232,30 +230,41 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("Ledger", text)
 
 
-class LedgerModel(QAbstractTableModel):
+class LedgerModel(CellsModel):
     """A line for each event that is asked for."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
+        titles = (
+            self.tr("Event"),
+            self.tr("When"),
+            self.tr("Who"),
+            self.tr("Levels or reason"),
+            self.tr("File"),
+            self.tr("Digest"),
+        )
+        figures = (WHEN, LEVELS, DIGEST)
+        headings = [Heading(title, tabular=at in figures) for at, title in enumerate(titles)]
+        self.lay_out(0, headings)
         self._all: list[Line] = []
         self._lines: list[Line] = []
-        self._order = (WHEN, Qt.SortOrder.DescendingOrder)
+        self._order = (WHEN, True)
         self._subject: Subject | None = None
         self._words: tuple[str, ...] = ()
 
     def show_events(self, events: Sequence[LedgerEvent]) -> None:
         """Show events, in the order chosen last."""
-        self.beginResetModel()
         self._all = [line_of(event) for event in events]
-        self._arrange()
-        self.endResetModel()
+        self._show()
 
     def narrow(self, subject: Subject | None, text: str) -> None:
         """Show events about one subject only (None for all), in which every word occurs."""
-        self.beginResetModel()
         self._subject, self._words = subject, tuple(text.casefold().split())
-        self._arrange()
-        self.endResetModel()
+        self._show()
+
+    def _show(self) -> None:
+        self.arrange(*self._order)
+        self.lay_out(len(self._lines))
 
     def line(self, row: int) -> Line:
         """Return what a line shows."""
@@ -265,21 +274,13 @@ class LedgerModel(QAbstractTableModel):
         """Return how many events there are, about a subject or about anything."""
         return sum(subject in (None, line.event.subject) for line in self._all)
 
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column."""
-        if column < 0:
-            return
-        self.layoutAboutToBeChanged.emit()
-        self._order = (column, order)
-        self._arrange()
-        self.layoutChanged.emit()
-
-    def _arrange(self) -> None:
-        column, order = self._order
+    def arrange(self, column: int, descending: bool) -> None:
+        """Put the lines in the order of a column."""
+        self._order = (column, descending)
         keys: dict[int, Callable[[Line], Any]] = {WHEN: lambda line: line.event.number}
         key = keys.get(column, lambda line: _text(line, column).casefold())
         self._lines = [line for line in self._all if self._is_asked_for(line)]
-        self._lines.sort(key=key, reverse=order == Qt.SortOrder.DescendingOrder)
+        self._lines.sort(key=key, reverse=descending)
 
     def _is_asked_for(self, line: Line) -> bool:
         if self._subject not in (None, line.event.subject):
@@ -287,30 +288,18 @@ class LedgerModel(QAbstractTableModel):
         text = " ".join([*(_text(line, column) for column in range(6)), line.digest]).casefold()
         return all(word in text for word in self._words)
 
-    def rowCount(self, parent: Index | None = None) -> int:
-        """Return the number of lines."""
-        return 0 if parent is not None and parent.isValid() else len(self._lines)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        """Return the number of columns."""
-        return 0 if parent is not None and parent.isValid() else 6
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def cell(self, row: int, column: int) -> Cell:
         """Return what is shown of a cell."""
-        line, column = self._lines[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _text(line, column)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return self._tip(line, column)
-        if role == Qt.ItemDataRole.DecorationRole and column == STATE:
-            icon, token, _ = line.look
-            return themed_icon(icon, token)
-        if role == Qt.ItemDataRole.ForegroundRole and column in (STATE, LEVELS):
-            danger = line.look[1] == "danger"
-            return QColor(current_theme().style.danger) if danger else None
-        if role == Qt.ItemDataRole.FontRole and column in (WHEN, LEVELS, DIGEST):
-            return font(tabular=True)
-        return None
+        line = self._lines[row]
+        icon, tint, _ = line.look
+        alarming = tint == "danger" and column in (STATE, LEVELS)
+        return Cell(
+            _text(line, column),
+            self._tip(line, column),
+            ink=current_theme().style.danger if alarming else "",
+            icon=icon if column == STATE else "",
+            tint=tint,
+        )
 
     def _tip(self, line: Line, column: int) -> str:
         numbers = [entry.number for entry in (line.event.entry, line.event.ending) if entry]
@@ -335,24 +324,6 @@ class LedgerModel(QAbstractTableModel):
         path = str(line.path) if line.path is not None else ""
         whole = [line.look[2], line.event.entry.recorded_at, line.who, line.what, path, line.digest]
         return [str(line.event.number), *(text.replace("\t", " ") for text in whole)]
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """Return a column's name."""
-        if orientation != Qt.Orientation.Horizontal or role != Qt.ItemDataRole.DisplayRole:
-            return None
-        return (
-            self.tr("Event"),
-            self.tr("When"),
-            self.tr("Who"),
-            self.tr("Levels or reason"),
-            self.tr("File"),
-            self.tr("Digest"),
-        )[section]
 
 
 def _text(line: Line, column: int) -> str:

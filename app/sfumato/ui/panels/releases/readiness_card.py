@@ -24,7 +24,6 @@ from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedButton,
-    Flow,
     ScrollPage,
     clear_layout,
     column,
@@ -33,6 +32,7 @@ from sfumato.ui.widgets.layout import (
     say,
 )
 from sfumato.ui.widgets.messages import Message, announce
+from sfumato.ui.widgets.responsive import FlowLayout
 
 MENDING_JOB: Final = "releases-mending"
 _LOOKS: Final = {Severity.GRAVE: "danger", Severity.CAUTION: "caution", Severity.GOOD: "good"}
@@ -190,7 +190,7 @@ class ReadinessCard(Card):
         ]
         if finding.severity is not Severity.GOOD and finding.about is not About.RELEASE:
             ways.append(self._way_to(finding))
-        texts.addLayout(Flow(*ways))
+        texts.addLayout(FlowLayout(*ways, spacing=0, elided=True))
         icon = IconLabel(look, look, 18)
         line = row(icon)
         line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)

@@ -93,25 +93,6 @@ def problem_text(problem: Problem) -> str:
     return f"{quoted(problem.text)}{other}: {said}"
 
 
-class ProblemsModel(CellsModel):
-    """What is wrong with a table, one problem a row."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__((Heading(),), parent)
-        self.problems: tuple[Problem, ...] = ()
-
-    def show_problems(self, problems: tuple[Problem, ...]) -> None:
-        """Show other problems."""
-        self.problems = problems
-        self.lay_out(len(problems))
-
-    def cell(self, row: int, column: int) -> Cell:
-        """Return what is wrong."""
-        del column
-        text = problem_text(self.problems[row])
-        return Cell(text, text)
-
-
 class ProblemsView(QWidget):
     """Shows what is wrong, and tells how the person wants it mended."""
 
@@ -120,7 +101,8 @@ class ProblemsView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.model = ProblemsModel(self)
+        self.model = CellsModel((Heading(),), self)
+        self._problems: tuple[Problem, ...] = ()
         self.badge = Badge("caution", "caution", "", look="")
         self.view = TableView(row_numbers=False)
         self.view.setModel(self.model)
@@ -143,7 +125,8 @@ class ProblemsView(QWidget):
         notes = len(problems) - blocking
         self.setVisible(bool(problems))
         place = max(self.view.currentIndex().row(), 0)
-        self.model.show_problems(tuple(sorted(problems, key=lambda p: not p.blocks)))
+        self._problems = tuple(sorted(problems, key=lambda p: not p.blocks))
+        self.model.show_cells(len(problems), self._cell)
         if not problems:
             return
         words = self.tr("{count} {count:problem|problems} to mend").format(count=grouped(blocking))
@@ -158,18 +141,22 @@ class ProblemsView(QWidget):
         self.view.selectRow(min(place, len(problems) - 1))
         self._offer()
 
+    def _cell(self, row: int, _column: int) -> Cell:
+        text = problem_text(self._problems[row])
+        return Cell(text, text)
+
     @property
     def chosen(self) -> Problem | None:
         """The problem that is chosen."""
         place = self.view.currentIndex().row()
-        return self.model.problems[place] if 0 <= place < len(self.model.problems) else None
+        return self._problems[place] if 0 <= place < len(self._problems) else None
 
     def alike(self) -> list[Problem]:
         """Return the chosen problem, with all others that can be mended in the same ways."""
         chosen = self.chosen
         if chosen is None:
             return []
-        return [p for p in self.model.problems if (p.kind, p.mends) == (chosen.kind, chosen.mends)]
+        return [p for p in self._problems if (p.kind, p.mends) == (chosen.kind, chosen.mends)]
 
     def _offer(self) -> None:
         """Offer the ways to mend the chosen problem."""

@@ -230,41 +230,6 @@ class RowsModel(CellsModel):
         return super().headerData(section, orientation, role)
 
 
-class LevelsModel(CellsModel):
-    """What each level does: how many classes, how small, and what they are called."""
-
-    def __init__(self, examples_shown: int) -> None:
-        super().__init__()
-        self._outcome = Outcome()
-        self._examples = examples_shown
-
-    def show_outcome(self, outcome: Outcome) -> None:
-        """Show another hierarchy, or none."""
-        self._outcome = outcome
-        headings = (
-            Heading(self.tr("Level")),
-            Heading(self.tr("Classes"), right=True),
-            Heading(self.tr("Smallest"), right=True),
-            Heading(self.tr("For example")),
-        )
-        self.lay_out(outcome.hierarchy.height if outcome.hierarchy is not None else 0, headings)
-
-    def cell(self, row: int, column: int) -> Cell:
-        """Return a cell; the smallest class is counted in records."""
-        hierarchy = self._outcome.hierarchy
-        if hierarchy is None:
-            return Cell("")
-        if column == 0:
-            text = str(row)
-        elif column == 1:
-            text = grouped(hierarchy.classes(row))
-        elif column == 2:
-            text = grouped(int(self._outcome.records[row].min()))
-        else:
-            text = examples(hierarchy.names(row), self._examples)
-        return Cell(text, text)
-
-
 class LevelsView(TableView):
     """The levels of a hierarchy in short, as high as they are many.
 
@@ -280,9 +245,14 @@ class LevelsView(TableView):
 
     def __init__(self, widths: tuple[int, int, int], examples_shown: int, most: int) -> None:
         super().__init__(row_numbers=False)
-        self._most = most
-        self.cells = LevelsModel(examples_shown)
-        self.cells.setParent(self)
+        self._most, self._examples = most, examples_shown
+        headings = (
+            Heading(self.tr("Level")),
+            Heading(self.tr("Classes"), right=True),
+            Heading(self.tr("Smallest"), right=True),
+            Heading(self.tr("For example")),
+        )
+        self.cells = CellsModel(headings, self)
         self.show_outcome(Outcome())
         self.setModel(self.cells)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
@@ -291,7 +261,21 @@ class LevelsView(TableView):
 
     def show_outcome(self, outcome: Outcome) -> None:
         """Show another hierarchy; without one, nothing."""
-        self.cells.show_outcome(outcome)
+        hierarchy = outcome.hierarchy
+
+        def cell(row: int, column: int) -> Cell:
+            assert hierarchy is not None
+            if column == 0:
+                text = str(row)
+            elif column == 1:
+                text = grouped(hierarchy.classes(row))
+            elif column == 2:
+                text = grouped(int(outcome.records[row].min()))
+            else:
+                text = examples(hierarchy.names(row), self._examples)
+            return Cell(text, text)
+
+        self.cells.show_cells(hierarchy.height if hierarchy is not None else 0, cell)
         rows = min(max(self.cells.rowCount(), 2), self._most)
         self.setFixedHeight(scaled(_HEAD) + Space.FIELD * rows + 2)
         self.setVisible(outcome.hierarchy is not None)

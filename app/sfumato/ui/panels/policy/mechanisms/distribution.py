@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Final
 
 import numpy as np
@@ -28,7 +27,7 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.layout import Card, column, label
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
+from sfumato.ui.widgets.tables import CellsModel, Heading, TableView
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,7 +57,10 @@ class DistributionSettings(SettingsEditor):
         self._attributes: Attributes = ()
         self.frequencies = FrequencyChoice(WORDS, self)
         self.even = NumberField(0.0, 100.0, decimals=1, unit="%", step=5.0)
-        self.values = ValuesModel(self)
+        headings = (tr("Value"), tr("In the table"), tr("As a replacement"))
+        self.values = CellsModel(
+            [Heading(name, right=at > 0) for at, name in enumerate(headings)], self
+        )
         self.list = TableView(self)
         self.list.setModel(self.values)
         fit_rows(self.list)
@@ -103,12 +105,17 @@ class DistributionSettings(SettingsEditor):
         except SfumatoError as error:
             self.problem.say("danger", error_words(error))
             self.outcome.setText("")
-            self.values.show_values((), np.zeros(0), np.zeros(0))
+            self.values.lay_out(0)
             return
         self.problem.clear()
         true, drawn = attributes[0].frequencies, cells / CELLS
         names = MECHANISM.domain_of(attributes).names
-        self.values.show_values(names, true, drawn)
+        self.values.show_cells(
+            len(names),
+            lambda row, column: (
+                percent((true, drawn)[column - 1][row], 2) if column else names[row]
+            ),
+        )
         self.outcome.setText(
             tr(
                 "The rarest replacement is {value}: {share}. Shares counted in a release as they"
@@ -133,31 +140,6 @@ class DistributionSettings(SettingsEditor):
             self.state(MECHANISM.complete_settings(self._attributes, settings, noise))
         except SfumatoError as error:
             self.problem.say("danger", error_words(error))
-
-
-class ValuesModel(CellsModel):
-    """Each value with its share of the table, and of the replacements."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        headings = (
-            Heading(tr("Value")),
-            Heading(tr("In the table"), right=True),
-            Heading(tr("As a replacement"), right=True),
-        )
-        super().__init__(headings, parent)
-        self._shown: tuple[tuple[str, float, float], ...] = ()
-
-    def show_values(
-        self, names: Sequence[str], true: Sequence[float] | Floats, drawn: Sequence[float] | Floats
-    ) -> None:
-        """Show values with their shares, all of one length."""
-        self._shown = tuple(zip(names, true, drawn, strict=True))
-        self.lay_out(len(self._shown))
-
-    def cell(self, row: int, column: int) -> Cell:
-        """Return what a cell shows."""
-        shown = self._shown[row][column]
-        return Cell(shown if isinstance(shown, str) else percent(shown, 2))
 
 
 class DistributionEditor(LevelEditor):

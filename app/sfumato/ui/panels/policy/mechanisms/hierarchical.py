@@ -31,7 +31,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card, button, column, label, row
 from sfumato.ui.widgets.sheets import SheetView
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading
+from sfumato.ui.widgets.tables import CellsModel, Heading
 
 
 class HierarchicalSettings(SettingsEditor):
@@ -49,8 +49,12 @@ class HierarchicalSettings(SettingsEditor):
         self.level = ChoiceField()
         self.from_file = button(tr("From a hierarchy file…"), self._read_file, "quiet")
         self.inside = NumberField(0.0, 100 * MOST_INSIDE, decimals=1, unit="%", step=5.0)
-        self.chapters = SheetModel((tr("Chapter"), tr("Values")), 0, self)
-        self.values = SheetModel((tr("Value"), tr("Chapter")), 1, self)
+        self.chapters = CellsModel(
+            (Heading(tr("Chapter"), editable=True), Heading(tr("Values"))), self
+        )
+        self.values = CellsModel(
+            (Heading(tr("Value")), Heading(tr("Chapter"), editable=True)), self
+        )
         self.chapter_sheet = _sheet(self.chapters, tr("Chapters and their values"), self)
         self.value_sheet = _sheet(self.values, tr("Each value's chapter"), self)
         self.outcome = label("", wrap=True)
@@ -126,19 +130,19 @@ class HierarchicalSettings(SettingsEditor):
         except SfumatoError as error:
             self.problem.say("danger", error_words(error))
             self.outcome.setText("")
-            self.chapters.show_rows(())
-            self.values.show_rows(())
+            self.chapters.lay_out(0)
+            self.values.lay_out(0)
             return
-        self.values.show_rows(tuple(zip(names, stated, strict=True)))
+        pairs = list(zip(names, stated, strict=True))
+        self.values.show_cells(len(pairs), lambda row, column: pairs[row][column])
         members: dict[str, list[str]] = {}
         for value, chapter in zip(names, stated, strict=True):
             members.setdefault(chapter, []).append(value)
-        self.chapters.show_rows(
-            tuple(
-                (chapter, f"{number(len(values))}: {', '.join(values)}")
-                for chapter, values in members.items()
-            )
-        )
+        lines = [
+            (chapter, f"{number(len(values))}: {', '.join(values)}")
+            for chapter, values in members.items()
+        ]
+        self.chapters.show_cells(len(lines), lambda row, column: lines[row][column])
         self.outcome.setText(
             tr(
                 "{chapters} chapters of {least} to {most} {most:value|values}.",
@@ -203,7 +207,7 @@ class HierarchicalSettings(SettingsEditor):
         self._by_level(1)
 
     def _rename(self, written: Mapping[tuple[int, int], str]) -> None:
-        new = {self.chapters.rows[at][0]: text.strip() for (at, _), text in written.items()}
+        new = {self.chapters.cell(at, 0).text: text.strip() for (at, _), text in written.items()}
         self._state_chapters([new.get(each, each) for each in self._in_force["chapters"]])
 
     def _write(self, written: Mapping[tuple[int, int], str]) -> None:
@@ -214,7 +218,7 @@ class HierarchicalSettings(SettingsEditor):
 
     def _paste(self, text: str) -> None:
         first = max(0, self.value_sheet.currentIndex().row())
-        lines = text.splitlines()[: len(self.values.rows) - first]
+        lines = text.splitlines()[: self.values.rowCount() - first]
         cells = [line.split("\t")[-1] for line in lines]
         self._write({(first + at, 1): cell for at, cell in enumerate(cells)})
 
@@ -235,30 +239,7 @@ class HierarchicalSettings(SettingsEditor):
         self.state(settings)
 
 
-class SheetModel(CellsModel):
-    """Two columns of text, one of which is typed into."""
-
-    def __init__(
-        self, headings: tuple[str, str], editable: int, parent: QWidget | None = None
-    ) -> None:
-        columns = [Heading(text, editable=at == editable) for at, text in enumerate(headings)]
-        super().__init__(columns, parent)
-        self.rows: tuple[tuple[str, str], ...] = ()
-
-    def show_rows(self, rows: tuple[tuple[str, str], ...]) -> None:
-        """Show other rows; of as many, selection and scrolling stay."""
-        same, self.rows = len(rows) == len(self.rows), rows
-        if same:
-            self.repaint()
-        else:
-            self.lay_out(len(rows))
-
-    def cell(self, row: int, column: int) -> Cell:
-        """Return what a cell shows."""
-        return Cell(self.rows[row][column])
-
-
-def _sheet(model: SheetModel, name: str, parent: QWidget) -> SheetView:
+def _sheet(model: CellsModel, name: str, parent: QWidget) -> SheetView:
     sheet = SheetView(model, row_numbers=False, parent=parent)
     fit_rows(sheet)
     sheet.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)

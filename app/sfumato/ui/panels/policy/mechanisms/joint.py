@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final
@@ -47,7 +46,7 @@ from sfumato.ui.widgets.layout import (
     row,
 )
 from sfumato.ui.widgets.responsive import FlowLayout
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
+from sfumato.ui.widgets.tables import CellsModel, Heading, TableView
 
 Floats = npt.NDArray[np.float64]
 
@@ -95,13 +94,15 @@ class JointSettings(SettingsEditor):
         self._choices = FlowLayout()
         self.own = tuple(_probability(name) for name in (tr("ρ1"), tr("ρ2")))
         self.add = button(tr("Add the limit"), self._add)
-        self.stated = LimitsModel(self)
+        self.stated = _model(self, tr("Values"), tr("ρ1"), tr("ρ2"), tr("γ"))
         self.list = _list(self.stated, tr("Limits of values and of combinations"), self)
         self.remove = button(tr("Remove the selected limits"), self._remove, "quiet")
         self.frequencies = FrequencyChoice(WORDS, self)
         self.problem = Notice(parent=self)
         self.outcome = label("", wrap=True)
-        self.combinations = CombinationsModel(self)
+        self.combinations = _model(
+            self, tr("Combination"), tr("In the table"), tr("Kept at trust factor 1")
+        )
         self.all = _list(self.combinations, tr("How often each combination is kept"), self)
         self.setLayout(column(self._build()))
         self.kind.chosen.connect(self._set_kind)
@@ -180,7 +181,12 @@ class JointSettings(SettingsEditor):
             )
             words = f"{words} {between}"
             shares = np.zeros(size) if whole.counts is None else whole.frequencies
-            self.combinations.show_values(MECHANISM.domain_of(attributes).names, shares, kept)
+            figures = (shares, kept)
+            names = MECHANISM.domain_of(attributes).names
+            self.combinations.show_cells(
+                size,
+                lambda row, at: percent(float(figures[at - 1][row]), 2) if at else names[row],
+            )
         self.outcome.setText(words)
 
     def fitted(self, statement: Statement, settings: Settings) -> Statement:
@@ -222,11 +228,21 @@ class JointSettings(SettingsEditor):
         for field, number in zip(self.others, limits.others or USUAL_OTHERS, strict=True):
             field.set_value(number)
             field.setEnabled(limits.others is not None)
-        self.stated.show_limits(list(self.values), limits.stated)
+        lines = [self._line(limit) for limit in limits.stated]
+        self.stated.show_cells(len(lines), lambda row, column: lines[row][column])
         self.list.setVisible(bool(limits.stated))
         self.remove.setVisible(bool(limits.stated))
         stated = {"frequencies": "equal", **self._in_force}
         self.frequencies.show_frequencies(frequencies_in(stated), size)
+
+    def _line(self, limit: Limit) -> tuple[str, ...]:
+        """Return for which values a limit is, and how far a belief may rise."""
+        return (
+            " · ".join(limit.values.get(name, tr("any {name}", name=name)) for name in self.values),
+            localized(f"{limit.rho1:g}"),
+            localized(f"{limit.rho2:g}"),
+            localized(f"{gamma_for_rho(limit.rho1, limit.rho2):.4g}"),
+        )
 
     # ----- what the person does
 
@@ -302,6 +318,10 @@ def _probability(name: str) -> NumberField:
     return field
 
 
+def _model(parent: QWidget, *headings: str) -> CellsModel:
+    return CellsModel([Heading(text, right=at > 0) for at, text in enumerate(headings)], parent)
+
+
 def _list(model: CellsModel, name: str, parent: QWidget) -> TableView:
     view = TableView(parent)
     view.setModel(model)
@@ -311,62 +331,6 @@ def _list(model: CellsModel, name: str, parent: QWidget) -> TableView:
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
     header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
     return view
-
-
-class LimitsModel(CellsModel):
-    """Each stated limit: for which values, and how far a belief may rise."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        headings = (
-            Heading(tr("Values")),
-            Heading(tr("ρ1"), right=True),
-            Heading(tr("ρ2"), right=True),
-            Heading(tr("γ"), right=True),
-        )
-        super().__init__(headings, parent)
-        self._shown: tuple[tuple[str, ...], ...] = ()
-
-    def show_limits(self, names: Sequence[str], limits: Sequence[Limit]) -> None:
-        """Show limits of the columns called `names`."""
-        self._shown = tuple(
-            (
-                " · ".join(limit.values.get(name, tr("any {name}", name=name)) for name in names),
-                localized(f"{limit.rho1:g}"),
-                localized(f"{limit.rho2:g}"),
-                localized(f"{gamma_for_rho(limit.rho1, limit.rho2):.4g}"),
-            )
-            for limit in limits
-        )
-        self.lay_out(len(self._shown))
-
-    def cell(self, row: int, column: int) -> Cell:
-        """Return what a cell shows."""
-        return Cell(self._shown[row][column])
-
-
-class CombinationsModel(CellsModel):
-    """Each combination with its share of the table, and how often it is kept at most."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        headings = (
-            Heading(tr("Combination")),
-            Heading(tr("In the table"), right=True),
-            Heading(tr("Kept at trust factor 1"), right=True),
-        )
-        super().__init__(headings, parent)
-        self._called: Sequence[str] = ()
-        self._numbers: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
-
-    def show_values(self, names: Sequence[str], shares: Floats, kept: Floats) -> None:
-        """Show combinations with their figures, all of one length."""
-        self._called, self._numbers = names, (shares, kept)
-        self.lay_out(len(names))
-
-    def cell(self, row: int, column: int) -> Cell:
-        """Return what a cell shows."""
-        if column == 0:
-            return Cell(self._called[row])
-        return Cell(percent(float(self._numbers[column - 1][row]), 2))
 
 
 class JointEditor(LevelEditor):

@@ -81,7 +81,7 @@ class GroupsModel(CellsModel):
         self._values: tuple[str, ...] = ()
         self._numbers = np.zeros((0, 5))
         self._order: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
-        self._sorted = LADDER, Qt.SortOrder.DescendingOrder
+        self._sorted = LADDER, True
         self.lay_out(0, self._headings())
 
     def _headings(self) -> list[Heading]:
@@ -127,7 +127,7 @@ class GroupsModel(CellsModel):
                 risk.independent.certain_by_value[occurs],
             )
             self._numbers = np.stack([np.asarray(c, dtype=np.float64) for c in columns], axis=1)
-        self._arrange()
+        self.arrange(*self._sorted)
         self.lay_out(len(self._values))
 
     def cell(self, row: int, column: int) -> Cell:
@@ -138,20 +138,11 @@ class GroupsModel(CellsModel):
         text = self._values[at] if column == VALUE else text
         return Cell(text, text)
 
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Sort by a column."""
-        if column < 0:
-            return
-        self.layoutAboutToBeChanged.emit()
-        self._sorted = column, order
-        self._arrange()
-        self.layoutChanged.emit()
-
-    def _arrange(self) -> None:
-        column, order = self._sorted
+    def arrange(self, column: int, descending: bool) -> None:
+        """Put the values in the order of a column."""
+        self._sorted = column, descending
         numbers = self._numbers[:, column]
-        falling = order == Qt.SortOrder.DescendingOrder
-        self._order = np.argsort(-numbers if falling else numbers, kind="stable")
+        self._order = np.argsort(-numbers if descending else numbers, kind="stable")
 
 
 class GroupsCard(Card):
