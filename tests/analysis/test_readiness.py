@@ -19,8 +19,7 @@ from sfumato.analysis.views import (
     with_proposed_hierarchies,
     with_statement,
 )
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Suppression
 from sfumato.engine.randomness.keys import KeyRing

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.columns import Coding, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.reading import read_bundle

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Pseudonym, Role
+from sfumato.engine.core.columns import Coding, ColumnSpec, Domain, Kind, Pseudonym, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Intervals, Masking, Orders
 from sfumato.engine.mechanisms import mechanism_called

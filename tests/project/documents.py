@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from hypothesis import strategies as st
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, MissingRule, Role
+from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Domain, Kind, MissingRule, Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source, ViewRule
 

@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.analysis.readiness import examine, looked_at, settle
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Binning, ColumnSpec, Role
+from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Role
 from sfumato.engine.core.errors import (
     Cancelled,
     DiversityError,

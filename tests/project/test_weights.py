@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import nbinom
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import ColumnSpec, Kind, Role
+from sfumato.engine.core.columns import Coding, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.publication import equivalence_classes

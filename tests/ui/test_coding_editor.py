@@ -10,8 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Pseudonym, Role
+from sfumato.engine.core.columns import Coding, Pseudonym, Role
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient

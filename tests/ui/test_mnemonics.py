@@ -25,7 +25,7 @@ from sfumato.ui.dialogs.projects import (
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
 from sfumato.ui.panels.import_page import ReadingDialog
-from sfumato.ui.panels.policy.adoption.dialog import AdoptDialog
+from sfumato.ui.panels.policy.adoption import AdoptDialog
 from sfumato.ui.panels.policy.generalized.other_tables import OtherDialog
 from sfumato.ui.widgets.keyboard import letter_of, reached_by_letter, with_letters
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs

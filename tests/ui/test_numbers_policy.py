@@ -13,7 +13,7 @@ from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
-from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
+from sfumato.ui.panels.policy.mechanisms.gaussian import GaussianSettingsEditor
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import click, on_screen
 from tests.ui.payroll import (

@@ -9,8 +9,7 @@ from enum import IntEnum, StrEnum
 from typing import Any
 
 from sfumato.analysis.shown_columns import Look, ShownColumns
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Binning
+from sfumato.engine.core.columns import Binning, Coding
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, Recipient

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Binning, ColumnSpec
+from sfumato.engine.core.columns import Binning, Coding, ColumnSpec
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import factorize

@@ -21,8 +21,7 @@ from sfumato.engine.core.errors import PolicyError
 from sfumato.formats.language import said, translated, worded
 
 if TYPE_CHECKING:
-    from sfumato.engine.core.coding import Coding
-    from sfumato.engine.core.columns import ColumnSpec, Role
+    from sfumato.engine.core.columns import Coding, ColumnSpec, Role
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
@@ -123,7 +122,7 @@ def _identifying(document: Document, name: str) -> str:
 
 def _coding(spec: ColumnSpec, settings: dict[str, float | None], table: Table) -> Coding | None:
     """Return how a column is coded from now on; what nothing was said of stays."""
-    from sfumato.engine.core.coding import Coding
+    from sfumato.engine.core.columns import Coding
 
     wanted = replace(spec.coding or Coding(), **settings)
     coding = None if wanted == Coding() else wanted

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.engine.core.coding import Coding, beyond
+from sfumato.engine.core.columns import Coding, beyond
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.table.profile import SHARED_BY, alone_at_ends, suggest_ends
 

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.classes import (
+from sfumato.engine.generalization.criteria import (
+    DistinctDiversity,
+    NonCentralizedDiversity,
     cardinality,
     from_flags,
     inclusion_minimal,
@@ -16,7 +18,6 @@ from sfumato.engine.generalization.classes import (
     singletons,
     to_flags,
 )
-from sfumato.engine.generalization.criteria import DistinctDiversity, NonCentralizedDiversity
 from sfumato.engine.generalization.explain import explain_no_solution
 from sfumato.engine.generalization.others import (
     HolderClasses,

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.engine.generalization.classes import Need
-from sfumato.engine.generalization.criteria import KAnonymity
+from sfumato.engine.generalization.criteria import KAnonymity, Need
 from sfumato.engine.generalization.grouping import Grouping, classes_of_counts
 from sfumato.engine.generalization.lattice import Lattice, below_any, listed, meet, minimal
 from sfumato.engine.generalization.verdict import Witnesses, judge

@@ -20,8 +20,10 @@ from sfumato.ui.panels.policy.mechanisms.distribution import (
     DistributionEditor,
     DistributionSettings,
 )
-from sfumato.ui.panels.policy.mechanisms.gaussian.editor import GaussianEditor
-from sfumato.ui.panels.policy.mechanisms.gaussian.settings import GaussianSettingsEditor
+from sfumato.ui.panels.policy.mechanisms.gaussian import (
+    GaussianEditor,
+    GaussianSettingsEditor,
+)
 from sfumato.ui.panels.policy.mechanisms.hierarchical import (
     HierarchicalEditor,
     HierarchicalSettings,
@@ -31,7 +33,7 @@ from sfumato.ui.panels.policy.mechanisms.laplace import LaplaceEditor
 from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.editor import FineGrainEditor, FineGrainSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import HIGH, LOW
-from sfumato.ui.panels.policy.mechanisms.reconstruction.editor import (
+from sfumato.ui.panels.policy.mechanisms.reconstruction import (
     ReconstructionEditor,
     ReconstructionSettings,
 )

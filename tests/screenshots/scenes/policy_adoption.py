@@ -12,7 +12,7 @@ from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
 from sfumato.engine.table.table import EncodedColumn
 from sfumato.project.document.adopted_files import BY_KEY
-from sfumato.ui.panels.policy.adoption.dialog import AdoptDialog
+from sfumato.ui.panels.policy.adoption import AdoptDialog
 from sfumato.ui.panels.policy.panel import PolicyPanel
 from tests.screenshots.stage import Scene, Stage
 

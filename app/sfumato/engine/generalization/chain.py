@@ -26,8 +26,8 @@ import numpy.typing as npt
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.generalization.classes import Need
 from sfumato.engine.generalization.coded import LARGEST_LATTICE, IntArray, QuasiIdentifier
+from sfumato.engine.generalization.criteria import Need
 from sfumato.engine.generalization.distinct_rows import DistinctRows, RowSet, Units, Weights
 from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import Lattice, Node, at_least, at_most

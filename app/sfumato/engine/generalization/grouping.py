@@ -26,7 +26,8 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
-from sfumato.engine.generalization.classes import (
+from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, mixed_radix
+from sfumato.engine.generalization.criteria import (
     Classes,
     Need,
     SetArray,
@@ -34,7 +35,6 @@ from sfumato.engine.generalization.classes import (
     singletons,
     words_for,
 )
-from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, mixed_radix
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.repeated_units import count_units
 

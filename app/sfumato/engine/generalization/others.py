@@ -26,7 +26,8 @@ import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.values import Value, factorize, plain
-from sfumato.engine.generalization.classes import (
+from sfumato.engine.generalization.coded import IntArray, mixed_radix
+from sfumato.engine.generalization.criteria import (
     SetArray,
     cardinality,
     from_flags,
@@ -35,7 +36,6 @@ from sfumato.engine.generalization.classes import (
     members,
     smallest_intersections,
 )
-from sfumato.engine.generalization.coded import IntArray, mixed_radix
 
 LARGEST_MINIMAL: Final = 200_000
 """More minimal sets than this are refused: every test would look at all of them."""

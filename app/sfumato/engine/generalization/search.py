@@ -31,9 +31,8 @@ import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.generalization.classes import Need
 from sfumato.engine.generalization.coded import CodedTable
-from sfumato.engine.generalization.criteria import Criterion, KAnonymity, needs_of
+from sfumato.engine.generalization.criteria import Criterion, KAnonymity, Need, needs_of
 from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import (
     Lattice,

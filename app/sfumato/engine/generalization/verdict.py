@@ -20,9 +20,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from sfumato.engine.generalization.classes import WORD, Classes, Need, words_for
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
-from sfumato.engine.generalization.criteria import Criterion, needs_of
+from sfumato.engine.generalization.criteria import (
+    WORD,
+    Classes,
+    Criterion,
+    Need,
+    needs_of,
+    words_for,
+)
 from sfumato.engine.generalization.grouping import (
     Grouping,
     Tuples,

@@ -1,4 +1,4 @@
-"""How much of each value can be kept within limits on the odds: profiles of retention.
+"""Profiles of retention: how much of each value can be kept, and mechanisms that keep as much.
 
 A fine-grain matrix keeps value i with retention probability p_i and otherwise replaces it
 uniformly. Each value has a bound γ_i > 1 on how far a release may move the odds on it, and the
@@ -12,24 +12,46 @@ beside a. The second and the third fall in a, so the objective is concave and pi
 in a, and its maximum lies where two of the curves cross. For a fixed a, the values whose own
 limit binds are those with the smallest γ, so prefix sums over sorted γ evaluate one crossing
 in O(log m).
+
+The profile p is solved for the limits once, and is the top of a ladder. The level is the retention
+probability of the value that keeps most; divided by max p, it is the trust factor.
 """
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.engine.core.errors import LevelError
-from sfumato.engine.matrices.privacy import retention_for_gamma
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.wording import Sentence, formatted, listed
+from sfumato.engine.matrices.privacy import check_retention, left_over, retention_for_gamma
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
+from sfumato.engine.mechanisms.base import Byproduct, Fact, Origin, Settings, Statement
+from sfumato.engine.mechanisms.categorical import CategoricalMechanism, numbers_of
+from sfumato.engine.mechanisms.frequency_source import (
+    Frequencies,
+    left_for_levels,
+    left_for_values,
+    records_of,
+)
+from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.table.table import Attribute, Attributes
 
 Floats = npt.NDArray[np.float64]
 
 _EQUAL = 1e-9
 """Retention probabilities that differ by no more are one."""
+
+
+_TOLERATED = 1e-12
+"""How far a stored profile may exceed its limits, by rounding."""
 
 
 class BreachMode(StrEnum):
@@ -300,3 +322,194 @@ class _Program:
         retention[top] = a
         positive: Floats = np.maximum(retention, 0.0)
         return positive
+
+
+class Limits(Protocol):
+    """What a custodian has said about how far values may be revealed."""
+
+    @property
+    def mode(self) -> BreachMode:
+        """Which breaches are ruled out."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the limits as plain values."""
+
+
+class ProfileMechanism(CategoricalMechanism):
+    """A mechanism whose settings hold limits, and the profile that was solved for them."""
+
+    completes_settings = True
+
+    @abstractmethod
+    def limits(self, settings: Settings) -> Limits:
+        """Return the limits that settings state; raises `PolicyError` where they are none."""
+
+    @abstractmethod
+    def gammas(self, attributes: Attributes, settings: Settings, shares: Floats) -> Floats:
+        """Return the bounds γ of limits, shape (m,), for frequencies of that shape."""
+
+    @abstractmethod
+    def frequencies(self, settings: Settings, records: int = 0) -> Frequencies:
+        """Return what the profile is or was solved for."""
+
+    def whole(self, attributes: Attributes) -> Attribute:
+        """Return the one attribute whose values are kept or replaced."""
+        return attributes[0]
+
+    def complete_settings(
+        self, attributes: Attributes, settings: Settings, noise: KeyedNoise
+    ) -> Settings:
+        """Return the settings with the optimal profile for the frequencies that were chosen.
+
+        A profile that is there already stays: releases of one ladder share it, and next
+        month's frequencies must not change it. Noisy counts that were drawn stay as well.
+        Limits are solved for γ·e^(−ε0), so that profile and values together keep γ.
+
+        Raises
+        ------
+        PolicyError, LevelError
+            If the limits are not valid for the attributes.
+        """
+        if "profile" in settings:
+            return settings
+        names, limits = self.domain_of(attributes).names, self.limits(settings)
+        whole = self.whole(attributes)
+        chosen = self.frequencies(settings, records_of(whole)).drawn(whole, noise)
+        shares = chosen.of(whole)
+        gammas = left_for_values(names, self.gammas(attributes, settings, shares), chosen.cost)
+        profile = solve(shares, gammas, limits.mode)
+        if not profile.retention.max() > 0:
+            raise LevelError(
+                "The limits leave nothing of any value: every retention probability is 0.",
+                "Loosen the tightest limits.",
+            )
+        kept = [float(p) for p in profile.retention]
+        return {**limits.to_dict(), **chosen.to_dict(), "profile": kept}
+
+    def byproduct_epsilon(self, settings: Settings) -> float:
+        """Return ε0 of the frequencies that the profile was solved for."""
+        return self.frequencies(settings).cost
+
+    def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
+        """Return the retention probabilities, unless the table was not asked for them."""
+        cost = self.byproduct_epsilon(settings)
+        if cost == 0.0:
+            return ()
+        name = listed([attribute.name for attribute in attributes])
+        what = Sentence("the retention probabilities of {name}", name=name)
+        if math.isinf(cost):
+            return (Byproduct(what, Origin.EXACT, exact_sentence(name)),)
+        sentence = Sentence(
+            "The retention probabilities of {name} follow from counts of the table with noise"
+            " (ε0 = {epsilon:g}). The figures above include what they tell.",
+            name=name,
+            epsilon=cost,
+        )
+        return (Byproduct(what, Origin.NOISY, sentence),)
+
+    def profile(self, attributes: Attributes, settings: Settings) -> Floats:
+        """Return the profile p, shape (m,), that meets the limits at trust factor 1.
+
+        Raises
+        ------
+        PolicyError
+            If there is none, or it does not fit the domain.
+        """
+        size = self.domain_of(attributes).size
+        try:
+            kept = np.array(settings.get("profile", ()), dtype=np.float64)
+        except (TypeError, ValueError):
+            kept = np.zeros(0)
+        sound = kept.shape == (size,) and bool(((kept >= 0) & (kept <= 1)).all())
+        if not sound or not kept.max() > 0:
+            raise PolicyError(
+                "The profile of {columns} is not a list of {size}"
+                " {size:probability|probabilities}, one for each value and one of them above 0.",
+                "Solve the limits again.",
+                columns=listed([attribute.name for attribute in attributes]),
+                size=size,
+            )
+        return kept
+
+    def solved(self, attributes: Attributes, settings: Settings) -> Profile:
+        """Return the stored profile beside the limits that it was solved for, γ·e^(−ε0)."""
+        chosen = self.frequencies(settings)
+        gammas = self.gammas(attributes, settings, chosen.of(self.whole(attributes)))
+        if math.isfinite(chosen.cost):
+            gammas = np.array([left_over(float(gamma), chosen.cost) for gamma in gammas])
+        return Profile(self.profile(attributes, settings), gammas, self.limits(settings).mode)
+
+    def level(self, statement: Statement, attributes: Attributes, settings: Settings) -> float:
+        """Return the highest retention probability that a statement means, rounded down.
+
+        Raises
+        ------
+        LevelError
+            If the statement is none of the mechanism's terms, or out of range.
+        """
+        numbers = numbers_of(statement)
+        if numbers.keys() != {"trust_factor"}:
+            return super().level(statement, attributes, settings)
+        factor = float(numbers["trust_factor"])
+        top = float(self.profile(attributes, settings).max())
+        if not 0 <= factor * top <= 1 + _TOLERATED:
+            raise LevelError(
+                "The trust factor {factor} is out of range.",
+                "Give a number from 0 to {highest}, at which what is kept most is always kept.",
+                factor=factor,
+                highest=formatted(1 / top, ".4g"),
+            )
+        return min(factor * top, 1.0)
+
+    def level_within(self, gamma: float, attributes: Attributes, settings: Settings) -> float:
+        """Return the highest level that keeps γ; raises `LevelError` where ε0 leaves nothing."""
+        cost = self.byproduct_epsilon(settings)
+        # Exact counts are counted nowhere: the promise says that it is not kept.
+        left = gamma if math.isinf(cost) else left_for_levels(gamma, cost)
+        return largest_level(self.profile(attributes, settings), left)
+
+    def spent(self, level: float, settings: Settings) -> float:
+        """Return ε0 of what a release at this level tells beside its values; at 0 it has none."""
+        return 0.0 if level == 0.0 else self.byproduct_epsilon(settings)
+
+    def restate(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> Mapping[str, Statement]:
+        """Return the level in each term; ρ2 for a ρ1 of `USUAL_RHO1`."""
+        factor = level / float(self.profile(attributes, settings).max())
+        restated = super().restate(level, attributes, settings)
+        return {**restated, "trust_factor": {"trust_factor": factor}}
+
+    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> RetentionMatrix:
+        """Return the fine-grain matrix of a level: diag(s·q) + (1/m)·1·(1 − s·q)ᵀ."""
+        kept = self.profile(attributes, settings)
+        return RetentionMatrix(kept / kept.max() * check_retention(level))
+
+    def limit_facts(
+        self, level: float, attributes: Attributes, settings: Settings, exceeded: str
+    ) -> tuple[Fact, ...]:
+        """Return the trust factor, and how many limits a level exceeds, under a title."""
+        solved = self.solved(attributes, settings)
+        top = float(solved.retention.max())
+        excess = violations(solved.retention / top * level, solved.gammas, solved.mode)
+        return (
+            Fact(
+                "τ", "Trust factor", level / top, "1 meets the limits exactly; more exceeds them."
+            ),
+            Fact(
+                "",
+                exceeded,
+                float((excess > _TOLERATED).sum()),
+                "Recomputed from this release's retention probabilities.",
+            ),
+        )
+
+
+def exact_sentence(name: str) -> Sentence:
+    """Return what is promised where the profile was solved for exact counts: nothing."""
+    return Sentence(
+        "The retention probabilities of {name} were solved for the exact counts of the table and"
+        " are published with every release: anyone who knows all other records can tell a"
+        " person's {name} from them. Solve the limits again, with noisy counts.",
+        name=name,
+    )

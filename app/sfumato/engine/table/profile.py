@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Binning
+from sfumato.engine.core.columns import Binning, Coding
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence

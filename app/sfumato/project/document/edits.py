@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Pseudonym, Role
+from sfumato.engine.core.columns import Coding, ColumnSpec, Domain, Kind, Pseudonym, Role
 from sfumato.engine.core.errors import LevelError, SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import LevelTerm, Mechanism, Statement

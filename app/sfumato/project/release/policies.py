@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Binning, Domain, Role
+from sfumato.engine.core.columns import Binning, Coding, Domain, Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger.records import ReleaseRecord

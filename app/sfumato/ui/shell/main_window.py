@@ -33,7 +33,6 @@ from sfumato.ui.look.theme import Appearance, scaled, themes
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.shell.focus import FocusKeeper
 from sfumato.ui.shell.found_files import FoundFiles
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.job_bar import JobBar
@@ -49,6 +48,7 @@ from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
 from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
 from sfumato.ui.widgets.keyboard import (
+    FocusKeeper,
     give_letters,
     give_letters_to_menu,
     go_to,

@@ -10,7 +10,11 @@ from scipy.optimize import linprog
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
-from sfumato.engine.mechanisms.per_value.limits import LOOSER, binding_limits, gammas_by_tolerance
+from sfumato.engine.mechanisms.per_value.mechanism import (
+    LOOSER,
+    binding_limits,
+    gammas_by_tolerance,
+)
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, solve, violations
 
 EXAMPLE_LIMITS = [(1 / 10, 1 / 7), (1 / 10, 1 / 4), (1 / 9, 19 / 35), (1 / 8, 18 / 25)]

@@ -4,21 +4,37 @@ Chaytor, Wang and Brantingham, "Fine-Grain Perturbation for Privacy Preserving D
 2010, put on a ladder: the optimal profile p is the top, and a recipient's trust factor τ scales
 the whole of it. The level is s = τ·max p, the retention probability of the value that keeps
 most, from 0 (noise) to 1.
+
+`utility_curve` compares what fine-grain and uniform perturbation keep, over the tolerance θ. The
+experiment of Chaytor, Wang and Brantingham 2010, section V (Fig. 5): limits by the
+tolerance rule, record utility of the optimal fine-grain profile and of the uniform matrix for
+the tightest limit, and aggregate utility of frequencies estimated from repeated draws, by the
+inverse matrix and by iterative Bayesian reconstruction.
+
+The draws come from the ladders themselves under a key that everyone knows: nothing here is
+released, and the same question has the same answer.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.columns import Domain
+from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.values import count_codes, is_number, smallest_unsigned
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
-from sfumato.engine.matrices.privacy import whole_odds
+from sfumato.engine.matrices.estimate import UtilityPoint, utility_of
+from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma, whole_odds
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import (
     LevelField,
     LevelTerm,
@@ -47,8 +63,16 @@ from sfumato.engine.mechanisms.frequency_source import (
     records_of,
     usual_frequencies,
 )
-from sfumato.engine.mechanisms.per_value.limits import PrivacyLimits
-from sfumato.engine.mechanisms.profile_mechanism import ProfileMechanism, exact_sentence
+from sfumato.engine.mechanisms.retention_profiles import (
+    BreachMode,
+    Profile,
+    ProfileMechanism,
+    exact_sentence,
+    solve,
+    violations,
+)
+from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import Attributes
 
 Floats = npt.NDArray[np.float64]
@@ -74,6 +98,323 @@ _TERMS = (
     LOSS_TERM,
     BELIEF_TERM,
 )
+
+
+def gammas_by_tolerance(frequencies: Floats, theta: float) -> Floats:
+    """Return γ_i for ρ1i = f_i and ρ2i = θ·f_i, infinite where f_i ≥ 1/θ (section V).
+
+    Parameters
+    ----------
+    frequencies
+        The values' shares, shape (m,). A value that does not occur gets the limit of f → 0,
+        which is θ.
+    theta
+        How many times as likely a value may become, above 1.
+
+    Raises
+    ------
+    LevelError
+        If θ is not above 1.
+    """
+    if not (np.isfinite(theta) and theta > 1):
+        raise LevelError("The tolerance θ must be above 1.", "Give a factor such as 2 or 5.")
+    free = frequencies * theta >= 1
+    bounded = np.where(free, 0.0, frequencies)
+    return np.where(free, np.inf, theta * (1 - bounded) / (1 - theta * bounded))
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Limits of one tightness that hold retention probabilities down.
+
+    Parameters
+    ----------
+    values
+        The values that have them, by their places in the domain.
+    held
+        The other values that they hold down, by their places.
+    gamma
+        The bound γ that they share.
+    kept, kept_if_looser
+        The expected share of unchanged records now, and at γ·`LOOSER` for these limits alone.
+    """
+
+    values: tuple[int, ...]
+    held: tuple[int, ...]
+    gamma: float
+    kept: float
+    kept_if_looser: float
+
+
+LOOSER = 1.5
+"""By how much a limit's γ is raised to see what that would gain."""
+_TIGHT = 1e-9
+_MOST_TRIED = 8
+
+
+def binding_limits(profile: Profile, frequencies: Floats) -> tuple[Binding, ...]:
+    """Return which limits hold retention probabilities down, those that cost most first.
+
+    A limit binds where one of its constraints holds with equality: then it holds down the value
+    itself, and every value that stands beside it in such a constraint. What it costs is found by
+    solving again with a looser one. At most `_MOST_TRIED` degrees of tightness are tried, the
+    tightest first.
+
+    Parameters
+    ----------
+    profile
+        Retention probabilities at the optimum, with their limits.
+    frequencies
+        The shares for which they were found, shape (m,).
+    """
+    gammas, kept, size = profile.gammas, profile.retention, len(profile.gammas)
+    tight = violations(kept, gammas, profile.mode) >= -_TIGHT
+    now = profile.record_utility(frequencies)
+    found = []
+    for gamma in np.unique(gammas[tight])[:_MOST_TRIED]:
+        values = np.flatnonzero(gammas == gamma)
+        held = np.zeros(size, dtype=np.bool_)
+        for value in values[tight[values]]:
+            allowed = (gamma - 1.0) * (1.0 - _TIGHT)
+            beside = (size - 1) * kept[value] + gamma * kept >= allowed
+            if profile.mode is BreachMode.STRICT:
+                beside |= (size - 1) * kept + gamma * kept[value] >= allowed
+            beside[value] = False
+            held |= beside
+        held[values] = False
+        looser = solve(frequencies, np.where(gammas == gamma, gamma * LOOSER, gammas), profile.mode)
+        then = looser.record_utility(frequencies)
+        if then > now + _TIGHT:
+            others = tuple(np.flatnonzero(held).tolist())
+            found.append(Binding(tuple(values.tolist()), others, float(gamma), now, then))
+    return tuple(sorted(found, key=lambda each: -each.kept_if_looser))
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One statement about one value: a belief of at most ρ1 must not rise above ρ2.
+
+    Parameters
+    ----------
+    value
+        The value's name in the domain.
+    rho1, rho2
+        The limits, 0 < ρ1 < ρ2 < 1.
+    """
+
+    value: str
+    rho1: float
+    rho2: float
+
+
+@dataclass(frozen=True)
+class PrivacyLimits:
+    """All that a custodian has said about how far values may be revealed.
+
+    Parameters
+    ----------
+    mode
+        Which breaches are ruled out.
+    theta
+        The tolerance: a value without limits of its own gets ρ1 = f and ρ2 = θ·f. None where
+        such values have no limit.
+    stated
+        Limits of single values. A value may have several, for different background knowledge;
+        the tightest one counts (Chaytor et al. 2010, section IV).
+    """
+
+    mode: BreachMode = BreachMode.STRICT
+    theta: float | None = None
+    stated: tuple[Limit, ...] = ()
+
+    def gammas(self, domain: Domain, frequencies: Floats) -> Floats:
+        """Return each value's bound γ, shape (m,), infinite where it has none.
+
+        Raises
+        ------
+        LevelError
+            If a limit is out of range, naming the value.
+        PolicyError
+            If a limit is for a value that the domain does not have.
+        """
+        size = domain.size
+        gammas = np.full(size, np.inf)
+        if self.theta is not None:
+            gammas = gammas_by_tolerance(frequencies, self.theta)
+        positions = positions_by_name(domain)
+        tightest = np.full(size, np.inf)
+        own = np.zeros(size, dtype=np.bool_)
+        for limit in self.stated:
+            place = positions.get(limit.value)
+            if place is None:
+                raise PolicyError(
+                    "The limits name a value, {value}, that the domain does not have.",
+                    "Remove it, or add the value to the domain.",
+                    value=limit.value,
+                )
+            own[place] = True
+            tightest[place] = min(tightest[place], _gamma(limit))
+        return np.where(own, tightest, gammas)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the limits as plain values."""
+        plain: dict[str, Any] = {"mode": str(self.mode)}
+        if self.theta is not None:
+            plain["theta"] = self.theta
+        plain["limits"] = [
+            {"value": limit.value, "rho1": limit.rho1, "rho2": limit.rho2} for limit in self.stated
+        ]
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> PrivacyLimits:
+        """Return the limits that plain values state.
+
+        Raises
+        ------
+        PolicyError
+            If they are not limits.
+        """
+        try:
+            mode = BreachMode(plain.get("mode", BreachMode.STRICT))
+            theta = plain.get("theta")
+            stated = tuple(
+                Limit(str(row["value"]), _number(row["rho1"]), _number(row["rho2"]))
+                for row in plain.get("limits", ())
+            )
+            return cls(mode, None if theta is None else _number(theta), stated)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise PolicyError(
+                "The privacy limits can't be read.",
+                "State a mode ('published' or 'strict'), and for each limit its value, rho1 and"
+                " rho2.",
+            ) from None
+
+
+def positions_by_name(domain: Domain) -> dict[str, int]:
+    """Return each value's position by the name under which it is shown.
+
+    Raises
+    ------
+    PolicyError
+        If two values are shown under one name.
+    """
+    positions: dict[str, int] = {}
+    for place, name in enumerate(domain.names):
+        if name in positions:
+            raise PolicyError(
+                "Values {first} and {second} of the domain have the same name.",
+                "Give them different labels.",
+                first=positions[name] + 1,
+                second=place + 1,
+            )
+        positions[name] = place
+    return positions
+
+
+def merged(limits: Sequence[Limit], changed: Sequence[Limit]) -> tuple[Limit, ...]:
+    """Return the limits with those of some values replaced, the others in their order."""
+    replaced = {limit.value for limit in changed}
+    return (*(limit for limit in limits if limit.value not in replaced), *changed)
+
+
+def _gamma(limit: Limit) -> float:
+    try:
+        return gamma_for_rho(limit.rho1, limit.rho2)
+    except LevelError as error:
+        raise LevelError(
+            "The limits of {value} don't fit together: ρ1 = {rho1}, ρ2 = {rho2}.",
+            error.remedy_template,
+            value=limit.value,
+            rho1=limit.rho1,
+            rho2=limit.rho2,
+        ) from None
+
+
+def _number(value: object) -> float:
+    if not is_number(value):
+        raise TypeError("not a number")
+    return float(value)
+
+
+_OPEN_KEYS = KeyRing(bytes(SECRET_BYTES))
+
+
+def utility_curve(
+    counts: npt.NDArray[np.int64],
+    thetas: Sequence[float],
+    mode: BreachMode,
+    draws: int,
+    context: Context,
+) -> tuple[UtilityPoint, ...]:
+    """Return what both mechanisms keep at each tolerance.
+
+    Parameters
+    ----------
+    counts
+        How often each value occurs, shape (m,), m >= 2.
+    thetas
+        The tolerances, each above 1.
+    mode
+        Which breaches the limits rule out.
+    draws
+        How many releases are drawn at each tolerance, at least 2.
+    context
+        Told of the progress; may stop the work.
+
+    Raises
+    ------
+    LevelError
+        If a tolerance is not above 1, or there are fewer than two values.
+    """
+    if draws < 2:
+        raise ValueError("a spread needs two draws")
+    frequencies = counts / counts.sum()
+    draw = _drawer(counts)
+    points = []
+    for place, theta in enumerate(thetas):
+        context.report(
+            place / len(thetas), Sentence("Drawing releases for θ = {theta:g}", theta=theta)
+        )
+        gammas = gammas_by_tolerance(frequencies, theta)
+        fine = RetentionMatrix(solve(frequencies, gammas, mode).retention)
+        uniform = RetentionMatrix(np.full(len(counts), uniform_retention(gammas)))
+        points.append(
+            UtilityPoint(
+                theta,
+                utility_of(frequencies, fine, [draw(fine, each) for each in range(draws)]),
+                utility_of(
+                    frequencies, uniform, [draw(uniform, number) for number in range(draws)]
+                ),
+            )
+        )
+    context.report(1.0, "Drawing releases")
+    return tuple(points)
+
+
+def uniform_retention(gammas: Floats) -> float:
+    """Return the uniform retention probability for the tightest of the limits (equation 2)."""
+    tightest = float(gammas.min())
+    return 1.0 if np.isinf(tightest) else retention_for_gamma(tightest, len(gammas))
+
+
+def _drawer(
+    counts: npt.NDArray[np.int64],
+) -> Callable[[RetentionMatrix, int], npt.NDArray[np.int64]]:
+    """Return a function that draws the released counts of the table once."""
+    size = len(counts)
+    codes = np.repeat(np.arange(size, dtype=smallest_unsigned(size)), counts)
+    ids = record_ids_by_position(len(codes))
+
+    def draw(matrix: RetentionMatrix, number: int) -> npt.NDArray[np.int64]:
+        kept = matrix.retention
+        highest = float(kept.max())
+        key = _OPEN_KEYS.for_attribute("utility", str(size), f"draw {number}")
+        top = ProfileTop(kept / highest if highest > 0 else kept)
+        released = release_below(top, highest, codes, ids, key, Silent())
+        return count_codes(released, size)
+
+    return draw
 
 
 class PerValueLimits(ProfileMechanism):

@@ -8,8 +8,7 @@ from enum import StrEnum
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QVBoxLayout, QWidget
 
-from sfumato.engine.core.coding import Coding
-from sfumato.engine.core.columns import Pseudonym
+from sfumato.engine.core.columns import Coding, Pseudonym
 from sfumato.engine.core.errors import DomainError
 from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space

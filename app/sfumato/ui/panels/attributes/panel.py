@@ -16,15 +16,16 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.analysis.dependencies import endangering, released_relations
-from sfumato.engine.core.coding import Coding, beyond
 from sfumato.engine.core.columns import (
     Binning,
+    Coding,
     ColumnSpec,
     Domain,
     Kind,
     MissingRule,
     Pseudonym,
     Role,
+    beyond,
 )
 from sfumato.engine.core.errors import DomainError, SfumatoError
 from sfumato.engine.core.progress import Context, Silent

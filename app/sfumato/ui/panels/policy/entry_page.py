@@ -20,7 +20,7 @@ from sfumato.plots.ladders import Rung
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
-from sfumato.ui.panels.policy.adoption.card import AdoptedCard, fixed_rungs
+from sfumato.ui.panels.policy.adoption import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Preset, SettingsEditor

@@ -16,8 +16,12 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
-from sfumato.engine.mechanisms.joint.limits import USUAL_OTHERS, CombinationLimits, Limit
-from sfumato.engine.mechanisms.joint.mechanism import MECHANISM
+from sfumato.engine.mechanisms.joint.mechanism import (
+    MECHANISM,
+    USUAL_OTHERS,
+    CombinationLimits,
+    Limit,
+)
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import combined, domains_of

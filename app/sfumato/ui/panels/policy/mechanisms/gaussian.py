@@ -1,32 +1,41 @@
-"""The settings of noise on numbers: where its size comes from, how they are rounded and bounded."""
+"""The editor of noise on numbers: levels, where the noise comes from, rounding and bounds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from sfumato.analysis.pooled_numbers import form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
 from sfumato.engine.mechanisms.gaussian.noisy_covariance import usual_epsilon
 from sfumato.engine.mechanisms.gaussian.promise import Uncertainty, measured_sentence
 from sfumato.engine.mechanisms.gaussian.settings import DECIDED, FORM_SETTINGS, Measured, Noise
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.plots.axes import percent
+from sfumato.formats.language import grouped
+from sfumato.plots.axes import amount, percent
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import typeset
-from sfumato.ui.panels.policy.mechanisms.base import Attributes, SettingsEditor, error_words
+from sfumato.ui.panels.policy.mechanisms.base import (
+    Attributes,
+    LevelEditor,
+    Preset,
+    Reach,
+    SettingsEditor,
+    error_words,
+)
 from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, SourceChoice
-from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.panels.policy.wording import NORMAL_95, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import (
@@ -41,6 +50,11 @@ from sfumato.ui.widgets.layout import (
     row,
 )
 from sfumato.ui.widgets.messages import error_texts
+
+DIGITS: Final = 3
+"""A rung that is dragged stops at so many significant digits of σ²."""
+MOST_NAMED: Final = 3
+
 
 JOB: Final = "measure rounding"
 MEASURING: Final = "measure noise"
@@ -428,3 +442,122 @@ def _completed(
 ) -> dict[str, Any]:
     context.report(0.1, "Measuring the size of the noise")
     return dict(MECHANISM.complete_settings(attributes, stated, noise))
+
+
+class GaussianEditor(LevelEditor):
+    """States the level of noise on numbers.
+
+    The presets leave a share of the numbers' own variance open, so they mean the same for
+    ages and for incomes.
+    """
+
+    mechanism: ClassVar[str] = "gaussian"
+    settings_editor = GaussianSettingsEditor
+    reach: ClassVar[Reach] = {"sigma_squared": (0.01, 100.0), "normalized_error": (0.01, 0.99)}
+    # Twice as much noise is as far from one as half as much.
+    logarithmic: ClassVar[frozenset[str]] = frozenset({"sigma_squared"})
+
+    @classmethod
+    def presets(cls) -> tuple[Preset, ...]:
+        """Return three levels in plain words, most trusted first."""
+        return (
+            Preset(tr("Trusted partner"), {"normalized_error": 0.2}),
+            Preset(tr("Contract recipient"), {"normalized_error": 0.5}),
+            Preset(tr("Public"), {"normalized_error": 0.8}),
+        )
+
+    def reach_now(self) -> Reach:
+        """Return the widths that noise can lead to: less than without a release."""
+        try:
+            settings = MECHANISM.read(self._attributes, self._settings)
+        except SfumatoError:
+            return {}
+        most = float(Uncertainty(settings).half_widths_without()[0])
+        return {"half_width": (most / 100, most * 0.99)}
+
+    def show_level(self, statement: Statement, attributes: Attributes, settings: Settings) -> None:
+        """Show a level; of several attributes, say whose unit the width is in."""
+        super().show_level(statement, attributes, settings)
+        words = tr("Uncertainty if normal")
+        if len(attributes) > 1:
+            words = tr("Uncertainty of {name} if normal", name=attributes[0].name)
+        self.terms.cards["half_width"].show_sentence(words)
+
+    def level_at(self, trust: float) -> float:
+        """Return the σ² at which a rung stops that is dragged to a place on the ladder."""
+        share = min(max(trust, 1e-5), 1.0 - 1e-5)
+        return _rounded(1.0 / share - 1.0)
+
+    def statement_at(self, trust: float, like: Statement) -> Statement | None:
+        """Return the statement for a place on the ladder, in the term that `like` uses."""
+        statement = super().statement_at(trust, like)
+        if statement is None:
+            return None
+        return {name: _rounded(value) for name, value in statement.items()}
+
+    def meaning_of(self, level: float) -> tuple[str, str]:
+        """Return how unsure a guess stays, and how well means can be estimated."""
+        settings = MECHANISM.read(self._attributes, self._settings)
+        noise = MECHANISM.noise_covariance(level, self._attributes, self._settings)
+        added = np.sqrt(np.diagonal(noise))
+        names = [attribute.name for attribute in self._attributes]
+        typical = listed(
+            tr("{name} by {units}", name=name, units=units(float(size)))
+            for name, size in zip(names, added, strict=True)
+        )
+        recovered = 1.0 - Uncertainty(settings).normalized_error(level)
+        moved = tr(
+            "Noise moves {typical}, typically. The best linear estimate recovers {share} of how"
+            " people differ.",
+            typical=typical,
+            share=percent(recovered),
+        )
+        here = typeset(MECHANISM.in_table(level, self._attributes, self._settings))
+        return f"{moved} {here}".strip(), self._usefulness(names, added)
+
+    def _usefulness(self, names: list[str], added: np.ndarray) -> str:
+        numbers = self._attributes[0].numbers
+        if numbers is None:
+            return ""
+        rows = int(np.isfinite(numbers).sum())
+        errors = NORMAL_95 * added / math.sqrt(max(rows, 1))
+        means = listed(
+            tr("{name} ±{units}", name=name, units=units(float(error)))
+            for name, error in zip(names, errors, strict=True)
+        )
+        return tr(
+            "From {rows} {rows:record|records}, the mean can be estimated to within {means}"
+            " (95\u202f%).",
+            rows=grouped(rows),
+            means=means,
+        )
+
+    def consequence_of(self, level: float) -> str:
+        """Return how large the noise is, in each attribute's unit."""
+        noise = MECHANISM.noise_covariance(level, self._attributes, self._settings)
+        parts = listed(
+            f"{attribute.name} ±{units(float(spread))}"
+            for attribute, spread in zip(self._attributes, np.sqrt(np.diagonal(noise)), strict=True)
+        )
+        return tr("Moves {parts}, typically.", parts=parts)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def units(value: float) -> str:
+    """Return a number of units with two or three digits that count."""
+    return amount(value, 3 if abs(value) >= 10 else 2)
+
+
+def listed(parts: Iterable[str]) -> str:
+    """Return phrases as a list in a sentence; after a few, the rest is cut short."""
+    all_parts = list(parts)
+    if len(all_parts) > MOST_NAMED:
+        return tr("{some} and so on", some=", ".join(all_parts[:MOST_NAMED]))
+    *others, last = all_parts
+    return tr("{others} and {last}", others=", ".join(others), last=last) if others else last
+
+
+EDITOR = GaussianEditor
