@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -238,6 +238,19 @@ class PublishedFacts:
     guide: str
     values: Mapping[str, str] = field(default_factory=dict)
     """Texts that the guide's placeholders stand for."""
+
+
+def check_known(title: str, settings: Iterable[str], known: Collection[str] = ()) -> None:
+    """Raise `PolicyError` for the first setting that a mechanism of this title does not know."""
+    for name in settings:
+        if name not in known:
+            raise PolicyError(
+                "{mechanism} has no setting called {name}.",
+                "Remove it. Known are: {known}.",
+                mechanism=title,
+                name=name,
+                known=", ".join(sorted(known)) or "–",
+            )
 
 
 def ladder_digest(*parts: object) -> str:

@@ -522,6 +522,11 @@ def losses_added(losses: Sequence[float]) -> str:
     )
 
 
+def all_told(name: str) -> Sentence:
+    """Return the promise of a release of true values."""
+    return Sentence("This release shows everyone's true {name}: it promises nothing.", name=name)
+
+
 def nothing_told(name: str) -> Sentence:
     """Return the promise of a release of nothing but noise."""
     return Sentence(

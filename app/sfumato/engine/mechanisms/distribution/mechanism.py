@@ -59,11 +59,13 @@ from sfumato.engine.mechanisms.base import (
     PublishedFacts,
     ReleaseRequest,
     Settings,
+    check_known,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     LIMITS,
     CategoricalMechanism,
+    all_told,
     at_most,
     codes_of,
     domain_parameters,
@@ -361,13 +363,7 @@ class PublishedDistribution(CategoricalMechanism):
 
     def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where a setting is unknown or gives no distribution."""
-        for name in settings:
-            if name not in _SETTINGS:
-                raise PolicyError(
-                    "A published distribution has no setting called {name}.",
-                    "Remove it.",
-                    name=name,
-                )
+        check_known(self.title, settings, _SETTINGS)
         self.cells(attributes, settings)
 
     def cells(self, attributes: Attributes, settings: Settings) -> tuple[int, ...]:
@@ -423,9 +419,7 @@ class PublishedDistribution(CategoricalMechanism):
         name, spent = attributes[0].name, self.byproduct_epsilon(settings)
         gamma = whole_odds(matrix.gamma, spent)
         if math.isinf(gamma):
-            sentence = Sentence(
-                "This release shows everyone's true {name}: it promises nothing.", name=name
-            )
+            sentence = all_told(name)
         elif gamma == 1.0:
             sentence = nothing_told(name)
         elif level == 0.0:

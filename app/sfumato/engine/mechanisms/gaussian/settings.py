@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import is_number
 from sfumato.engine.mechanisms.adoption import ADOPTED
-from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.mechanisms.base import Settings, check_known
 from sfumato.engine.mechanisms.gaussian.noisy_covariance import measure_covariance, usual_epsilon
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise, check_epsilon
 from sfumato.engine.table.covariance import factor_of
@@ -222,14 +222,7 @@ def settings_of(attributes: Attributes, settings: Settings) -> GaussianSettings:
     PolicyError
         If one is unknown, missing or not valid for these attributes.
     """
-    for name in settings:
-        if name not in _KNOWN:
-            raise PolicyError(
-                "Gaussian noise has no setting called {name}.",
-                "Remove it. Known are: {known}.",
-                name=name,
-                known=", ".join(sorted(_KNOWN)),
-            )
+    check_known("Gaussian noise", settings, _KNOWN)
     try:
         noise = Noise(settings.get("noise", Noise.PROPORTIONAL))
     except ValueError:

@@ -52,11 +52,13 @@ from sfumato.engine.mechanisms.base import (
     PublishedFacts,
     ReleaseRequest,
     Settings,
+    check_known,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     LIMITS,
     CategoricalMechanism,
+    all_told,
     at_most,
     codes_of,
     domain_parameters,
@@ -240,13 +242,7 @@ class HierarchicalRetention(CategoricalMechanism):
         PolicyError
             If a setting is unknown, or does not name one chapter for each value.
         """
-        for name in settings:
-            if name not in ("chapters", "inside_share"):
-                raise PolicyError(
-                    "Hierarchical retention has no setting called {name}.",
-                    "Remove it.",
-                    name=name,
-                )
+        check_known(self.title, settings, ("chapters", "inside_share"))
         size, stated = self.domain_of(attributes).size, settings.get("chapters")
         given = stated if isinstance(stated, list | tuple) else []
         if len(given) != size or not all(isinstance(each, str) for each in given):
@@ -309,9 +305,7 @@ class HierarchicalRetention(CategoricalMechanism):
         matrix, name = self.matrix(level, attributes, settings), attributes[0].name
         gamma, inside = matrix.gamma, matrix.gamma_inside
         if math.isinf(gamma):
-            sentence = Sentence(
-                "This release shows everyone's true {name}: it promises nothing.", name=name
-            )
+            sentence = all_told(name)
         elif gamma == 1.0:
             sentence = nothing_told(name)
         else:

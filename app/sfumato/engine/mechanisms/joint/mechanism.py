@@ -41,6 +41,7 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    check_known,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
@@ -306,7 +307,7 @@ class JointRetention(ProfileMechanism):
         self, attributes: Attributes, settings: Settings, noise: KeyedNoise
     ) -> Settings:
         """Return the settings with the optimal profile, where there are limits."""
-        self._check_names(settings)
+        check_known(self.title, settings, (*LIMITS, *_FREQUENCIES, "profile"))
         self.check_attributes(attributes)
         return super().complete_settings(attributes, settings, noise) if settings else settings
 
@@ -341,18 +342,11 @@ class JointRetention(ProfileMechanism):
 
     def check_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Raise `PolicyError` where the settings are not limits with a fitting profile."""
-        self._check_names(settings)
+        check_known(self.title, settings, (*LIMITS, *_FREQUENCIES, "profile"))
         self.profile(attributes, settings)
         if settings:
             self.limits(settings)
             self.frequencies(settings)
-
-    def _check_names(self, settings: Settings) -> None:
-        for name in settings:
-            if name not in (*LIMITS, *_FREQUENCIES, "profile"):
-                raise PolicyError(
-                    "Joint retention has no setting called {name}.", "Remove it.", name=name
-                )
 
     def profile(self, attributes: Attributes, settings: Settings) -> Floats:
         """Return how often combinations are kept at trust factor 1, shape (m,).

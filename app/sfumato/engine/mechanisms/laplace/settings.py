@@ -23,7 +23,7 @@ from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import is_number
 from sfumato.engine.ladders.laplace import MOST_STEPS
-from sfumato.engine.mechanisms.base import Settings
+from sfumato.engine.mechanisms.base import Settings, check_known
 from sfumato.engine.randomness.noisy_statistics import (
     SENSITIVITY_OF_COUNTS,
     KeyedNoise,
@@ -133,11 +133,7 @@ def grid_of(settings: Settings) -> Grid:
     PolicyError
         If a setting is unknown, missing or impossible.
     """
-    for name in settings:
-        if name not in KNOWN:
-            raise PolicyError(
-                "Laplace noise has no setting called {name}.", "Remove it.", name=name
-            )
+    check_known("Laplace noise", settings, KNOWN)
     for name in ("lowest", "highest", "step"):
         given = settings.get(name)
         if not is_number(given) or not abs(float(given)) <= _LARGEST:

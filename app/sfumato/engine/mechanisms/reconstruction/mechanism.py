@@ -37,6 +37,7 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    check_known,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
@@ -137,14 +138,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
             If a setting is unknown, missing or of the wrong type.
         """
         domain = self.domain_of(attributes)
-        unknown = next((name for name in settings if name not in KNOWN_SETTINGS), None)
-        if unknown is not None:
-            raise PolicyError(
-                "Reconstruction privacy has no setting called {name}.",
-                "Known are: {known}.",
-                name=unknown,
-                known=", ".join(KNOWN_SETTINGS),
-            )
+        check_known(self.title, settings, KNOWN_SETTINGS)
         return limits_of(settings, domain.size)
 
     def sample_sizes(

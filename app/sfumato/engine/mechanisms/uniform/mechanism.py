@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Domain
-from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.adopted_ladder import KnownRung, release_between
@@ -37,11 +36,13 @@ from sfumato.engine.mechanisms.base import (
     PublishedFacts,
     ReleaseRequest,
     Settings,
+    check_known,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     LIMITS,
     CategoricalMechanism,
+    all_told,
     at_most,
     codes_of,
     domain_parameters,
@@ -74,10 +75,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         The only setting there is tells of adopted releases.
         """
         self.check_attributes(attributes)
-        for name in without_adopted(settings):
-            raise PolicyError(
-                "Uniform retention has no setting called {name}.", "Remove it.", name=name
-            )
+        check_known(self.title, without_adopted(settings))
         check_adopted_settings(settings)
         for rung in rungs_in(settings):
             self.check_adopted_level(rung["level"])
@@ -139,9 +137,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         matrix = self.matrix(level, attributes, settings)
         name = attributes[0].name
         if level == 1.0:
-            sentence = Sentence(
-                "This release shows everyone's true {name}: it promises nothing.", name=name
-            )
+            sentence = all_told(name)
         elif level == 0.0:
             sentence = nothing_told(name)
         else:
