@@ -38,8 +38,7 @@ WHOLE: Final = {
     "project/store/seal.py": {"write_text"},  # a note, beside its name and renamed
     "project/project_file.py": {"backup"},
     "ui/widgets/plot_view.py": {"to_csv"},  # onto the clipboard
-    "plots/figure.py": {"to_csv"},  # as a text
-    "plots/export.py": {"savefig"},  # into memory
+    "plots/figure.py": {"to_csv", "savefig"},  # as a text, and into memory
     "report/writing.py": {"savefig", "QPdfWriter"},  # into memory
 }
 """The modules in which such calls are right; the reason stands beside each."""

@@ -18,8 +18,7 @@ from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.project.document.model import ViewRule
 from sfumato.project.release.batches import batch_of
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.suppression import suppressed_in
-from sfumato.project.release.views import coarsened
+from sfumato.project.release.views import coarsened, suppressed_in
 from sfumato.project.release.workers import plain_schema
 from tests.project.batched import KEYS, SECRET, as_batch, hospital, hospital_document, planned
 from tests.source_code import ROOT

@@ -10,8 +10,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.jobs.job import Ending
-from sfumato.jobs.runner import JobRunner
+from sfumato.jobs.runner import Ending, JobRunner
 
 
 class Log:

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sfumato.engine.disclosure.grouped_values import GroupView
-from sfumato.plots.export import register_fonts
+from sfumato.plots.figure import register_fonts
 from sfumato.plots.group_curves import (
     ErrorCurveData,
     ErrorPoint,

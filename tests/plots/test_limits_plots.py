@@ -15,7 +15,7 @@ from sfumato.engine.mechanisms.per_value.mechanism import (
     utility_curve,
 )
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, solve
-from sfumato.plots.export import register_fonts
+from sfumato.plots.figure import register_fonts
 from sfumato.plots.matrices import PairData, build_matrix_pair
 from sfumato.plots.per_value import (
     CurveData,

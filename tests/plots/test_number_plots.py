@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 
 from sfumato.plots.axes import amount
 from sfumato.plots.estimates import build_number_estimates
-from sfumato.plots.export import register_fonts
+from sfumato.plots.figure import register_fonts
 from sfumato.plots.numbers import (
     build_number_distribution,
     build_number_ellipse,

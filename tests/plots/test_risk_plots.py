@@ -14,7 +14,7 @@ from sfumato.engine.disclosure.risk_growth import risk_growth
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.plots.axes import probability, whole_ticks
 from sfumato.plots.coalitions import AddedData, GrowthData, build_added_recipient, build_risk_growth
-from sfumato.plots.export import register_fonts
+from sfumato.plots.figure import register_fonts
 from sfumato.plots.record_risks import (
     RealizedData,
     RiskData,

@@ -21,8 +21,7 @@ from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
 from sfumato.project.release.batches import batch_of
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.suppression import suppressed_in
-from sfumato.project.release.views import coarsened
+from sfumato.project.release.views import coarsened, suppressed_in
 from tests.noise import NOISE
 from tests.project import test_attacker
 from tests.project.adopting import settled, ward

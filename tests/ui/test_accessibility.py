@@ -29,8 +29,7 @@ from sfumato.ui.shell.rail import state_word
 from sfumato.ui.widgets.accessible import Part, Told, show_parts
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, SliderField
 from sfumato.ui.widgets.paint_queue import turns
-from sfumato.ui.widgets.plot_table import HEADINGS, readable
-from sfumato.ui.widgets.plot_view import PlotView
+from sfumato.ui.widgets.plot_view import HEADINGS, PlotView, readable
 from tests.plots import data as plots
 from tests.plots import test_risk_plots as risks
 from tests.screenshots.scenes import scenes_of

@@ -14,8 +14,7 @@ from typing import Final
 from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.holdings import Basis
 from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
-from sfumato.analysis.open_figures import NAMED, OpenFigure
-from sfumato.analysis.open_remedies import BINS, divisible
+from sfumato.analysis.open_figures import BINS, NAMED, OpenFigure, divisible
 from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, worst_pooled
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Part

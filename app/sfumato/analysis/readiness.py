@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
-from sfumato.analysis.open_remedies import left_out, made_coarser, protected_too
+from sfumato.analysis.open_figures import left_out, made_coarser, protected_too
 from sfumato.analysis.readiness_checks import CHECKS
 from sfumato.analysis.shown_columns import LeavingColumns, LongColumns, ShownColumns
 from sfumato.analysis.view_checks import shown_to

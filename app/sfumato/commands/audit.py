@@ -59,7 +59,7 @@ _WHAT_IF: Final = argument(
 
 def _in_force(arguments: Namespace, project: ProjectFile, table: Table) -> Regenerator:
     """Return what makes the values again: by the policy in force at the last release, or today."""
-    from sfumato.project.release.policies import PoliciesInForce
+    from sfumato.project.release.regenerate import PoliciesInForce
 
     folders = (project.path.parent,)
     policies = PoliciesInForce(project.document, table, project.keys, folders)

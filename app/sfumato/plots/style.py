@@ -40,7 +40,7 @@ class PlotStyle:
     trust
         The stops of the sequential scale of trust, least trusted first.
     font_family
-        A font that matplotlib knows; see `sfumato.plots.export`.
+        A font that matplotlib knows; see `sfumato.plots.figure`.
     small, body, title
         Font sizes in pixels at a device pixel ratio of 1.
     translate

@@ -29,7 +29,7 @@ from sfumato.project.ledger.ledger import Entry
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
-from sfumato.project.release.policies import PoliciesInForce, changes_since
+from sfumato.project.release.regenerate import PoliciesInForce, changes_since
 from sfumato.project.release.release_columns import leaving_table, material_of
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.store.files import Clock, stamp

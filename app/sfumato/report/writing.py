@@ -26,8 +26,7 @@ from PySide6.QtGui import (
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.formats.files import write_whole
 from sfumato.formats.language import PLOTS, said, spoken, translated
-from sfumato.plots.export import register_fonts
-from sfumato.plots.figure import DOTS_PER_INCH, PlotFigure
+from sfumato.plots.figure import DOTS_PER_INCH, PlotFigure, register_fonts
 from sfumato.plots.style import light_style
 from sfumato.project.errors import ProjectError
 from sfumato.report.blocks import Block, Bullets, Grid, Paragraph, Picture, Report

@@ -42,7 +42,6 @@ from sfumato.project.document.serialise import (
 )
 from sfumato.project.release.batches import ColumnType, arrow_type, batch_of, table_of
 from sfumato.project.release.pseudonyms import pseudonym_column
-from sfumato.project.release.suppression import is_suppressed
 from sfumato.project.release.units import unit_ids_of
 from sfumato.project.release.views import (
     Coarsened,
@@ -50,6 +49,7 @@ from sfumato.project.release.views import (
     check_view,
     coarsened,
     counts_rows,
+    is_suppressed,
     labels_stand_alone,
     shown_alone,
 )
@@ -94,7 +94,7 @@ class Plan:
     release_id
         The release that it makes, whose keyed order its rows leave in; empty for any.
     suppressed
-        What `sfumato.project.release.suppression` lists of the rows that the view suppresses;
+        What `sfumato.project.release.views` lists of the rows that the view suppresses;
         None where that was not found out.
     keys
         The fingerprint of the keys that were made for it

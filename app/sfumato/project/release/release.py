@@ -50,7 +50,6 @@ from sfumato.project.release.release_columns import (
 )
 from sfumato.project.release.release_compatibility import domain_fingerprints, edition_sentences
 from sfumato.project.release.release_plan import ReleasePlan, bundle_name, plan_of
-from sfumato.project.release.suppression import suppressed_in
 from sfumato.project.release.uniqueness import (
     AloneInRelease,
     alone_in_release,
@@ -65,6 +64,7 @@ from sfumato.project.release.views import (
     coarsened,
     coarsening_of,
     promise_of,
+    suppressed_in,
     told_of,
 )
 

@@ -57,8 +57,7 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.fingerprinting import true_together
 from sfumato.project.release.plan import open_column
-from sfumato.project.release.policies import PoliciesInForce
-from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.regenerate import PoliciesInForce, Regenerator
 from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.views import Coarsening, coarsening_of
 from sfumato.project.verification.pseudonym_traces import PseudonymMatch, pseudonym_matches

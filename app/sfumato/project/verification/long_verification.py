@@ -38,7 +38,7 @@ from sfumato.project.release.long_table import (
     why_released_whole,
 )
 from sfumato.project.release.long_views import long_view
-from sfumato.project.release.policies import PoliciesInForce
+from sfumato.project.release.regenerate import PoliciesInForce
 from sfumato.project.release.release_columns import material_with, plan_for
 from sfumato.project.release.value_counts import series_of
 from sfumato.project.verification.chain import check_strangers

@@ -18,8 +18,8 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.comparison import is_number
 from sfumato.project.document.model import Document
 from sfumato.project.ledger.records import ReleaseRecord
-from sfumato.project.release.policies import PoliciesInForce
 from sfumato.project.release.pseudonyms import pseudonym_column, scopes_for
+from sfumato.project.release.regenerate import PoliciesInForce
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing

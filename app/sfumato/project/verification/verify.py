@@ -28,8 +28,7 @@ from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.generalization_pipeline import Prepared, prepare, published_table
 from sfumato.project.publication.publish import hierarchies_digest
-from sfumato.project.release.policies import PoliciesInForce, changes_since
-from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.regenerate import PoliciesInForce, Regenerator, changes_since
 from sfumato.project.verification.chain import check_entries
 from sfumato.project.verification.recognition import Known, Match, find_release, order_of
 from sfumato.project.verification.rows import any_rows, check_rows, compare, describe_difference

@@ -28,8 +28,7 @@ from sfumato.analysis.guarantee import (
     row_order_caution,
 )
 from sfumato.analysis.open_columns import OpenAnswer, sampling_sentence
-from sfumato.analysis.open_figures import NAMED, OpenFigure
-from sfumato.analysis.open_remedies import left_out, made_coarser, protected_too
+from sfumato.analysis.open_figures import NAMED, OpenFigure, left_out, made_coarser, protected_too
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.engine.table.table import Attribute

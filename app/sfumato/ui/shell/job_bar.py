@@ -8,8 +8,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QWidget
 
 from sfumato.formats.language import localized
-from sfumato.jobs.job import Ending, Job
-from sfumato.jobs.runner import JobRunner
+from sfumato.jobs.runner import Ending, Job, JobRunner
 from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.icons import themed_icon

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QPushButton, QWid
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.databases.address import Place
 from sfumato.formats.language import languages
-from sfumato.jobs.job import BugReport
+from sfumato.jobs.runner import BugReport
 from sfumato.project import SUFFIX as PROJECT_SUFFIX
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.databases import DatabaseDialog

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.jobs.job import Job
+from sfumato.jobs.runner import Job
 from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
 from sfumato.project.project_file import ProjectFile, copy_project

@@ -12,7 +12,7 @@ from sfumato.analysis.readiness import Readiness, examine
 from sfumato.analysis.steps import Step, Work, steps_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.table.table import Attribute
-from sfumato.jobs.job import Ending, Job
+from sfumato.jobs.runner import Ending, Job
 from sfumato.project.errors import LedgerTampered
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from sfumato.formats.errors import FileError
 from sfumato.formats.language import grouped
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import Place, sheets_of
-from sfumato.jobs.job import Ending, Job
+from sfumato.jobs.runner import Ending, Job
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken

@@ -12,7 +12,7 @@ from sfumato.analysis.previewed_numbers import NumberPreview, compute_numbers
 from sfumato.analysis.previewed_values import Preview, Question, compute_preview
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.jobs.job import Ending, Job
+from sfumato.jobs.runner import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.base import Panel

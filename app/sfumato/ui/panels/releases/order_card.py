@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
-from sfumato.jobs.job import Job
+from sfumato.jobs.runner import Job
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.releases.making import Order

@@ -15,7 +15,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.found import bundle_at
 from sfumato.formats.language import grouped
-from sfumato.jobs.job import Job
+from sfumato.jobs.runner import Job
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
 from sfumato.project.release.release_compatibility import exposed_columns

@@ -37,7 +37,7 @@ from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge
-from sfumato.project.release.policies import PoliciesInForce
+from sfumato.project.release.regenerate import PoliciesInForce
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, typeset, value_name
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic

@@ -37,14 +37,12 @@ from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     EDITABLE,
     LOW,
-    LimitsGrid,
-    LimitsModel,
-    Solved,
-)
-from sfumato.ui.panels.policy.mechanisms.per_value.limits import (
     Floats,
     LimitsDraft,
+    LimitsGrid,
+    LimitsModel,
     SensitivityClass,
+    Solved,
     by_rarity,
     is_list,
     names_of,

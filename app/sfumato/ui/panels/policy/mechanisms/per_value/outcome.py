@@ -25,7 +25,7 @@ from sfumato.engine.mechanisms.per_value.mechanism import (
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, Profile
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped, localized, shown
-from sfumato.jobs.job import Ending, Job
+from sfumato.jobs.runner import Ending, Job
 from sfumato.plots.axes import percent
 from sfumato.plots.matrices import PairData, build_matrix_pair
 from sfumato.plots.per_value import (
@@ -36,8 +36,7 @@ from sfumato.plots.per_value import (
 )
 from sfumato.ui.look.wording import number, quoted
 from sfumato.ui.panels.policy.mechanisms.base import error_words
-from sfumato.ui.panels.policy.mechanisms.per_value.grid import Solved
-from sfumato.ui.panels.policy.mechanisms.per_value.limits import Floats, names_of
+from sfumato.ui.panels.policy.mechanisms.per_value.grid import Floats, Solved, names_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments

@@ -12,7 +12,7 @@ from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard
 from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyWords
-from sfumato.ui.panels.policy.mechanisms.per_value.limits import SensitivityClass, classes
+from sfumato.ui.panels.policy.mechanisms.per_value.grid import SensitivityClass, classes
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import NumberField, Segments, SliderField, WrappedCheckBox
 from sfumato.ui.widgets.layout import boxed, button, column, label
