@@ -187,7 +187,7 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="+92"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="+93"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
@@ -463,7 +463,7 @@
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+161"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+152"/>
         <source>Whose records are in most danger?</source>
         <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
     </message>
@@ -724,7 +724,7 @@
         <translation>Sobald ein sensibles Merkmal mit einer Liste von Werten ein Verfahren hat und jemand es erhalten soll, zeigt diese Seite, was seine kleinen Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="+42"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+61"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
@@ -805,7 +805,7 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+184"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+273"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
     </message>
@@ -1002,7 +1002,7 @@
 <context>
     <name>CodingEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="+142"/>
+        <location filename="../../ui/panels/attributes/coding.py" line="+141"/>
         <source>Multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -1753,7 +1753,7 @@
 <context>
     <name>GroupsModel</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-254"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-245"/>
         <source>The record&apos;s true value</source>
         <translation>Der wahre Wert des Datensatzes</translation>
     </message>
@@ -1806,7 +1806,7 @@
 <context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="+149"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="+148"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -1932,7 +1932,7 @@
 <context>
     <name>Hierarchy</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+211"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+198"/>
         <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+367"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
@@ -2189,7 +2189,7 @@
         <translation>Hierarchie von {column} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-387"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-374"/>
         <source>Keep the first row</source>
         <translation>Erste Zeile behalten</translation>
     </message>
@@ -2247,7 +2247,7 @@
 <context>
     <name>HierarchyDialog</name>
     <message>
-        <location line="+166"/>
+        <location line="+153"/>
         <source>Read a table: value;level 1;…;*</source>
         <translation>Tabelle einlesen: Wert;Stufe 1;…;*</translation>
     </message>
@@ -2570,7 +2570,7 @@
 <context>
     <name>JobBar</name>
     <message>
-        <location filename="../../ui/shell/job_bar.py" line="+83"/>
+        <location filename="../../ui/shell/job_bar.py" line="+82"/>
         <source>Running work</source>
         <translation>Laufende Arbeiten</translation>
     </message>
@@ -2700,7 +2700,7 @@
 <context>
     <name>Ledger</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_model.py" line="+40"/>
+        <location filename="../../ui/panels/releases/ledger_model.py" line="+38"/>
         <source>Released</source>
         <translation>Freigegeben</translation>
     </message>
@@ -2916,7 +2916,7 @@
 <context>
     <name>LedgerModel</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_model.py" line="+90"/>
+        <location filename="../../ui/panels/releases/ledger_model.py" line="+81"/>
         <source>Entries {number}</source>
         <translation>Einträge {number}</translation>
     </message>
@@ -2931,7 +2931,7 @@
         <translation>Eintrag</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="-80"/>
         <source>Event</source>
         <translation>Ereignis</translation>
     </message>
@@ -2970,9 +2970,9 @@
     </message>
 </context>
 <context>
-    <name>LevelsModel</name>
+    <name>LevelsView</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+244"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+249"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
@@ -2991,11 +2991,8 @@
         <source>For example</source>
         <translation>Zum Beispiel</translation>
     </message>
-</context>
-<context>
-    <name>LevelsView</name>
     <message>
-        <location line="+41"/>
+        <location line="+6"/>
         <source>The levels of the hierarchy</source>
         <translation>Die Stufen der Hierarchie</translation>
     </message>
@@ -4282,7 +4279,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Overview</name>
     <message>
-        <location filename="../../ui/panels/audit/overview.py" line="+20"/>
+        <location filename="../../ui/panels/audit/panel.py" line="-314"/>
         <source>Find a &amp;person…</source>
         <translation>&amp;Person suchen&#xa0;…</translation>
     </message>
@@ -4493,7 +4490,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>PlotView</name>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="+103"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+225"/>
         <location line="+1"/>
         <source>Save or copy this plot</source>
         <translation>Diese Grafik speichern oder kopieren</translation>
@@ -4766,7 +4763,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+16"/>
-        <location filename="../../ui/widgets/plot_table.py" line="+33"/>
+        <location filename="../../ui/widgets/plot_view.py" line="-476"/>
         <source>estimated</source>
         <translation>geschätzt</translation>
     </message>
@@ -4774,7 +4771,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <location line="+0"/>
         <location filename="../../plots/numbers.py" line="+116"/>
         <location line="+28"/>
-        <location filename="../../ui/widgets/plot_table.py" line="+39"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+39"/>
         <source>true</source>
         <translation>wahr</translation>
     </message>
@@ -4980,7 +4977,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../plots/group_curves.py" line="+146"/>
-        <location filename="../../ui/widgets/plot_table.py" line="-11"/>
+        <location filename="../../ui/widgets/plot_view.py" line="-11"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
@@ -5631,7 +5628,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/widgets/plot_table.py" line="-27"/>
+        <location filename="../../ui/widgets/plot_view.py" line="-27"/>
         <source>expected</source>
         <translation>erwartet</translation>
     </message>
@@ -5667,7 +5664,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+17"/>
         <location line="+28"/>
-        <location filename="../../ui/widgets/plot_table.py" line="+30"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+30"/>
         <source>released</source>
         <translation>freigegeben</translation>
     </message>
@@ -5692,7 +5689,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ihre Korrelation von {before} erscheint {recipient} als {after}, bis sie um das Rauschen korrigiert wird</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_table.py" line="-44"/>
+        <location filename="../../ui/widgets/plot_view.py" line="-44"/>
         <source>about</source>
         <translation>über</translation>
     </message>
@@ -5985,7 +5982,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Policy</name>
     <message>
-        <location filename="../../ui/panels/policy/adoption/card.py" line="+59"/>
+        <location filename="../../ui/panels/policy/adoption.py" line="+506"/>
         <source>{level}, adopted</source>
         <translation>{level}, übernommen</translation>
     </message>
@@ -6045,8 +6042,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nicht mehr übernehmen</translation>
     </message>
     <message>
-        <location line="+25"/>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="+148"/>
+        <location line="-247"/>
+        <location line="+272"/>
         <source>Adopt an earlier release of {name}</source>
         <translation>Frühere Freigabe von {name} übernehmen</translation>
     </message>
@@ -6061,8 +6058,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo die Datei jetzt liegt</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="+49"/>
+        <location line="-241"/>
+        <location line="+245"/>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="+120"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="+142"/>
         <location line="+59"/>
@@ -6076,7 +6073,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo eine übernommene Freigabe liegt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/claim.py" line="+34"/>
+        <location line="-567"/>
         <source>{covered} of {records} {records:record|records}</source>
         <translation>{covered} von {records} {records:Datensatz|Datensätzen}</translation>
     </message>
@@ -6176,7 +6173,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Im Besitz von</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/adoption/dialog.py" line="-155"/>
+        <location line="+66"/>
         <source>What it is</source>
         <translation>Was das für eine Freigabe ist</translation>
     </message>
@@ -6739,9 +6736,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+142"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+52"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+213"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+59"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+55"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+543"/>
         <source>Value</source>
         <translation>Wert</translation>
     </message>
@@ -7055,7 +7052,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="+238"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="+410"/>
         <source>Public columns</source>
         <translation>Öffentliche Spalten</translation>
     </message>
@@ -7182,8 +7179,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-1"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+320"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-3"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+100"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
@@ -7276,7 +7273,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="+258"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+272"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -7638,8 +7635,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="-105"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-260"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="-23"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-37"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -7654,7 +7651,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle wird nicht verwendet, daher verrät die Verteilung nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+24"/>
         <source>What each value is replaced by, and how often</source>
         <translation>Wodurch jeder Wert ersetzt wird und wie oft</translation>
     </message>
@@ -7674,41 +7671,41 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Woraus ersetzte Werte gezogen werden</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+34"/>
         <source>The rarest replacement is {value}: {share}. Shares counted in a release as they are, without correction, are off by at most {most} {most:point|points}, by chance aside.</source>
         <translation>Der seltenste Ersatz ist {value}: {share}. In einer Freigabe unkorrigiert ausgezählte Anteile weichen, vom Zufall abgesehen, um höchstens {most} {most:Prozentpunkt|Prozentpunkte} ab.</translation>
     </message>
     <message>
-        <location line="+30"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+292"/>
+        <location line="-61"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+44"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>As a replacement</source>
         <translation>Als Ersatz</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/base.py" line="+22"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="+43"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+191"/>
         <source>Trusted partner</source>
         <translation>Vertrauter Partner</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="+1"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+1"/>
         <source>Contract recipient</source>
         <translation>Vertragspartner</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="+1"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+1"/>
         <source>Public</source>
         <translation>Öffentlichkeit</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/editor.py" line="+15"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+15"/>
         <source>Uncertainty if normal</source>
         <translation>Unsicherheit bei Normalverteilung</translation>
     </message>
@@ -7755,7 +7752,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="-151"/>
+        <location line="-438"/>
         <source>multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -7787,13 +7784,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="+61"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="+0"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+0"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+0"/>
         <source>Stated</source>
         <translation>Angegeben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="+3"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+3"/>
         <source>ε0 of the size of the noise</source>
         <translation>ε0 der Stärke des Rauschens</translation>
     </message>
@@ -7890,7 +7887,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+112"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+109"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
@@ -7927,7 +7924,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+2"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-20"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="-165"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="-165"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum Geltenden</translation>
     </message>
@@ -7969,7 +7966,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Matrix importieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+137"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+140"/>
         <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="+0"/>
         <source>Tables of text (*.csv *.tsv *.txt)</source>
         <translation>Texttabellen (*.csv *.tsv *.txt)</translation>
@@ -8132,7 +8129,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-287"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-39"/>
         <source>Counts of the combinations with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities that follow from them, which recipients see, disclose at most ε0; every figure includes it.</source>
         <translation>Häufigkeiten der Kombinationen mit Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die daraus folgen und die Empfänger sehen, geben höchstens ε0 preis; jede Zahl enthält es.</translation>
     </message>
@@ -8154,7 +8151,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+2"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-355"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="-22"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="-186"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
@@ -8166,13 +8163,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location line="+39"/>
+        <location line="+41"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+2"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
     </message>
     <message>
-        <location line="-38"/>
+        <location line="-40"/>
         <source>Limit all other combinations</source>
         <translation>Alle anderen Kombinationen begrenzen</translation>
     </message>
@@ -8192,7 +8189,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ausgewählte Grenzen entfernen</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+7"/>
         <source>How often each combination is kept</source>
         <translation>Wie oft jede Kombination erhalten bleibt</translation>
     </message>
@@ -8233,7 +8230,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bei Vertrauensfaktor 1 bleiben Kombinationen mit Wahrscheinlichkeiten von {low} bis {high} erhalten.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+39"/>
         <source>any value</source>
         <translation>beliebiger Wert</translation>
     </message>
@@ -8243,7 +8240,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wert von {name}</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+45"/>
         <source>Choose a value first, of one column or of several.</source>
         <translation>Wählen Sie zuerst einen Wert, aus einer Spalte oder aus mehreren.</translation>
     </message>
@@ -8263,17 +8260,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grenzen von Kombinationen lösen</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="-53"/>
         <source>any {name}</source>
         <translation>{name} beliebig</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="-137"/>
         <source>Combination</source>
         <translation>Kombination</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+0"/>
         <source>Kept at trust factor 1</source>
         <translation>Erhalten bei Vertrauensfaktor 1</translation>
     </message>
@@ -8351,7 +8348,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+189"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+188"/>
         <location line="+57"/>
         <source> and {count} {count:other|others}</source>
         <translation> und {count} weitere</translation>
@@ -8462,7 +8459,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der kleinste: Unter 1 macht ein freigegebener Wert diesen weniger wahrscheinlich</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/limits.py" line="+132"/>
+        <location line="-393"/>
         <source>As many numbers are needed for ρ2 as for ρ1.</source>
         <translation>Für ρ2 sind so viele Zahlen nötig wie für ρ1.</translation>
     </message>
@@ -8812,18 +8809,18 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten der Tabelle gelöst: Wer alle anderen Datensätze kennt, kann den Wert einer Person aus den Beibehaltungswahrscheinlichkeiten ablesen. Lösen Sie sie erneut oder behandeln Sie alle Werte als gleich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-282"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-33"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="-4"/>
         <source>The table is not used, so the retention probabilities disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="+278"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="+442"/>
         <source>{suspicion} A row of a resampled group says nothing about its own person.</source>
         <translation>{suspicion} Eine Zeile einer neu gezogenen Gruppe sagt nichts über ihre eigene Person.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/outcome.py" line="+68"/>
+        <location line="-399"/>
         <source>Computes how often an estimate is truly off, for whatever a group of this size could hold.</source>
         <translation>Berechnet, wie oft ein Schätzwert tatsächlich abweicht, was immer eine Gruppe dieser Größe enthalten könnte.</translation>
     </message>
@@ -8901,7 +8898,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Daraus lassen sich Anteile kaum schätzen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction/editor.py" line="-284"/>
+        <location line="-163"/>
         <source>Exact</source>
         <translation>Exakt</translation>
     </message>
@@ -8921,7 +8918,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Blind</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+203"/>
         <source>An estimate is wrong when it is off by more than</source>
         <translation>Ein Schätzwert ist falsch, wenn er abweicht um mehr als</translation>
     </message>
@@ -9574,12 +9571,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kapitel nach so vielen Anfangsbuchstaben der Ausprägungen</translation>
     </message>
     <message>
-        <location line="-20"/>
+        <location line="-24"/>
         <source>From a hierarchy file…</source>
         <translation>Aus einer Hierarchiedatei&#xa0;…</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+8"/>
         <source>Chapters and their values</source>
         <translation>Kapitel und ihre Ausprägungen</translation>
     </message>
@@ -9644,8 +9641,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Kapitel hat keinen Namen. Geben Sie jeder Ausprägung ein Kapitel.</translation>
     </message>
     <message>
-        <location line="-175"/>
-        <location line="+1"/>
+        <location line="-178"/>
+        <location line="+3"/>
         <source>Chapter</source>
         <translation>Kapitel</translation>
     </message>
@@ -9711,7 +9708,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Preview</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+28"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+42"/>
         <source>No tree yet</source>
         <translation>Noch kein Baum</translation>
     </message>
@@ -10046,12 +10043,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProblemsView</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-325"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-330"/>
         <source>Problems of the table</source>
         <translation>Probleme der Tabelle</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+19"/>
         <source>{count} {count:problem|problems} to mend</source>
         <translation>{count} {count:Problem|Probleme} zu beheben</translation>
     </message>
@@ -10066,7 +10063,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Problem zu beheben</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+33"/>
         <source>Mend all {count} of this kind</source>
         <translation>Alle {count} dieser Art beheben</translation>
     </message>
@@ -10343,7 +10340,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Questions</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="-176"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+39"/>
         <source>All &amp;questions</source>
         <translation>Alle &amp;Fragen</translation>
     </message>
@@ -10913,7 +10910,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RowsModel</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="-156"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="-140"/>
         <source>Level {level}</source>
         <translation>Stufe {level}</translation>
     </message>
@@ -11193,7 +11190,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bewertet wird, was angenommen wird</translation>
     </message>
     <message>
-        <location filename="../../analysis/findings.py" line="+44"/>
+        <location filename="../../analysis/findings.py" line="+43"/>
         <source>cut off</source>
         <translation>abschneiden</translation>
     </message>
@@ -11495,7 +11492,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_figures.py" line="+119"/>
+        <location filename="../../analysis/open_figures.py" line="+131"/>
         <source>This holds for somebody who knows {columns} as the table has it; {recipient} sees it more coarsely.</source>
         <translation>Das gilt für jemanden, der {columns} so kennt wie in der Tabelle; {recipient} sieht es gröber.</translation>
     </message>
@@ -11565,7 +11562,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>±&#x202f;{least}</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_remedies.py" line="+103"/>
+        <location line="+86"/>
         <source>{columns} can&apos;t be made coarser by bins.</source>
         <translation>{columns} lassen sich nicht durch Klassen vergröbern.</translation>
     </message>
@@ -11796,7 +11793,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="+47"/>
+        <location filename="../../analysis/promise_checks.py" line="+46"/>
         <location line="+24"/>
         <location filename="../../report/sections.py" line="+390"/>
         <source>Open columns</source>
@@ -11823,20 +11820,20 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} in {bins} einteilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/joint_remedies.py" line="+63"/>
+        <location filename="../../analysis/readiness_checks.py" line="+94"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
     <message>
-        <location line="+33"/>
         <location filename="../../analysis/promise_checks.py" line="+2"/>
         <location line="+36"/>
-        <location filename="../../analysis/readiness_checks.py" line="+397"/>
+        <location filename="../../analysis/readiness_checks.py" line="+33"/>
+        <location line="+366"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location filename="../../analysis/readiness_checks.py" line="-362"/>
         <source>Band {column} in {bins}</source>
         <translation>{column} in {bins} einteilen</translation>
     </message>
@@ -11938,7 +11935,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-339"/>
+        <location filename="../../analysis/readiness_checks.py" line="+18"/>
         <location line="+31"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
@@ -11955,14 +11952,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location filename="../../analysis/joint_remedies.py" line="-49"/>
-        <location filename="../../analysis/readiness_checks.py" line="+75"/>
+        <location line="-150"/>
+        <location line="+225"/>
         <location filename="../../analysis/view_checks.py" line="+321"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="+6"/>
+        <location line="+6"/>
         <source>Drop {column}: {figures}</source>
         <translation>{column} weglassen: {figures}</translation>
     </message>
@@ -12294,7 +12291,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../engine/generalization/chain.py" line="+1"/>
-        <location filename="../../engine/generalization/search.py" line="+167"/>
+        <location filename="../../engine/generalization/search.py" line="+166"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
@@ -12306,8 +12303,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../commands/attributes.py" line="+159"/>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="+184"/>
+        <location filename="../../commands/attributes.py" line="+158"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="+180"/>
         <location filename="../../engine/mechanisms/reconstruction/limits.py" line="+489"/>
         <location filename="../../formats/options.py" line="+233"/>
         <location filename="../../formats/tables/excel.py" line="+175"/>
@@ -12347,7 +12344,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+25"/>
-        <location filename="../../project/release/views.py" line="+327"/>
+        <location filename="../../project/release/views.py" line="+335"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -12713,12 +12710,12 @@ Rückgabewerte:
         <translation>die Datei neben der Leiter übernehmen, wenn sie nicht passt</translation>
     </message>
     <message>
-        <location filename="../../commands/attributes.py" line="-158"/>
+        <location filename="../../commands/attributes.py" line="-157"/>
         <source>List the columns, or say what they are for and how they leave.</source>
         <translation>Die Spalten auflisten oder festlegen, wozu sie dienen und wie sie freigegeben werden.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+35"/>
         <source>sfumato: --shared and --shared-by go with --pseudonym COLUMN</source>
         <translation>sfumato: --shared und --shared-by gehören zu --pseudonym SPALTE</translation>
     </message>
@@ -13256,7 +13253,7 @@ Rückgabewerte:
     <message>
         <location line="+43"/>
         <location filename="../../formats/files.py" line="+27"/>
-        <location filename="../../project/project_file.py" line="+430"/>
+        <location filename="../../project/project_file.py" line="+521"/>
         <source>Choose another name.</source>
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
@@ -14081,7 +14078,6 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="+143"/>
         <location filename="../../formats/databases/address.py" line="+62"/>
         <location filename="../../formats/options.py" line="-19"/>
         <location filename="../../formats/tables/__init__.py" line="+41"/>
@@ -14474,7 +14470,7 @@ Rückgabewerte:
         <translation>die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
     <message>
-        <location filename="../../engine/core/coding.py" line="+45"/>
+        <location filename="../../engine/core/columns.py" line="+78"/>
         <source>A number to round or to cut off by is not finite.</source>
         <translation>Eine Zahl zum Runden oder Abschneiden ist nicht endlich.</translation>
     </message>
@@ -14529,7 +14525,7 @@ Rückgabewerte:
         <translation>Wählen Sie die Art „Zahlen“ (numeric) oder nehmen Sie Rundung und Grenzen weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="+107"/>
+        <location line="+98"/>
         <source>Add at least two values.</source>
         <translation>Fügen Sie mindestens zwei Werte hinzu.</translation>
     </message>
@@ -14571,7 +14567,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+30"/>
-        <location filename="../../engine/table/profile.py" line="+67"/>
+        <location filename="../../engine/table/profile.py" line="+66"/>
         <source>A binning needs at least two bins.</source>
         <translation>Eine Klasseneinteilung braucht mindestens zwei Klassen.</translation>
     </message>
@@ -14966,7 +14962,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/disclosure/mixed_files.py" line="+226"/>
         <location filename="../../engine/disclosure/tracing.py" line="+524"/>
-        <location filename="../../project/verification/leak.py" line="+438"/>
+        <location filename="../../project/verification/leak.py" line="+437"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
     </message>
@@ -15105,7 +15101,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine der beiden Rollen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="+100"/>
+        <location filename="../../engine/generalization/criteria.py" line="+276"/>
         <source>k-anonymity</source>
         <translation>k-Anonymität</translation>
     </message>
@@ -16382,7 +16378,12 @@ Rückgabewerte:
         <translation>es gibt mindestens eine Gruppe, sei sie auch leer</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/base.py" line="+408"/>
+        <location filename="../../engine/mechanisms/base.py" line="+247"/>
+        <source>{mechanism} has no setting called {name}.</source>
+        <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
+    </message>
+    <message>
+        <location line="+174"/>
         <source>{mechanism} can&apos;t be given to several rows of one unit.</source>
         <translation>{mechanism} lässt sich nicht auf mehrere Zeilen einer Einheit anwenden.</translation>
     </message>
@@ -16414,7 +16415,7 @@ Rückgabewerte:
         <location line="-24"/>
         <location line="+25"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="+195"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+368"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+522"/>
         <location line="+15"/>
         <location filename="../../engine/mechanisms/laplace/checks.py" line="+63"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+109"/>
@@ -16603,7 +16604,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+6"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-251"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-244"/>
         <source>The domain of column {column} has a single value, so there is nothing to hide among.</source>
         <translation>Der Wertebereich der Spalte {column} hat nur einen Wert, daher gibt es nichts, worunter er sich verbergen ließe.</translation>
     </message>
@@ -16686,7 +16687,7 @@ Rückgabewerte:
         <translation>Wer etwas für höchstens mit {belief:g} wahrscheinlich hielt, hält es danach für höchstens so wahrscheinlich.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+41"/>
         <source>This release says nothing about anyone&apos;s {name}: all of it is random.</source>
         <translation>Diese Freigabe sagt nichts über irgendjemandes {name}: Alles daran ist zufällig.</translation>
     </message>
@@ -16894,6 +16895,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+11"/>
+        <location filename="../../engine/mechanisms/gaussian/settings.py" line="+224"/>
         <source>Gaussian noise</source>
         <translation>Gaußsches Rauschen</translation>
     </message>
@@ -17209,7 +17211,7 @@ Rückgabewerte:
         <translation>Gemessen wird, was die Rundung verrät</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/settings.py" line="+194"/>
+        <location filename="../../engine/mechanisms/gaussian/settings.py" line="-30"/>
         <source>No spread above 0 is stated for {columns}.</source>
         <translation>Für {columns} ist keine Streuung über 0 angegeben.</translation>
     </message>
@@ -17220,27 +17222,22 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+12"/>
-        <location line="+29"/>
+        <location line="+22"/>
         <source>Choose one of the two.</source>
         <translation>Wählen Sie eines von beiden.</translation>
     </message>
     <message>
-        <location line="-29"/>
+        <location line="-22"/>
         <source>The setting measured is neither noisy nor stated.</source>
         <translation>Die Einstellung measured ist weder noisy noch stated.</translation>
     </message>
     <message>
-        <location line="+20"/>
-        <source>Gaussian noise has no setting called {name}.</source>
-        <translation>Gaußsches Rauschen hat keine Einstellung namens {name}.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location filename="../../engine/mechanisms/base.py" line="-174"/>
         <source>Remove it. Known are: {known}.</source>
         <translation>Entfernen Sie sie. Bekannt sind: {known}.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location filename="../../engine/mechanisms/gaussian/settings.py" line="+22"/>
         <source>The setting noise is neither proportional nor separate.</source>
         <translation>Die Einstellung noise ist weder proportional noch separate.</translation>
     </message>
@@ -17305,10 +17302,10 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl an oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-43"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-201"/>
         <location filename="../../engine/mechanisms/matrix/mechanism.py" line="+50"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+61"/>
-        <location filename="../../engine/mechanisms/profile_mechanism.py" line="+214"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+85"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+496"/>
         <source>Trust factor</source>
         <translation>Vertrauensfaktor</translation>
     </message>
@@ -17493,7 +17490,7 @@ Rückgabewerte:
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="+54"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+34"/>
         <source>Give a factor such as 2 or 5.</source>
         <translation>Geben Sie einen Faktor wie 2 oder 5 an.</translation>
     </message>
@@ -17503,7 +17500,7 @@ Rückgabewerte:
         <translation>Die Toleranz θ muss über 1 liegen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/retention_profiles.py" line="+78"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="-396"/>
         <location line="+63"/>
         <source>A domain of one value has nothing to hide.</source>
         <translation>Ein Wertebereich mit einem Wert hat nichts zu verbergen.</translation>
@@ -17535,7 +17532,7 @@ Rückgabewerte:
         <translation>Erhöhen Sie sie über 1 oder entfernen Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="+131"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+131"/>
         <source>The limits name a value, {value}, that the domain does not have.</source>
         <translation>Die Grenzen nennen einen Wert, {value}, den der Wertebereich nicht hat.</translation>
     </message>
@@ -17565,7 +17562,7 @@ Rückgabewerte:
         <translation>Geben Sie ihnen verschiedene Bezeichnungen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/limits.py" line="+93"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+81"/>
         <source>The limits name a column, {column}, that is not protected here.</source>
         <translation>Die Grenzen nennen eine Spalte, {column}, die hier nicht geschützt wird.</translation>
     </message>
@@ -17596,7 +17593,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+24"/>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="+19"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+19"/>
         <source>The limits of {value} don&apos;t fit together: ρ1 = {rho1}, ρ2 = {rho2}.</source>
         <translation>Die Grenzen von {value} passen nicht zusammen: ρ1 = {rho1}, ρ2 = {rho2}.</translation>
     </message>
@@ -17606,7 +17603,7 @@ Rückgabewerte:
         <translation>allen anderen Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/limits.py" line="+51"/>
+        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+51"/>
         <source>Drawing releases for θ = {theta:g}</source>
         <translation>Freigaben für θ = {theta:g} werden gezogen</translation>
     </message>
@@ -17616,7 +17613,7 @@ Rückgabewerte:
         <translation>Freigaben werden gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+1"/>
+        <location line="-304"/>
         <source>How much of the profile is kept: 1 meets the limits exactly, less keeps less of every value, more exceeds them.</source>
         <translation>Wie viel vom Profil beibehalten wird: 1 hält die Grenzen genau ein, weniger behält von jedem Wert weniger bei, mehr überschreitet sie.</translation>
     </message>
@@ -17636,7 +17633,7 @@ Rückgabewerte:
         <translation>max. p</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+329"/>
         <source>Per-value limits</source>
         <translation>Grenzen je Wert</translation>
     </message>
@@ -17646,12 +17643,12 @@ Rückgabewerte:
         <translation>Jeder Wert hat eine eigene Grenze und wird so oft beibehalten, wie diese erlaubt; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/profile_mechanism.py" line="-114"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+207"/>
         <source>The limits leave nothing of any value: every retention probability is 0.</source>
         <translation>Die Grenzen lassen von keinem Wert etwas übrig: Jede Beibehaltungswahrscheinlichkeit ist 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-9"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-169"/>
         <source>The share of records whose combination is kept on purpose (with limits: of the combination that keeps most); the others are replaced at random.</source>
         <translation>Der Anteil der Datensätze, deren Kombination bewusst erhalten bleibt (mit Grenzen: bei der Kombination, die am meisten behält); die anderen werden zufällig ersetzt.</translation>
     </message>
@@ -17661,7 +17658,7 @@ Rückgabewerte:
         <translation>Nur mit Grenzen von Kombinationen: wie viel von dem erhalten bleibt, was sie erlauben. 1 hält sie genau ein, mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+169"/>
         <source>Joint retention</source>
         <translation>Gemeinsame Beibehaltung</translation>
     </message>
@@ -17681,7 +17678,7 @@ Rückgabewerte:
         <translation>Nehmen Sie eine weitere Spalte mit Ausprägungen hinzu, oder wählen Sie die gleichverteilte Ersetzung.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/profile_mechanism.py" line="+1"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+1"/>
         <source>Loosen the tightest limits.</source>
         <translation>Lockern Sie die engsten Grenzen.</translation>
     </message>
@@ -17691,12 +17688,7 @@ Rückgabewerte:
         <translation>die Beibehaltungswahrscheinlichkeiten von {name}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+68"/>
-        <source>Joint retention has no setting called {name}.</source>
-        <translation>Die gemeinsame Beibehaltung hat keine Einstellung namens {name}.</translation>
-    </message>
-    <message>
-        <location line="+25"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+86"/>
         <source>Without limits of combinations there is no trust factor.</source>
         <translation>Ohne Grenzen von Kombinationen gibt es keinen Vertrauensfaktor.</translation>
     </message>
@@ -17751,7 +17743,7 @@ Rückgabewerte:
         <translation>blieb die Kombination ihrer Werte mit einer eigenen Wahrscheinlichkeit erhalten, die zwischen {low:.6g} und {high:.6g} liegt,</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/profile_mechanism.py" line="+59"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+59"/>
         <source>Give a number from 0 to {highest}, at which what is kept most is always kept.</source>
         <translation>Geben Sie eine Zahl von 0 bis {highest} an; dort bleibt, was am meisten behält, immer erhalten.</translation>
     </message>
@@ -17781,7 +17773,7 @@ Rückgabewerte:
         <translation>Geben Sie einen größeren an oder senken Sie ε0 der Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/profile_mechanism.py" line="+29"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+29"/>
         <source>The trust factor {factor} is out of range.</source>
         <translation>Der Vertrauensfaktor {factor} liegt außerhalb des Bereichs.</translation>
     </message>
@@ -17801,7 +17793,7 @@ Rückgabewerte:
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf {value} höchstens um den Faktor {odds} und auf keinen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/profile_mechanism.py" line="+40"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+40"/>
         <source>1 meets the limits exactly; more exceeds them.</source>
         <translation>1 hält die Grenzen genau ein; mehr überschreitet sie.</translation>
     </message>
@@ -17811,7 +17803,7 @@ Rückgabewerte:
         <translation>Werte mit überschrittener Grenze</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/profile_mechanism.py" line="+6"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+6"/>
         <source>Recomputed from this release&apos;s retention probabilities.</source>
         <translation>Nachgerechnet aus den Beibehaltungswahrscheinlichkeiten dieser Freigabe.</translation>
     </message>
@@ -17821,7 +17813,7 @@ Rückgabewerte:
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} wurden für die genauen Häufigkeiten der Tabelle gelöst und werden mit jeder Freigabe veröffentlicht: Wer alle anderen Datensätze kennt, kann {name} einer Person daraus ablesen. Lösen Sie die Grenzen erneut, mit verrauschten Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="+313"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="+315"/>
         <source>Published distribution</source>
         <translation>Veröffentlichte Verteilung</translation>
     </message>
@@ -17841,17 +17833,12 @@ Rückgabewerte:
         <translation>die Verteilung ersetzter Werte von {name}</translation>
     </message>
     <message>
-        <location line="+8"/>
-        <source>A published distribution has no setting called {name}.</source>
-        <translation>Eine veröffentlichte Verteilung hat keine Einstellung namens {name}.</translation>
-    </message>
-    <message>
-        <location line="+27"/>
+        <location line="+29"/>
         <source>distribution ladder</source>
         <translation>Leiter mit veröffentlichter Verteilung</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+37"/>
         <source>All released values are random. The distribution that they are drawn from multiplies the odds on a person&apos;s {name} by at most {gamma}.</source>
         <translation>Alle freigegebenen Werte sind zufällig. Die Verteilung, aus der sie gezogen werden, erhöht die Chancen auf {name} einer Person höchstens um den Faktor {gamma}.</translation>
     </message>
@@ -17962,14 +17949,14 @@ Rückgabewerte:
         <translation>Die Einstellung {name} des Rekonstruktionsschutzes hat keine solche Auswahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="-328"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="-333"/>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="-55"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+326"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-261"/>
-        <location line="+224"/>
-        <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="-71"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+320"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-412"/>
+        <location line="+375"/>
+        <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="+73"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-222"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+183"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+179"/>
         <source>Retention probability</source>
         <translation>Beibehaltungswahrscheinlichkeit</translation>
     </message>
@@ -17999,12 +17986,7 @@ Rückgabewerte:
         <translation>Geben Sie mindestens eine weitere Spalte frei oder wählen Sie gleichverteilte Ersetzung, deren Freigaben dazu dienen, diese Verteilung zu schätzen.</translation>
     </message>
     <message>
-        <location line="+19"/>
-        <source>Reconstruction privacy has no setting called {name}.</source>
-        <translation>Rekonstruktionsschutz hat keine Einstellung namens {name}.</translation>
-    </message>
-    <message>
-        <location line="+49"/>
+        <location line="+61"/>
         <source>The retention probability {level:g} is above {top:g}, with which the groups are protected: of a group&apos;s records only those drawn for that release are perturbed, and a better one would have to draw more.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level:g} liegt über {top:g}, mit der die Gruppen geschützt sind: Von den Datensätzen einer Gruppe werden nur die für jene Freigabe gezogenen verfremdet, und eine bessere müsste mehr ziehen.</translation>
     </message>
@@ -18368,7 +18350,7 @@ Rückgabewerte:
         <translation>Der Anteil der Werte, die absichtlich beibehalten werden; die anderen werden zufällig ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="-125"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="-120"/>
         <source>Uniform retention</source>
         <translation>Gleichverteilte Ersetzung</translation>
     </message>
@@ -18378,29 +18360,17 @@ Rückgabewerte:
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="-80"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="-80"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-112"/>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="-46"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+18"/>
         <location filename="../../project/rules/reading.py" line="-199"/>
         <source>Remove it.</source>
         <translation>Entfernen Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+0"/>
-        <source>Uniform retention has no setting called {name}.</source>
-        <translation>Gleichverteilte Ersetzung hat keine Einstellung namens {name}.</translation>
-    </message>
-    <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="+59"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+66"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+64"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="+271"/>
         <source>This release shows everyone&apos;s true {name}: it promises nothing.</source>
         <translation>Diese Freigabe zeigt {name} aller Personen im Original: Sie sagt nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+6"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+83"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds by at most {gamma}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen höchstens um den Faktor {gamma}.</translation>
     </message>
@@ -19959,7 +19929,7 @@ Rückgabewerte:
         <location line="+18"/>
         <location filename="../../formats/table_format.py" line="+153"/>
         <location filename="../../project/release/long_release.py" line="+57"/>
-        <location filename="../../report/writing.py" line="+133"/>
+        <location filename="../../report/writing.py" line="+132"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
     </message>
@@ -20474,12 +20444,12 @@ Rückgabewerte:
         <translation>Wenn Sie wissen, woher sie stammt, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../jobs/job.py" line="+24"/>
+        <location filename="../../jobs/runner.py" line="+43"/>
         <source>expected error</source>
         <translation>erwarteter Fehler</translation>
     </message>
     <message>
-        <location filename="../../jobs/runner.py" line="+117"/>
+        <location line="+180"/>
         <source>There is not enough memory for this: {title}.</source>
         <translation>Dafür reicht der Arbeitsspeicher nicht aus: {title}.</translation>
     </message>
@@ -20499,7 +20469,7 @@ Rückgabewerte:
         <translation>Prüfen Sie, ob die Datei da ist, Sie sie verwenden dürfen und auf dem Datenträger Platz ist; versuchen Sie es dann erneut: {title}.</translation>
     </message>
     <message>
-        <location filename="../../project/acceptance.py" line="+103"/>
+        <location filename="../../project/project_file.py" line="-154"/>
         <source>it was interrupted, and then an unsealed state was accepted</source>
         <translation>Sie wurde unterbrochen, und danach wurde ein nicht versiegelter Zustand angenommen</translation>
     </message>
@@ -20877,7 +20847,7 @@ Rückgabewerte:
         <translation>Berichtigen Sie ihn.</translation>
     </message>
     <message>
-        <location filename="../../project/document/edits.py" line="+113"/>
+        <location filename="../../project/document/edits.py" line="+112"/>
         <source>The policy has no level that is stated by {found}.</source>
         <translation>Das Regelwerk hat keine Stufe, die durch {found} angegeben wird.</translation>
     </message>
@@ -20982,7 +20952,7 @@ Rückgabewerte:
         <translation>Stellen Sie eine Kopie des Projekts aus der Zeit vor der Änderung wieder her. Bis dahin können Sie das Projekt schreibgeschützt öffnen und seine Einträge mit den freigegebenen Dateien vergleichen.</translation>
     </message>
     <message>
-        <location filename="../../project/project_file.py" line="+1"/>
+        <location filename="../../project/project_file.py" line="+155"/>
         <source>Check the name, or choose the project where it is now.</source>
         <translation>Prüfen Sie den Namen oder wählen Sie das Projekt dort, wo es jetzt liegt.</translation>
     </message>
@@ -21563,7 +21533,7 @@ Rückgabewerte:
         <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../project/release/regenerate.py" line="+165"/>
+        <location filename="../../project/release/regenerate.py" line="+267"/>
         <source>The project has no column {name} any more.</source>
         <translation>Das Projekt hat keine Spalte {name} mehr.</translation>
     </message>
@@ -22964,7 +22934,7 @@ Rückgabewerte:
         <location line="+9"/>
         <location line="+10"/>
         <location filename="../../project/verification/long_verification.py" line="-215"/>
-        <location filename="../../project/verification/verify.py" line="+97"/>
+        <location filename="../../project/verification/verify.py" line="+96"/>
         <location line="+37"/>
         <location line="+10"/>
         <source>Files</source>
@@ -23123,7 +23093,7 @@ Rückgabewerte:
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
     <message>
-        <location filename="../../project/verification/recognition.py" line="+35"/>
+        <location filename="../../project/verification/recognition.py" line="+34"/>
         <source>not at all</source>
         <translation>gar nicht</translation>
     </message>
@@ -24341,7 +24311,7 @@ Rückgabewerte:
         <translation>Jeder Datensatz wird geschätzt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian/settings.py" line="+53"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+53"/>
         <source>Measuring the size of the noise</source>
         <translation>Die Stärke des Rauschens wird gemessen</translation>
     </message>
@@ -24371,7 +24341,7 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+223"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+240"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-35"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
@@ -24476,7 +24446,7 @@ Rückgabewerte:
         <translation>{path} ist keine Textdatei in UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="-311"/>
+        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="-324"/>
         <source>What replaced values are drawn from is not a distribution over the domain with a probability above 0 for each value.</source>
         <translation>Woraus ersetzte Werte gezogen werden, ist keine Verteilung über den Wertebereich mit einer Wahrscheinlichkeit über 0 für jeden Wert.</translation>
     </message>
@@ -24819,6 +24789,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+12"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="-45"/>
         <source>Laplace noise</source>
         <translation>Laplace-Rauschen</translation>
     </message>
@@ -24908,12 +24879,7 @@ Rückgabewerte:
         <translation>Geben Sie höchstens {most:.4g} an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="+0"/>
-        <source>Laplace noise has no setting called {name}.</source>
-        <translation>Das Laplace-Rauschen hat keine Einstellung namens {name}.</translation>
-    </message>
-    <message>
-        <location line="+6"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="+5"/>
         <source>The setting {name} of Laplace noise is not a number.</source>
         <translation>Die Einstellung {name} des Laplace-Rauschens ist keine Zahl.</translation>
     </message>
@@ -25003,7 +24969,7 @@ Rückgabewerte:
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="-152"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="-158"/>
         <source>Hierarchical retention</source>
         <translation>Hierarchische Ersetzung</translation>
     </message>
@@ -25013,12 +24979,7 @@ Rückgabewerte:
         <translation>Jede Ausprägung bleibt mit einer Beibehaltungswahrscheinlichkeit erhalten; sonst wird sie ersetzt, zuerst durch eine ihres eigenen Kapitels und dann durch irgendeine, sodass Kapitel öfter stimmen.</translation>
     </message>
     <message>
-        <location line="+83"/>
-        <source>Hierarchical retention has no setting called {name}.</source>
-        <translation>Die hierarchische Ersetzung hat keine Einstellung namens {name}.</translation>
-    </message>
-    <message>
-        <location line="-37"/>
+        <location line="+46"/>
         <source>The settings name chapters, and chapters_level as well.</source>
         <translation>Die Einstellungen nennen chapters und zugleich chapters_level.</translation>
     </message>
@@ -25048,7 +25009,7 @@ Rückgabewerte:
         <translation>Nennen Sie eine davon.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+24"/>
         <source>The setting chapters does not name a chapter for each of the {size} {size:value|values}.</source>
         <translation>Die Einstellung chapters nennt nicht für jede der {size} {size:Ausprägung|Ausprägungen} ein Kapitel.</translation>
     </message>
@@ -25058,7 +25019,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Liste von Texten in der Reihenfolge des Wertebereichs an, denselben Text für Ausprägungen eines Kapitels.</translation>
     </message>
     <message>
-        <location line="+63"/>
+        <location line="+61"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value or chapter by at most {gamma}, and those between values of one chapter by at most {inside}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert oder irgendein Kapitel höchstens um den Faktor {gamma} und die zwischen Werten eines Kapitels höchstens um den Faktor {inside}.</translation>
     </message>
@@ -25241,7 +25202,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+457"/>
+        <location filename="../../ui/widgets/tables.py" line="+479"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>
