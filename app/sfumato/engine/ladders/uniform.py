@@ -206,8 +206,10 @@ class Kernel:
             apart[many] = (places.last >= 0) & (places.last != places.lowest)
             last[many] = places.last
             many = many[:0]
+        # A scattered write costs as much as all the rows in a line.
+        flag[rows] = gone
         rank = self._rank[part]
-        rank[rows] = rank[rows] - gone
+        np.subtract(rank, flag.view(np.uint8), out=rank)
         rows = rows[several] + part.start
         return _Apart(rows[apart], last[apart] + _FIRST_OTHER, rows[many])
 
