@@ -183,6 +183,11 @@ class Utf8Stream:
             record += line
         return record
 
+    @property
+    def waiting(self) -> int:
+        """How many bytes the next read has at once."""
+        return len(self._ready)
+
     def put_back(self, piece: bytes) -> None:
         """Let the next read begin with `piece`."""
         self._ready = piece + self._ready
@@ -327,6 +332,8 @@ class Records:
             self._stream = Utf8Stream(self._file, options.encoding, path.name)
             self._stream.digest = hashlib.sha256() if hashed else None
             self.names = self._read_names()
+            # The first block is what was read with the header, and may be shorter than others.
+            self._first = self._stream.waiting or block_size
         except BaseException:
             self._file.close()
             raise
@@ -360,7 +367,7 @@ class Records:
     @property
     def expected_rows(self) -> int:
         """How many rows there are likely to be in all, from those that came."""
-        came = self._block_size * max(1, self._blocks)
+        came = self._first + self._block_size * max(0, self._blocks - 1)
         return int(self._kept * max(1.0, 1.05 * self._size / came)) + 1
 
     def row_number(self, position: int) -> int:
