@@ -313,7 +313,7 @@ def test_it_opens_on_four_questions_with_answers_and_verdicts(asked):
     assert "odds on a record's value more than 7-fold" in together
     assert "No record is unique" in answer(asked, Question.FOUND)
     assert "can estimate the shares of disease" in answer(asked, Question.GROUPS)
-    assert "Nothing was released yet" in answer(asked, Question.LEAK)
+    assert "Nothing has been released yet" in answer(asked, Question.LEAK)
     assert asked.overview.cards[Question.FOUND].badge.word.text() == "Protected"
     assert asked.overview.cards[Question.LEAK].badge.isHidden()
     assert asked.state() is PanelState.NONE

@@ -281,7 +281,7 @@ def answer_leak(asked: Asked) -> Answer:
     counted = [record for record in asked.releases if record.counts]
     if not counted:
         said = Sentence(
-            "Nothing was released yet. Once it was, a file that turns up can be traced."
+            "Nothing has been released yet. Once it has, a file that turns up can be traced."
         )
         return Answer(Question.LEAK, None, (said,))
     names = sorted({record.recipient for record in counted})

@@ -134,8 +134,8 @@ class TracingPrice:
             place = int(np.argmax(self.figures.rows_needed))
             other = self.recipients[int(self.figures.hardest[place])]
             return Sentence(
-                "{recipients} and {other} get the same values: a leaked file can't tell "
-                "which of them it comes from.",
+                "{recipients} and {other} get the same values: nobody can tell from a leaked "
+                "file which of them it comes from.",
                 recipients=self.recipients[place],
                 other=other,
             )
@@ -150,8 +150,8 @@ class TracingPrice:
             else ""
         )
         return Sentence(
-            "Leaked rows, taken by chance, name their recipient with at least {confidence:.0%} "
-            "certainty where there are at least {most:,.0f}.{price}",
+            "Leaked rows, picked at random, identify their recipient with at least "
+            "{confidence:.0%} certainty once there are {most:,.0f} of them.{price}",
             most=most,
             confidence=CONFIDENCE,
             price=price,

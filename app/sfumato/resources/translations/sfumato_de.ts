@@ -137,7 +137,7 @@
         <translation>Ohne Klassen bleiben es Zahlen, die durch Rauschen geschützt sind: Empfänger schätzen Mittelwerte, Streuungen und Zusammenhänge zwischen den Merkmalen.</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+42"/>
         <source>Kind</source>
         <translation>Art</translation>
     </message>
@@ -197,7 +197,7 @@
         <translation>Datensatzschlüssel</translation>
     </message>
     <message>
-        <location line="+265"/>
+        <location line="+264"/>
         <source>{count} {count:column|columns}</source>
         <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
@@ -318,7 +318,7 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-419"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="-418"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
@@ -540,13 +540,21 @@
     </message>
     <message>
         <location line="+5"/>
-        <source>Nothing was released yet</source>
+        <source>Nothing has been released yet</source>
         <translation>Noch wurde nichts freigegeben</translation>
     </message>
     <message>
         <location line="+4"/>
+        <source>Once a project has made releases, choose a file that turned up somewhere, to see whose copy it is.</source>
+        <translation>Sobald ein Projekt Freigaben hat, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
+    </message>
+    <message>
+        <source>Nothing was released yet</source>
+        <translation type="vanished">Noch wurde nichts freigegeben</translation>
+    </message>
+    <message>
         <source>Once releases were made from a project, choose a file that turned up somewhere and see whose copy it is.</source>
-        <translation>Sobald aus einem Projekt Freigaben gemacht wurden, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
+        <translation type="vanished">Sobald aus einem Projekt Freigaben gemacht wurden, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+153"/>
@@ -9373,7 +9381,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+63"/>
         <source>{names} followed, so that the chain holds.</source>
-        <translation>{names} folgten, damit die Kette hält.</translation>
+        <translation>Damit die Kette hält, wurde mit verschoben: {names}.</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -9458,7 +9466,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+4"/>
         <source>{names} would follow, so that the chain holds.</source>
-        <translation>{names} würden folgen, damit die Kette hält.</translation>
+        <translation>Damit die Kette hält, folgt auch: {names}.</translation>
     </message>
     <message>
         <location line="+29"/>
@@ -14382,7 +14390,7 @@ Rückgabewerte:
     <message>
         <location line="+6"/>
         <source>{column}: {followed} followed, so that the chain holds.</source>
-        <translation>{column}: {followed} folgten, damit die Kette hält.</translation>
+        <translation>{column}: Damit die Kette hält, wurde mit verschoben: {followed}.</translation>
     </message>
     <message>
         <location line="+12"/>
@@ -19908,7 +19916,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+116"/>
-        <location filename="../../formats/tables/parquet.py" line="+229"/>
+        <location filename="../../formats/tables/parquet.py" line="+260"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
@@ -19921,7 +19929,7 @@ Rückgabewerte:
     <message>
         <location filename="../../formats/statistical/writing.py" line="+116"/>
         <location filename="../../formats/tables/delimited.py" line="+251"/>
-        <location filename="../../formats/tables/parquet.py" line="-93"/>
+        <location filename="../../formats/tables/parquet.py" line="-117"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
@@ -20064,7 +20072,7 @@ Rückgabewerte:
         <location line="+149"/>
         <location line="+14"/>
         <location filename="../../formats/tables/excel.py" line="-100"/>
-        <location filename="../../formats/tables/parquet.py" line="+99"/>
+        <location filename="../../formats/tables/parquet.py" line="+123"/>
         <location line="+12"/>
         <source>Reading {path}</source>
         <translation>{path} wird gelesen</translation>
@@ -20203,12 +20211,12 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="-191"/>
+        <location filename="../../formats/tables/parquet.py" line="-218"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location line="+151"/>
+        <location line="+178"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
@@ -21305,21 +21313,29 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+52"/>
-        <source>{recipients} and {other} get the same values: a leaked file can&apos;t tell which of them it comes from.</source>
-        <translation>{recipients} und {other} erhalten dieselben Werte: Bei einer durchgesickerten Datei lässt sich nicht sagen, von wem davon sie stammt.</translation>
+        <source>{recipients} and {other} get the same values: nobody can tell from a leaked file which of them it comes from.</source>
+        <translation>{recipients} und {other} erhalten dieselben Werte: Einer durchgesickerten Datei ist nicht anzusehen, von wem der beiden sie stammt.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+16"/>
+        <source>Leaked rows, picked at random, identify their recipient with at least {confidence:.0%} certainty once there are {most:,.0f} of them.{price}</source>
+        <translation>Zufällig herausgegriffene durchgesickerte Zeilen benennen ihren Empfänger mit mindestens {confidence:.0%} Sicherheit, sobald es {most:,.0f} sind.{price}</translation>
+    </message>
+    <message>
+        <source>{recipients} and {other} get the same values: a leaked file can&apos;t tell which of them it comes from.</source>
+        <translation type="vanished">{recipients} und {other} erhalten dieselben Werte: Bei einer durchgesickerten Datei lässt sich nicht sagen, von wem davon sie stammt.</translation>
+    </message>
+    <message>
+        <location line="-9"/>
         <source> Levels are up to {cost:.2%} lower than chosen, so estimating shares or means with the same error needs up to {extra_records:.2%} more records.</source>
         <translation> Stufen liegen bis zu {cost:.2%} niedriger als gewählt; um Anteile oder Mittelwerte mit demselben Fehler zu schätzen, sind daher bis zu {extra_records:.2%} mehr Datensätze nötig.</translation>
     </message>
     <message>
-        <location line="+9"/>
         <source>Leaked rows, taken by chance, name their recipient with at least {confidence:.0%} certainty where there are at least {most:,.0f}.{price}</source>
-        <translation>Zufällig herausgegriffene durchgesickerte Zeilen benennen ihren Empfänger mit mindestens {confidence:.0%} Sicherheit, wenn es mindestens {most:,.0f} sind.{price}</translation>
+        <translation type="vanished">Zufällig herausgegriffene durchgesickerte Zeilen benennen ihren Empfänger mit mindestens {confidence:.0%} Sicherheit, wenn es mindestens {most:,.0f} sind.{price}</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+48"/>
         <source>Add another one.</source>
         <translation>Fügen Sie einen weiteren hinzu.</translation>
     </message>
@@ -21442,6 +21458,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/tables/delimited.py" line="-176"/>
+        <location filename="../../formats/tables/parquet.py" line="-133"/>
         <location filename="../../project/release/long_table.py" line="-131"/>
         <location filename="../../project/release/long_views.py" line="-298"/>
         <source>Start again.</source>
@@ -21449,6 +21466,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
+        <location filename="../../formats/tables/parquet.py" line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
         <location filename="../../project/release/long_views.py" line="+0"/>
         <source>The table changed while it was read.</source>
@@ -21771,8 +21789,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+20"/>
-        <source>Nothing was released yet. Once it was, a file that turns up can be traced.</source>
+        <source>Nothing has been released yet. Once it has, a file that turns up can be traced.</source>
         <translation>Noch wurde nichts freigegeben. Danach lässt sich eine aufgetauchte Datei zurückverfolgen.</translation>
+    </message>
+    <message>
+        <source>Nothing was released yet. Once it was, a file that turns up can be traced.</source>
+        <translation type="vanished">Noch wurde nichts freigegeben. Danach lässt sich eine aufgetauchte Datei zurückverfolgen.</translation>
     </message>
     <message>
         <location line="+5"/>
@@ -22038,7 +22060,7 @@ Rückgabewerte:
     <message>
         <location line="+186"/>
         <source>At {recipient}&apos;s levels {suppressed:,} of {rows:,} {rows:record|records} {suppressed:has|have} to be suppressed for k = {k}, and at most {allowed:,} may be.</source>
-        <translation>Auf den Stufen von {recipient} {suppressed:muss|müssen} für k = {k} {suppressed:,} von {rows:,} {rows:Datensatz|Datensätzen} unterdrückt werden, und höchstens {allowed:,} {allowed:darf|dürfen} es sein.</translation>
+        <translation>Auf den Stufen von {recipient} {suppressed:muss|müssen} {suppressed:,} von {rows:,} {rows:Datensatz|Datensätzen} unterdrückt werden, um k = {k} einzuhalten; höchstens {allowed:,} {allowed:darf|dürfen} es sein.</translation>
     </message>
     <message>
         <location line="+23"/>

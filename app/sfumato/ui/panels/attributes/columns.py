@@ -15,17 +15,17 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from sfumato.analysis.dependencies import endangering
 from sfumato.engine.core.columns import ColumnSpec, Kind, MissingRule, Role
-from sfumato.ui.look.theme import TextSize, current_theme, font, scaled
+from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.icons import draw_icon
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index
+from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
 ROLE_ICONS = {
     Role.IDENTIFYING: ("person", "caution"),
@@ -121,6 +121,7 @@ def kinds_for(series: pd.Series) -> tuple[Kind, ...]:
 
 NAME, ROLE, KIND = range(3)
 ROW_HEIGHT: Final = 36
+NARROW: Final = 380
 ROWS_AT_LEAST: Final = 4
 """Whatever else stands on the page, so many columns are in sight."""
 
@@ -200,6 +201,20 @@ def _model_of(index: Index) -> ColumnsModel:
     model = index.model()
     assert isinstance(model, ColumnsModel)
     return model
+
+
+class ColumnsTable(TableView):
+    """Leaves the kinds out, which are told beside it, where names would be cut off for them."""
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the roles the room that their names need, and the names what is left."""
+        super().resizeEvent(event)
+        narrow = self.width() < scaled(NARROW)
+        if self.isColumnHidden(KIND) != narrow:
+            self.setColumnHidden(KIND, narrow)
+        metrics = QFontMetrics(font(TextSize.BODY))
+        widest = max(metrics.horizontalAdvance(role_name(role)) for role in ROLE_ICONS)
+        self.set_widths({ROLE: (widest + 32) / Space.scale + 24, KIND: 100})
 
 
 class ColumnsDelegate(QStyledItemDelegate):

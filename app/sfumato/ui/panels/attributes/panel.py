@@ -51,13 +51,13 @@ from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes import PANEL, edits
 from sfumato.ui.panels.attributes.columns import (
-    KIND,
     NAME,
     ROLE,
     ROW_HEIGHT,
     ROWS_AT_LEAST,
     ColumnsDelegate,
     ColumnsModel,
+    ColumnsTable,
     kind_name,
     kinds_for,
     role_choices,
@@ -199,7 +199,7 @@ class AttributesPanel(Panel):
         return made
 
     def _build_table(self) -> TableView:
-        table = TableView(row_numbers=False)
+        table = ColumnsTable(row_numbers=False)
         table.setModel(self.model)
         table.setItemDelegate(ColumnsDelegate(table))
         table.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
@@ -208,7 +208,6 @@ class AttributesPanel(Panel):
         table.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         table.clicked.connect(lambda index: table.edit(index) if index.column() != NAME else None)
         table.setAccessibleName(self.tr("Columns with their roles and kinds"))
-        table.set_widths({ROLE: 154, KIND: 100})
         table.setMinimumWidth(scaled(330))
         table.setMinimumHeight(scaled((ROWS_AT_LEAST + 1) * ROW_HEIGHT))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)

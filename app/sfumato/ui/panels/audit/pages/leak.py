@@ -216,12 +216,12 @@ class LeakPage(AuditPage):
     order: ClassVar[int] = 80
     nothing: ClassVar[tuple[str, str, str]] = (
         "verify",
-        str(QT_TRANSLATE_NOOP("Audit", "Nothing was released yet")),
+        str(QT_TRANSLATE_NOOP("Audit", "Nothing has been released yet")),
         str(
             QT_TRANSLATE_NOOP(
                 "Audit",
-                "Once releases were made from a project, choose a file that turned up somewhere"
-                " and see whose copy it is.",
+                "Once a project has made releases, choose a file that turned up somewhere, to see"
+                " whose copy it is.",
             )
         ),
     )
