@@ -17,6 +17,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -86,9 +87,16 @@ def texts_of(checkout: Path) -> tuple[Text, ...]:
     checkout
         The folder with ``app`` in it.
     """
-    modules = [
-        _Module(path, checkout) for path in sorted((checkout / "app" / "sfumato").rglob("*.py"))
-    ]
+    paths = sorted((checkout / "app" / "sfumato").rglob("*.py"))
+    return _texts_in(
+        tuple((path.relative_to(checkout).as_posix(), path.read_text("utf-8")) for path in paths)
+    )
+
+
+@cache
+def _texts_in(files: tuple[tuple[str, str], ...]) -> tuple[Text, ...]:
+    """Return the texts of files, each with its place and its code; the same code is read once."""
+    modules = [_Module(place, code) for place, code in files]
     speakers = {speaker: way for module in modules for speaker, way in module.speakers()}
     errors = _families(modules, "SfumatoError")
     return tuple(sorted({text for module in modules for text in module.texts(speakers, errors)}))
@@ -107,9 +115,9 @@ Speakers = dict[tuple[str, str], tuple[str, int]]
 class _Module:
     """One file of source code and the texts in it."""
 
-    def __init__(self, path: Path, checkout: Path) -> None:
-        self.place = path.relative_to(checkout).as_posix()
-        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+    def __init__(self, place: str, code: str) -> None:
+        self.place = place
+        self.tree = ast.parse(code)
         self.nodes = tuple(ast.walk(self.tree))
         self.name = (
             self.place.removeprefix("app/")

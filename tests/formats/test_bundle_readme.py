@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
@@ -40,10 +41,24 @@ def readme(contents: BundleContents, format_name: str = "csv") -> str:
     return readme_of(contents, names, format_name)
 
 
-def run_python(folder: Path) -> list[pd.DataFrame]:
-    """Run all Python of a bundle's README in a clean process; return the tables it prints."""
+def run_python(folder: Path, *, afresh: bool = False) -> list[pd.DataFrame]:
+    """Run all Python of a bundle's README; return the tables it prints.
+
+    It runs in a namespace of its own or, where it is to start afresh, in a process of its own.
+    """
     blocks = code_blocks((folder / "README.md").read_text(encoding="utf-8"), "python")
     script = "\nprint('----')\n".join(blocks)
+    said = io.StringIO()
+    if afresh:
+        said.write(_said_afresh(script, folder))
+    else:
+        with contextlib.chdir(folder), contextlib.redirect_stdout(said):
+            exec(compile(script, "README.md", "exec"), {"__name__": "__main__"})
+    _, *tables = said.getvalue().split("----\n")
+    return [pd.read_fwf(io.StringIO(table)) for table in tables]
+
+
+def _said_afresh(script: str, folder: Path) -> str:
     done = subprocess.run(
         [sys.executable, "-I", "-W", "error", "-"],
         input=script,
@@ -56,8 +71,7 @@ def run_python(folder: Path) -> list[pd.DataFrame]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    _, *tables = done.stdout.split("----\n")
-    return [pd.read_fwf(io.StringIO(table)) for table in tables]
+    return done.stdout
 
 
 def run_r(folder: Path, last: str = "") -> list[pd.DataFrame]:
@@ -101,7 +115,7 @@ def expected(column: pd.Series, domain: Domain, level: float) -> np.ndarray:
 def test_the_python_code_gives_the_numbers_that_the_engine_gives(tmp_path, format_name):
     contents = case().contents
     write_bundle(contents, tmp_path, format_name, Silent())
-    illness, triage = run_python(tmp_path)
+    illness, triage = run_python(tmp_path, afresh=True)
     assert list(illness["value"]) == ["asthma", "cold", "flu", "gout", "(missing)"]
     for printed, name in ((illness, "illness"), (triage, "triage")):
         domain = contents.column(name).domain
