@@ -31,10 +31,11 @@ from sfumato.project.source import read_source
 from sfumato.project.store.secret import ScryptCost
 from sfumato.resources import resource_path
 from sfumato.ui.panels.base import Panel
+from sfumato.ui.panels.data.panel import DataPanel
 from sfumato.ui.pictures import settle, take_down
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import MemoryStore
+from sfumato.ui.state.settings import MemoryLimit, MemoryStore
 from tests.noise import NOISE
 
 SAMPLE: Final = "clinic"
@@ -135,6 +136,16 @@ class Stage:
         self.session.open_table("Open", table, document)
         self.settle()
         return table
+
+    def open_long(self) -> None:
+        """Load the sample as if it were too long for memory."""
+        self.session.store.setValue(MemoryLimit.KEY, 0.001)
+        panel = self.panel("data")
+        assert isinstance(panel, DataPanel)
+        panel.open_file(self.sample())
+        self.settle()
+        panel.load()
+        self.settle()
 
     def open_numbers(self, *, together: bool = True, mechanism_name: str = "gaussian") -> Table:
         """Load the sample with two sensitive columns of numbers, protected by noise."""

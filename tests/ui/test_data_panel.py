@@ -260,7 +260,7 @@ class TestLoading:
         look_at(panel, qtbot, clinic)
         reached = threading.Event()
 
-        def slow(path, options, document, context):
+        def slow(path, options, document, context, memory):
             reached.set()
             while True:
                 context.report(0.3, "Reading rows")

@@ -392,6 +392,13 @@ def _cautions(document: Document) -> tuple[str, ...]:
     return (*row_order_caution(document), *told, *linking_cautions(document))
 
 
+IN_PARTS: Final = Sentence(
+    "The table is read in parts. The check before a release says what the columns released"
+    " unchanged tell, and whether rows seem to belong to one person; this card does not."
+)
+"""What the card of a table that is too long for memory does not tell."""
+
+
 def row_order_caution(document: Document) -> tuple[str, ...]:
     """Return what the table's order of rows gives away; empty where releases have their own."""
     return (ROWS_AS_IN_TABLE,) if document.rows_as_in_table else ()

@@ -201,7 +201,7 @@ def compute_numbers(question: Question, context: Context) -> NumberPreview:
     whole = len(left) == question.table.rows
     released = _matrix(question, plan.level, None if whole else left, Part(context, 0.3, 0.9))
     rows = left[sample_positions(len(left))]
-    sample = NumberSample(names, tuple(int(row) + 1 for row in rows), every[rows], spreads, seen)
+    sample = NumberSample(names, question.numbers_of(rows), every[rows], spreads, seen)
     context.report(0.9, "Comparing distributions")
     return NumberPreview(
         sample,

@@ -6,7 +6,7 @@ What is released of some rows or of all is what a release would hold, made in th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.release.plan import Rows, record_ids_of, release_entry
+from sfumato.project.release.plan import RecordIds, Rows, record_ids_of, release_entry
 from sfumato.project.release.release_columns import leaving_rows
 from sfumato.project.release.units import unit_ids_of
 from sfumato.project.release.weights import weight_column, weights_of
@@ -56,6 +56,9 @@ class Question:
         Whose release is examined in full.
     folder
         The project's folder, where adopted files may have moved with it.
+    places
+        Where the table's rows stand in a longer one of which they are some, shape (n,); None
+        where they are all.
     """
 
     document: Document
@@ -65,6 +68,19 @@ class Question:
     columns: Mapping[str, EncodedColumn]
     recipient: str
     folder: Path | None = None
+    places: Positions | None = field(default=None, repr=False)
+
+    def numbers_of(self, rows: Positions) -> tuple[int, ...]:
+        """Return what number rows have in the whole table, from 1."""
+        found = rows if self.places is None else self.places[rows]
+        return tuple(int(row) + 1 for row in found)
+
+    def record_ids(self, rows: Positions | None, context: Context) -> RecordIds:
+        """Return the identifiers of rows, or of all; raises what `record_ids_of` does."""
+        key, places = self.document.record_key, self.places
+        if key is None and places is not None:
+            rows = places if rows is None else places[rows]
+        return record_ids_of(key, self.table, self.keys, context, rows)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -136,7 +152,7 @@ def released_of(
     asked = Rows(
         table,
         {column.attribute.name: column for column in encoded},
-        record_ids_of(document.record_key, table, question.keys, context, rows),
+        question.record_ids(rows, context),
         {plan.key: adopted},
         units if units is None or rows is None else units[rows],
     )
@@ -297,9 +313,10 @@ def compute_preview(question: Question, context: Context) -> Preview:
         estimate = estimate_frequencies(counts, matrix, target=Target.TABLE, law=law)
     except EstimationError as error:
         return replace(preview, problem=error)
+    true = frequencies if question.places is None else _shares(question, domain.size)
     utility = UtilityData(
         domain.names,
-        frequencies,
+        true,
         estimate.frequencies,
         estimate.low,
         estimate.high,
@@ -307,6 +324,13 @@ def compute_preview(question: Question, context: Context) -> Preview:
         question.recipient,
     )
     return replace(preview, utility=utility)
+
+
+def _shares(question: Question, size: int) -> Floats:
+    """Return the values' shares in the question's rows, of which a release is estimated."""
+    codes = np.asarray(_true(question))
+    shares: Floats = np.bincount(codes, minlength=size) / len(codes)
+    return shares
 
 
 def _weighted(
@@ -369,7 +393,7 @@ def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
         seen.append(Seen(recipient.name, trust, names, released == true))
     return Sample(
         attribute.name,
-        tuple(int(row) + 1 for row in rows),
+        question.numbers_of(rows),
         tuple(domain.names[code] for code in true),
         tuple(sorted(seen, key=lambda view: -view.trust)),
     )

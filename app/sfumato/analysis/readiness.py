@@ -21,6 +21,7 @@ from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table, encode_attribute
 from sfumato.project.document.entry_plan import check_policy
@@ -202,22 +203,30 @@ def looked_at(
 ) -> tuple[Document, ShownColumns, Mapping[str, Attribute]]:
     """Return what is examined: what is decided, the columns that leave, and the attributes.
 
-    Of a table that is too long for memory the document has the domains that all rows tell.
-
     Raises
     ------
     SfumatoError
         If policy and table don't fit together.
     """
     document = project.document
-    if not isinstance(table, LongTable):
-        columns = LeavingColumns(table, project.keys).of(document)
-        return document, columns, attributes_of(document, table)
+    if isinstance(table, LongTable):
+        return looked_through(document, table, project.keys, context)
+    columns = LeavingColumns(table, project.keys).of(document)
+    return document, columns, attributes_of(document, table)
+
+
+def looked_through(
+    document: Document, table: LongTable, keys: KeyRing, context: Context
+) -> tuple[Document, LongColumns, Mapping[str, Attribute]]:
+    """Return what is examined of a table that is too long for memory, found in one pass.
+
+    The document has the domains that all rows tell; for the rest see `looked_at`.
+    """
     check_policy(document)
     check_columns(document, table)
     viewed = any(recipient.view is not None for recipient in document.recipients)
     part = Part(context, 0.0, 0.5 if viewed else 1.0)
-    table = leaving_rows(table, document, project.keys, Part(part, 0.0, 0.4))
+    table = leaving_rows(table, document, keys, Part(part, 0.0, 0.4))
     summary = table.summary(document, Part(part, 0.4, 1.0))
     document = material_with(document, summary.witnesses, summary.encoded).document
     sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]

@@ -194,8 +194,6 @@ def _in_parts(
     from sfumato.project.rules.rules import apply_rules, record_key_in
     from sfumato.project.source import long_source_at, title_of
 
-    if room.memory == math.inf:
-        return None
     found = long_source_at(file, options, room.memory, room.folder, Part(context, 0.0, 0.2))
     if found is None:
         return None

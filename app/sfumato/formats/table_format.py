@@ -14,7 +14,8 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import Value
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import filled
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import Chosen
@@ -46,6 +47,11 @@ class Batches:
         By what the file is known again, where it was read already; rows of another are refused.
     types_suffice
         Whether rows of the same file can be read again by these types, see `KnownFile`.
+    skipped
+        How many rows of the file the options left out.
+    near
+        Returns some rows around one by its place, and where the first of them stands; None where
+        the file has to be read from its start.
     """
 
     types: Mapping[str, pa.DataType]
@@ -56,6 +62,20 @@ class Batches:
     notes: tuple[Note, ...] = ()
     digest: str = ""
     types_suffice: bool = False
+    skipped: int = 0
+    near: Callable[[int], tuple[int, pa.RecordBatch]] | None = field(default=None, repr=False)
+
+    def around(self, place: int, context: Context) -> tuple[int, pa.RecordBatch]:
+        """Return some rows around one of them, and where the first of them stands.
+
+        Raises
+        ------
+        TableError
+            If the table has become shorter.
+        """
+        if self.near is not None:
+            return self.near(place)
+        return batch_at(self.read(tuple(self.types)), 0, place, context)
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,30 @@ class KnownFile:
 
 
 BATCH_ROWS: Final = 1 << 18
+SHOWN_ROWS: Final = 1 << 14
+"""So many rows are shown at once of a table that is too long for memory."""
+
+
+def batch_at(
+    batches: Iterator[pa.RecordBatch],
+    first: int,
+    place: int,
+    context: Context = Silent(),  # noqa: B008 (it holds nothing)
+) -> tuple[int, pa.RecordBatch]:
+    """Return the rows around a place, of batches that begin at a place, and where they begin.
+
+    Raises
+    ------
+    TableError
+        If there are no such rows.
+    """
+    for batch in batches:
+        if place < first + len(batch):
+            start = (place - first) // SHOWN_ROWS * SHOWN_ROWS
+            return first + start, batch.slice(start, SHOWN_ROWS)
+        first += len(batch)
+        context.report(min(1.0, first / max(place, 1)), "Reading rows")
+    raise TableError("The table changed while it was read.", "Start again.")
 
 
 def in_blocks(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:

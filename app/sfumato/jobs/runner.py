@@ -29,6 +29,10 @@ from sfumato.jobs.garbage import GarbageCollector
 REPORT_SECONDS: Final = 0.04
 """Progress is passed on at most this often: 25 times a second is as much as anyone sees."""
 
+TOLD_AFTER_SECONDS: Final = 4.0
+TOLD_FROM: Final = 0.03
+"""Before so much time, and so large a share, nobody can tell how long work takes."""
+
 WORKERS: Final = 4
 """More than the cores of a small machine, so that a preview never waits for a release."""
 
@@ -117,6 +121,7 @@ class Job(QObject):
         self.error: SfumatoError | None = None
         self.bug: BugReport | None = None
         self.stop = threading.Event()
+        self._started = time.monotonic()
 
     def cancel(self) -> None:
         """Ask the work to stop; the job ends as cancelled, whatever the work still returns."""
@@ -130,6 +135,14 @@ class Job(QObject):
     def running(self) -> bool:
         """Whether the job has not ended yet."""
         return self.ending is None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """About how long it will still take; None while that can't be told."""
+        elapsed = time.monotonic() - self._started
+        if elapsed < TOLD_AFTER_SECONDS or self.fraction < TOLD_FROM:
+            return None
+        return elapsed * (1.0 - self.fraction) / self.fraction
 
     def set_progress(self, fraction: float, text: str) -> None:
         """Take a progress report over and tell who watches."""
@@ -254,7 +267,7 @@ class JobRunner(QObject):
 
     # Owned by the runner, which outlives every run (see `shutdown`).
     _arrived = Signal(int, object)
-    _reported = Signal(int, float, str)
+    _reported = Signal(int, float, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -355,7 +368,7 @@ class JobRunner(QObject):
         self.stop_all()
         self._garbage.close()
 
-    @Slot(int, float, str)
+    @Slot(int, float, object)
     def _pass_on(self, number: int, fraction: float, text: str) -> None:
         running = self._running.get(number)
         if running is not None and not running.job.stop_requested():

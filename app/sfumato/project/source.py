@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Callable, Mapping
@@ -167,6 +168,8 @@ def long_source_at(
     what has to be put aside. Other parameters and errors are those of `read_source`.
     """
     path = _existing(path)
+    if memory == math.inf:
+        return None
     batches = open_batches(path, options, context, memory / _CELL_BYTES)
     if batches is None:
         return None
@@ -198,8 +201,12 @@ def locate_source(document: Document, path: Place, context: Context) -> Document
 
 
 def accept_edition(
-    project: ProjectFile, path: Place, context: Context, tell: Tell = lambda _: None
-) -> Table:
+    project: ProjectFile,
+    path: Place,
+    context: Context,
+    tell: Tell = lambda _: None,
+    memory: float = math.inf,
+) -> Table | LongTable:
     """Let a new edition of the table take the place of the old one, and record that.
 
     The edition is read with the options of the old one. Domains stay as they are: a value
@@ -216,6 +223,8 @@ def accept_edition(
         Progress and cancelling.
     tell
         Called with each remark on what was read.
+    memory
+        How many bytes the table may take; a longer one is not read, where it can be in parts.
 
     Raises
     ------
@@ -228,7 +237,9 @@ def accept_edition(
     """
     document = project.document
     old = _source_of(document)
-    table, source = read_source(path, _options(old.options), context, tell)
+    options, room = _options(old.options), project.path.parent
+    found = long_source_at(path, options, memory, room, context)
+    table, source = found or read_source(path, options, context, tell)
     if source.digest == old.digest:
         project.save_document(replace(document, source=source))
         return table

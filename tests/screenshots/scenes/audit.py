@@ -203,6 +203,12 @@ def _other_holder_gone(stage: Stage) -> None:
     audit_page(stage, DiversityPage)
 
 
+def _in_parts(stage: Stage) -> None:
+    """The report of a table that is too long for memory."""
+    stage.open_long()
+    audit_page(stage, ReportPage)
+
+
 SCENES = (
     Scene("empty", audit_panel),
     Scene("planned", _planned),
@@ -225,6 +231,7 @@ SCENES = (
     Scene("leak-equal", _equal_levels),
     Scene("leak-error", _traced),
     Scene("report-filled", _report),
+    Scene("in-parts", _in_parts),
     Scene("report-outside", partial(_report, audience=Audience.OUTSIDE)),
     Scene("other-holders-empty", partial(audit_page, kind=DiversityPage)),
     Scene("other-holders", _other_holders),

@@ -129,5 +129,6 @@ SCENES = (
     Scene("working", _reading),
     Scene("error", _refused),
     Scene("missing", _gone),
+    Scene("in-parts", lambda stage: stage.open_long()),
     Scene("filled", lambda stage: stage.open_sample(with_rules=False)),
 )

@@ -232,7 +232,8 @@ def _in_parts(path: Path, options: ReadOptions, context: Context, block_size: in
     types = {name: column.type for name, column in columns.items()}
     suffice = keep is None and block_size == BLOCK_SIZES[0]
     suffice &= all(column.type_suffices for column in gathered)
-    return Batches(types, left, {}, {}, read, tuple(notes), digest, suffice)
+    skipped = records.skipped + rows - left
+    return Batches(types, left, {}, {}, read, tuple(notes), digest, suffice, skipped)
 
 
 def _known_in_parts(path: Path, options: ReadOptions, known: KnownFile) -> Batches:

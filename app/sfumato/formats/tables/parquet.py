@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,6 +37,7 @@ from sfumato.formats.files import digest_of, is_folder, opening
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.table_format import (
     BATCH_ROWS,
+    SHOWN_ROWS,
     Batches,
     KnownFile,
     ReadResult,
@@ -43,6 +45,7 @@ from sfumato.formats.table_format import (
     TableFormat,
     WriteResult,
     arrays_of,
+    batch_at,
     refuse_many_cells,
 )
 
@@ -111,7 +114,9 @@ class _Parquet(TableFormat):
                 yield from _batches_of(part, stored, wanted, types)
             _refuse_changed(path, marks)
 
-        return Batches(types, rows, *_labels(schema.metadata or {}), read)
+        labels = _labels(schema.metadata or {})
+        near = partial(_near, parts, schema.names, types)
+        return Batches(types, rows, *labels, read, near=near)
 
     def digest(self, path: Path, context: Context) -> str:
         """Return a file's SHA-256; that of a folder is over its files' names and theirs."""
@@ -199,16 +204,42 @@ def _is_ordered(kind: pa.DataType) -> bool:
     return bool(pa.types.is_dictionary(kind)) and bool(kind.ordered)
 
 
+def _near(
+    parts: Sequence[Path], stored: Sequence[str], types: Mapping[str, pa.DataType], place: int
+) -> tuple[int, pa.RecordBatch]:
+    """Return some rows around one, of the row group that it is in; see `Batches.near`."""
+    first = 0
+    for part in parts:
+        with _understood(part):
+            metadata = pa.parquet.read_metadata(part)
+        for group in range(metadata.num_row_groups):
+            rows = metadata.row_group(group).num_rows
+            if place < first + rows:
+                found = _batches_of(part, stored, tuple(types), types, [group])
+                with closing(found) as batches:
+                    return batch_at(batches, first, place)
+            first += rows
+    return batch_at(iter(()), first, place)
+
+
 def _batches_of(
-    part: Path, stored: Sequence[str], names: Sequence[str], types: Mapping[str, pa.DataType]
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of one file, with the columns' names and types as they are read."""
+    part: Path,
+    stored: Sequence[str],
+    names: Sequence[str],
+    types: Mapping[str, pa.DataType],
+    groups: Sequence[int] | None = None,
+) -> Generator[pa.RecordBatch]:
+    """Yield the rows of one file, with the columns' names and types as they are read.
+
+    Where row groups are named, no others are read, and fewer rows at once.
+    """
     # What is read ahead is kept until the file is closed.
     with (
         _understood(part),
         pa.parquet.ParquetFile(part, pre_buffer=False, buffer_size=_BUFFER) as file,
     ):
-        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=list(stored)):
+        size = BATCH_ROWS if groups is None else SHOWN_ROWS
+        for batch in file.iter_batches(size, row_groups=groups, columns=list(stored)):
             arrays = []
             for name, in_file in zip(names, stored, strict=True):
                 values = batch.column(in_file)

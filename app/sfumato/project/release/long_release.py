@@ -20,7 +20,7 @@ from sfumato.engine.randomness.row_order import Hashes, order_words
 from sfumato.formats.columns.buffers import Distinct
 from sfumato.formats.table_format import RowStream
 from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.long_table import LongTable, naming_rows
+from sfumato.project.release.long_table import LongTable, naming_rows, rows_done
 from sfumato.project.release.plan import Releaser
 from sfumato.project.release.workers import refuse_repeated
 
@@ -55,7 +55,7 @@ def _made(
         done, part = 0, Part(context, 0.6, 1.0)
         for ordered, repeated in made_ahead(map(_in_order, buckets)):
             refuse_repeated(plan.record_key, repeated)
-            part.report(done / table.rows, "Writing the file")
+            part.report(done / table.rows, rows_done("Writing the file", done, table.rows))
             done += len(ordered)
             if not plan.rows_as_in_table:
                 yield texts.brought_back(ordered)

@@ -22,6 +22,7 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
+from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.record_ids import key_hashes
@@ -30,6 +31,7 @@ from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.summary import ColumnProfile
 from sfumato.engine.table.table import (
     Attribute,
+    EncodedColumn,
     Table,
     encode_attribute,
     encode_column,
@@ -39,6 +41,7 @@ from sfumato.engine.table.table import (
 from sfumato.project.document.model import Document
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_table import (
+    SAMPLE,
     LongTable,
     Sampling,
     frame_of,
@@ -84,6 +87,11 @@ class LongSurvey:
         """The columns' names, in order."""
         return self.table.columns
 
+    @property
+    def places(self) -> npt.NDArray[np.intp]:
+        """Where the sample's rows stand in the table, shape (k,), ascending."""
+        return sample_rows(self.table.rows, SAMPLE)
+
     def proposals(self) -> tuple[Proposal, ...]:
         """Return what each column is proposed to be."""
         return proposals(self.sample, self.profiles)
@@ -99,6 +107,10 @@ class LongSurvey:
         self.column_type(name)
         found = self.counts.get(name)
         return self._rows([name]).column(name) if found is None else found.seen()
+
+    def values(self, name: str) -> Table:
+        """Return a table with every value of a column; see `column`."""
+        return self._only(self.column(name))
 
     def column_type(self, name: str) -> pa.DataType:
         """Return what a column is read as.
@@ -131,6 +143,28 @@ class LongSurvey:
             return tuple(encode_column(rows, spec).attribute for spec in specs)
         with self._naming_row(first, Silent()):
             return (self._counted(found, first),)
+
+    def encoded(self, spec: ColumnSpec, context: Context, together: bool = False) -> EncodedColumn:
+        """Return a column encoded by its specification, as `encode_column` does.
+
+        Its attribute is that of all rows: the counts, the numbers, and the codes where it is
+        protected `together` with others. Its values are those of the sample.
+
+        Raises
+        ------
+        DomainError
+            If a row does not fit, naming the first.
+        """
+        with self._naming_row(spec, context):
+            found = self.counts.get(spec.name)
+            if found is None or together or stays_number(spec):
+                attribute = encode_column(self._rows([spec.name], context), spec).attribute
+            else:
+                attribute = self._counted(found, spec)
+        if not together:
+            attribute = replace(attribute, codes=None)
+        shown = replace(spec, domain=attribute.domain)
+        return EncodedColumn(attribute, encode_column(self.sample, shown).values)
 
     def attributes_of(self, document: Document, context: Context) -> dict[str, Attribute]:
         """Return the attributes of a policy; numbers are those of the sample.
@@ -181,10 +215,10 @@ class LongSurvey:
         labels = self.table.batches.value_labels
         return Table(pd.DataFrame({series.name: series}), labels, is_part=True)
 
-    def _rows(self, names: Sequence[str]) -> Table:
+    def _rows(self, names: Sequence[str], context: Context = Silent()) -> Table:  # noqa: B008
         """Return all rows of some columns."""
         types = {name: self.table.batches.types[name] for name in names}
-        rows = (batch for batch, _ in self.table.read(names, "Reading columns", Silent()))
+        rows = (batch for batch, _ in self.table.read(names, "Reading columns", context))
         return Table(
             frame_of(rows, types, self.table.rows), self.table.batches.value_labels, is_part=True
         )

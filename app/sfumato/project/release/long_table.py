@@ -24,7 +24,7 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
@@ -153,7 +153,8 @@ class LongTable:
         """
         done = 0
         for batch in made_ahead(with_codes(self.batches.read(names))):
-            context.report(min(done / self.batches.rows, 1.0), text)
+            rows = self.batches.rows
+            context.report(min(done / rows, 1.0), rows_done(text, done, rows))
             yield self.leaving(batch, np.arange(done, done + len(batch)))
             done += len(batch)
         if done != self.batches.rows:
@@ -190,6 +191,16 @@ class LongTable:
             found = _Pass(self, document, for_checks, count_unique).summary(context)
             self._known = {asked: found}
         return self._known[asked]
+
+
+def rows_done(text: str, done: int, rows: int) -> Sentence:
+    """Return what is done of rows, and with how many."""
+    return Sentence(
+        "{doing}: {done:,} of {rows:,} {rows:row|rows}",
+        doing=as_sentence(text),
+        done=done,
+        rows=rows,
+    )
 
 
 def in_memory(table: Table | LongTable) -> Table:
@@ -513,3 +524,20 @@ def why_released_whole(document: Document) -> str:
     if sum(not column.is_dropped for column in document.columns) == 1:
         found.append(Sentence("a single column leaves"))
     return found[0] if found else ""
+
+
+def refuse_whole(document: Document) -> None:
+    """Refuse releases of a long table that need all rows at once.
+
+    Raises
+    ------
+    PolicyError
+        Saying why they do.
+    """
+    if why := why_released_whole(document):
+        raise PolicyError(
+            "The table is too long to hold all its rows at once, which releases need here: {why}.",
+            "Change what needs them, for instance by choosing a record key, or read all of the"
+            " table.",
+            why=why,
+        )

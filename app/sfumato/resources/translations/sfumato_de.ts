@@ -187,17 +187,22 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="+93"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="+95"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+68"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
     <message>
-        <location line="+264"/>
+        <location line="+14"/>
+        <source>Looking whether {column} tells all records apart</source>
+        <translation>Es wird geprüft, ob {column} alle Datensätze unterscheidet</translation>
+    </message>
+    <message>
+        <location line="+267"/>
         <source>{count} {count:column|columns}</source>
         <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
@@ -212,7 +217,8 @@
         <translation>{column} als {kind} lesen</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+28"/>
+        <location line="+19"/>
         <source>Reading the values</source>
         <translation>Werte werden gelesen</translation>
     </message>
@@ -227,7 +233,7 @@
         <translation>Runde Klassengrenzen werden gesucht</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+24"/>
         <source>Bins of {column}</source>
         <translation>Klassen von {column}</translation>
     </message>
@@ -300,17 +306,17 @@
     </message>
     <message>
         <location line="+14"/>
-        <location line="+36"/>
+        <location line="+38"/>
         <source>Protect by {column}</source>
         <translation>Nach {column} schützen</translation>
     </message>
     <message>
-        <location line="-26"/>
+        <location line="-28"/>
         <source>Protect each row by itself</source>
         <translation>Jede Zeile für sich schützen</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+21"/>
         <source>Looking for what is the same in rows of one {unit}</source>
         <translation>Gesucht wird, was in den Zeilen einer Einheit von {unit} gleich ist</translation>
     </message>
@@ -318,7 +324,7 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-418"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="-450"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
@@ -478,7 +484,7 @@
         <translation>Koalitionen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+5"/>
         <location filename="../../ui/panels/audit/pages/person.py" line="+93"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
@@ -572,7 +578,7 @@
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+5"/>
         <source>No numbers are protected by noise yet</source>
         <translation>Noch sind keine Zahlen durch Rauschen geschützt</translation>
     </message>
@@ -805,7 +811,7 @@
 <context>
     <name>AuditPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/base.py" line="+53"/>
+        <location filename="../../ui/panels/audit/pages/base.py" line="+55"/>
         <source>This can&apos;t be examined</source>
         <translation>Das lässt sich nicht prüfen</translation>
     </message>
@@ -813,7 +819,7 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+273"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+276"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
     </message>
@@ -1158,7 +1164,7 @@
         <translation>{file} wird untersucht</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+36"/>
         <source>Reading {file}</source>
         <translation>{file} wird gelesen</translation>
     </message>
@@ -1761,7 +1767,7 @@
 <context>
     <name>GroupsModel</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-245"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-246"/>
         <source>The record&apos;s true value</source>
         <translation>Der wahre Wert des Datensatzes</translation>
     </message>
@@ -1814,7 +1820,7 @@
 <context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="+148"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="+150"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -1849,7 +1855,7 @@
         <translation>Öffnen Sie die Tabelle des Projekts.</translation>
     </message>
     <message>
-        <location line="+52"/>
+        <location line="+54"/>
         <source>All attributes</source>
         <translation>Alle Merkmale</translation>
     </message>
@@ -1941,7 +1947,7 @@
     <name>Hierarchy</name>
     <message>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+198"/>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+367"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+369"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
     </message>
@@ -1956,7 +1962,7 @@
         <translation>Tabellen (*.csv *.txt *.tsv);;Alle Dateien (*)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-299"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-300"/>
         <source>Read several hierarchies</source>
         <translation>Mehrere Hierarchien einlesen</translation>
     </message>
@@ -2177,7 +2183,7 @@
         <translation>Jahrhundert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+111"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+112"/>
         <source>Building the hierarchy of {column}</source>
         <translation>Die Hierarchie von {column} wird gebildet</translation>
     </message>
@@ -2349,7 +2355,7 @@
 <context>
     <name>HierarchySection</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-110"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-111"/>
         <source>Propose one</source>
         <translation>Eine vorschlagen</translation>
     </message>
@@ -2517,7 +2523,7 @@
 <context>
     <name>Insights</name>
     <message>
-        <location filename="../../ui/state/insights.py" line="+90"/>
+        <location filename="../../ui/state/insights.py" line="+134"/>
         <source>Looking at the columns</source>
         <translation>Die Spalten werden untersucht</translation>
     </message>
@@ -2578,7 +2584,7 @@
 <context>
     <name>JobBar</name>
     <message>
-        <location filename="../../ui/shell/job_bar.py" line="+82"/>
+        <location filename="../../ui/shell/job_bar.py" line="+89"/>
         <source>Running work</source>
         <translation>Laufende Arbeiten</translation>
     </message>
@@ -2606,7 +2612,7 @@
 <context>
     <name>JobEntry</name>
     <message>
-        <location line="-105"/>
+        <location line="-107"/>
         <source>Stop this</source>
         <translation>Anhalten</translation>
     </message>
@@ -2616,7 +2622,7 @@
         <translation>Anhalten: {job}</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+25"/>
         <source>Stopping: {job}</source>
         <translation>Wird angehalten: {job}</translation>
     </message>
@@ -2675,7 +2681,7 @@
         <translation>Die gefundene Datei</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+14"/>
         <source>A found file is held against a project and its table.</source>
         <translation>Eine gefundene Datei wird mit einem Projekt und seiner Tabelle verglichen.</translation>
     </message>
@@ -2972,7 +2978,7 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="+87"/>
+        <location filename="../../ui/look/wording.py" line="+101"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
     </message>
@@ -3008,7 +3014,7 @@
 <context>
     <name>LoadedPage</name>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="+236"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="+242"/>
         <source>How it is read…</source>
         <translation>Einlesen ändern&#xa0;…</translation>
     </message>
@@ -3033,12 +3039,57 @@
         <translation>Die Zeilen der Tabelle</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+16"/>
+        <source>Read all of it</source>
+        <translation>Ganz einlesen</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>Hold all rows in memory, which may take more than there is</source>
+        <translation>Alle Zeilen im Speicher halten; das kann mehr sein, als vorhanden ist</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>Show the rows around this one</source>
+        <translation>Die Zeilen um diese herum zeigen</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Earlier rows</source>
+        <translation>Frühere Zeilen</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Later rows</source>
+        <translation>Spätere Zeilen</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Go to row</source>
+        <translation>Gehe zu Zeile</translation>
+    </message>
+    <message>
+        <location line="+10"/>
         <source>Released as</source>
         <translation>Freigegeben als</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+29"/>
+        <source>The table is read in parts, since it is long. Values are counted in all rows; distributions and proposals are those of {some} of {rows} {rows:row|rows}.</source>
+        <translation>Die Tabelle wird in Teilen gelesen, weil sie lang ist. Ausprägungen sind in allen Zeilen gezählt; Verteilungen und Vorschläge beruhen auf {some} von {rows} {rows:Zeile|Zeilen}.</translation>
+    </message>
+    <message>
+        <location line="+38"/>
+        <source>Rows {first} to {last} of {rows}</source>
+        <translation>Zeilen {first} bis {last} von {rows}</translation>
+    </message>
+    <message>
+        <location line="+10"/>
+        <source>Reading rows</source>
+        <translation>Zeilen werden gelesen</translation>
+    </message>
+    <message>
+        <location line="+13"/>
         <source>{rows} {rows:record|records}, {columns} {columns:column|columns}</source>
         <translation>{rows} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}</translation>
     </message>
@@ -3048,7 +3099,7 @@
         <translation>Titel ändern</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+36"/>
         <source>Sorting</source>
         <translation>Wird sortiert</translation>
     </message>
@@ -3056,7 +3107,7 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="+247"/>
+        <location filename="../../ui/shell/main_window.py" line="+248"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
@@ -3580,7 +3631,7 @@
 <context>
     <name>OpenCaution</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="-339"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="-341"/>
         <source>Protect too</source>
         <translation>Auch schützen</translation>
     </message>
@@ -4287,7 +4338,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Overview</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="-314"/>
+        <location filename="../../ui/panels/audit/panel.py" line="-317"/>
         <source>Find a &amp;person…</source>
         <translation>&amp;Person suchen&#xa0;…</translation>
     </message>
@@ -4307,9 +4358,14 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Die Fragen der Prüfung werden beantwortet</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+25"/>
         <source>Answered once a table is open, a sensitive attribute has a mechanism, and somebody is to receive it.</source>
         <translation>Wird beantwortet, sobald eine Tabelle geöffnet ist, ein sensibles Merkmal ein Verfahren hat und jemand es erhalten soll.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>Not answered here for a table that is read in parts: all rows are needed at once.</source>
+        <translation>Für eine Tabelle, die in Teilen gelesen wird, hier nicht beantwortet: Dazu werden alle Zeilen auf einmal gebraucht.</translation>
     </message>
 </context>
 <context>
@@ -4373,6 +4429,24 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <location line="+3"/>
         <source>Make the files for each recipient, and know later what left the house.</source>
         <translation>Erstellen Sie die Dateien für jeden Empfänger. Das Freigabeverzeichnis hält fest, was das Haus verlassen hat.</translation>
+    </message>
+</context>
+<context>
+    <name>Panels</name>
+    <message>
+        <location filename="../../ui/panels/base.py" line="+30"/>
+        <source>All rows are needed at once</source>
+        <translation>Alle Zeilen werden auf einmal gebraucht</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>The table is read in parts, since it would take more memory than it may. What is computed here needs all its rows at once: read all of it, on a machine with the memory for it.</source>
+        <translation>Die Tabelle wird in Teilen gelesen, weil sie mehr Speicher bräuchte, als sie darf. Was hier berechnet wird, braucht alle Zeilen auf einmal: Lesen Sie sie ganz ein, auf einem Rechner mit genügend Speicher.</translation>
+    </message>
+    <message>
+        <location line="+6"/>
+        <source>Read all of it</source>
+        <translation>Ganz einlesen</translation>
     </message>
 </context>
 <context>
@@ -6051,7 +6125,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-247"/>
-        <location line="+272"/>
+        <location line="+274"/>
         <source>Adopt an earlier release of {name}</source>
         <translation>Frühere Freigabe von {name} übernehmen</translation>
     </message>
@@ -6066,8 +6140,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo die Datei jetzt liegt</translation>
     </message>
     <message>
-        <location line="-241"/>
-        <location line="+245"/>
+        <location line="-243"/>
+        <location line="+247"/>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="+120"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="+142"/>
         <location line="+59"/>
@@ -6081,7 +6155,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo eine übernommene Freigabe liegt</translation>
     </message>
     <message>
-        <location line="-567"/>
+        <location line="-569"/>
         <source>{covered} of {records} {records:record|records}</source>
         <translation>{covered} von {records} {records:Datensatz|Datensätzen}</translation>
     </message>
@@ -7244,12 +7318,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+6"/>
-        <location line="+125"/>
+        <location line="+128"/>
         <source>Generalize the table</source>
         <translation>Tabelle vergröbern</translation>
     </message>
     <message>
-        <location line="-113"/>
+        <location line="-114"/>
         <location filename="../../ui/panels/policy/generalized/requirements.py" line="+142"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
@@ -7291,7 +7365,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vergröberte Tabelle verwerfen; Rückgängig stellt sie wieder her</translation>
     </message>
     <message>
-        <location line="+81"/>
+        <location line="+82"/>
         <source>Discard the generalized table</source>
         <translation>Vergröberte Tabelle verwerfen</translation>
     </message>
@@ -9324,12 +9398,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+279"/>
+        <location line="+285"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-277"/>
+        <location line="-283"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -9359,7 +9433,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location line="+79"/>
+        <location line="+65"/>
+        <source>What each recipient sees of a long table is counted by the check before a release.</source>
+        <translation>Was jeder Empfänger von einer langen Tabelle sieht, zählt die Prüfung vor einer Freigabe.</translation>
+    </message>
+    <message>
+        <location line="+19"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
@@ -9389,7 +9468,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was Empfänger sehen</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+28"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
@@ -9960,7 +10039,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PreviewPanel</name>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="+54"/>
+        <location filename="../../ui/panels/preview/panel.py" line="+55"/>
         <source>This takes a moment for a large table.</source>
         <translation>Bei einer großen Tabelle dauert das einen Moment.</translation>
     </message>
@@ -10001,7 +10080,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wird berechnet&#xa0;…</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+26"/>
         <location line="+4"/>
         <source>Before and after</source>
         <translation>Vorher und nachher</translation>
@@ -10038,7 +10117,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was es verrät</translation>
     </message>
     <message>
-        <location line="+64"/>
+        <location line="+67"/>
         <source>Previewing {name}</source>
         <translation>Vorschau für {name}</translation>
     </message>
@@ -10046,6 +10125,11 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+12"/>
         <source>Working out what {name} shows</source>
         <translation>Ermittelt wird, was {name} zeigt</translation>
+    </message>
+    <message>
+        <location line="+20"/>
+        <source>The table is read in parts: what is shown of rows, and how useful they are, is shown of {some} of {rows} {rows:row|rows}. Intervals from all rows are narrower.</source>
+        <translation>Die Tabelle wird in Teilen gelesen: Zeilen und ihr Datennutzen werden an {some} von {rows} {rows:Zeile|Zeilen} gezeigt. Intervalle aus allen Zeilen sind schmaler.</translation>
     </message>
 </context>
 <context>
@@ -10079,7 +10163,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProfileList</name>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="-136"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="-218"/>
         <source>Profiles of the columns</source>
         <translation>Profile der Spalten</translation>
     </message>
@@ -10126,6 +10210,24 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+6"/>
         <source>missing in {count} {count:record|records}</source>
         <translation>fehlt in {count} {count:Datensatz|Datensätzen}</translation>
+    </message>
+</context>
+<context>
+    <name>Progress</name>
+    <message>
+        <location filename="../../ui/look/wording.py" line="-43"/>
+        <source>{n} s left</source>
+        <translation>noch {n} s</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>{n} min left</source>
+        <translation>noch {n} min</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>{h} h {n} min left</source>
+        <translation>noch {h} h {n} min</translation>
     </message>
 </context>
 <context>
@@ -10348,7 +10450,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Questions</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+39"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+40"/>
         <source>All &amp;questions</source>
         <translation>Alle &amp;Fragen</translation>
     </message>
@@ -10394,7 +10496,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="+52"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="+53"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
@@ -10419,7 +10521,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Freigabe jedes Empfängers wird geprüft&#xa0;…</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+24"/>
+        <source>Values and unique records are counted in all rows; what is estimated beside them is estimated from {some} of {rows} {rows:row|rows}.</source>
+        <translation>Ausprägungen und einzigartige Datensätze sind in allen Zeilen gezählt; was daneben geschätzt wird, ist aus {some} von {rows} {rows:Zeile|Zeilen} geschätzt.</translation>
+    </message>
+    <message>
+        <location line="+10"/>
         <source>Not ready: {names}. Mend what is marked as danger, or say why not.</source>
         <translation>Nicht bereit: {names}. Beheben Sie, was als Gefahr gekennzeichnet ist, oder begründen Sie, warum nicht.</translation>
     </message>
@@ -10454,7 +10561,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Angenommen: {reason}</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+24"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
@@ -10480,7 +10587,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordKeyField</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-95"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="-111"/>
         <location line="+4"/>
         <source>Records are known by</source>
         <translation>Datensätze werden erkannt an</translation>
@@ -10575,7 +10682,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="+72"/>
+        <location filename="../../ui/panels/releases/panel.py" line="+73"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -10729,7 +10836,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+23"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
@@ -10962,7 +11069,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location line="+26"/>
+        <location line="+27"/>
         <source>Apply rules</source>
         <translation>Regeln anwenden</translation>
     </message>
@@ -11309,7 +11416,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berichtigen Sie den Wertebereich von {columns}: Er passt noch nicht zur Tabelle.</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+15"/>
+        <source>The table is read in parts. The check before a release says what the columns released unchanged tell, and whether rows seem to belong to one person; this card does not.</source>
+        <translation>Die Tabelle wird in Teilen gelesen. Was die unverändert freigegebenen Spalten verraten und ob Zeilen zu einer Person zu gehören scheinen, sagt die Prüfung vor einer Freigabe, nicht diese Karte.</translation>
+    </message>
+    <message>
+        <location line="+25"/>
         <source>{first} and {second} depend on each other (correlation {written}), but are protected apart: whoever holds both learns more about each than its own promise says. Tick them under “Protect together” in the policy.</source>
         <translation>{first} und {second} hängen voneinander ab (Korrelation {written}), sind aber getrennt geschützt: Wer beide hat, erfährt über jedes mehr, als dessen eigene Zusage sagt. Kreuzen Sie sie im Regelwerk unter „Gemeinsam schützen“ an.</translation>
     </message>
@@ -11796,7 +11908,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../analysis/previewed_values.py" line="+360"/>
+        <location filename="../../analysis/previewed_values.py" line="+384"/>
         <source>Releasing sample rows</source>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
@@ -11923,7 +12035,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Anfragen werden beantwortet</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="+88"/>
+        <location filename="../../analysis/readiness.py" line="+89"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -13283,7 +13395,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+160"/>
+        <location line="+158"/>
         <source>The table is read in parts, since it is long. Values were counted in all rows; what proposals rest on beside these counts, and which columns follow from others, was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not looked for.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist. Werte wurden in allen Zeilen gezählt; worauf Vorschläge neben diesen Zählungen beruhen und welche Spalten aus anderen folgen, wurde in {rows:,} {rows:Zeile|Zeilen} gesucht. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -14148,8 +14260,8 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-203"/>
-        <location line="+44"/>
+        <location filename="../../commands/init.py" line="-201"/>
+        <location line="+42"/>
         <location filename="../../commands/recipients.py" line="-114"/>
         <location filename="../../commands/shared/opening.py" line="+2"/>
         <source>The table is read as a whole: {why}.</source>
@@ -16062,7 +16174,7 @@ Rückgabewerte:
         <translation>Das Rauschen wird gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/uniform.py" line="+398"/>
+        <location filename="../../engine/ladders/uniform.py" line="+400"/>
         <source>The retention probability {level} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -18549,8 +18661,8 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
         <location filename="../../engine/table/table.py" line="-195"/>
-        <location filename="../../formats/delimited/records.py" line="+278"/>
-        <location filename="../../formats/tables/delimited.py" line="+377"/>
+        <location filename="../../formats/delimited/records.py" line="+283"/>
+        <location filename="../../formats/tables/delimited.py" line="+378"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -19431,18 +19543,18 @@ Rückgabewerte:
         <translation>{database} lehnt die Anfrage ab oder kann sie nicht berechnen.</translation>
     </message>
     <message>
-        <location filename="../../formats/delimited/records.py" line="-100"/>
+        <location filename="../../formats/delimited/records.py" line="-105"/>
         <source>A quotation mark in the first record of {file} does not close.</source>
         <translation>Ein Anführungszeichen im ersten Datensatz von {file} wird nicht geschlossen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/tables/delimited.py" line="-220"/>
+        <location filename="../../formats/tables/delimited.py" line="-221"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+26"/>
         <source>Line {line} of {file} holds a NUL character, which no text has.</source>
         <translation>Zeile {line} von {file} enthält ein NUL-Zeichen, das kein Text hat.</translation>
     </message>
@@ -19472,7 +19584,7 @@ Rückgabewerte:
         <translation>Leere CSV-Datei</translation>
     </message>
     <message>
-        <location line="+183"/>
+        <location line="+185"/>
         <source>The first record of {file} is too long to hold names of columns.</source>
         <translation>Der erste Datensatz von {file} ist für Spaltennamen zu lang.</translation>
     </message>
@@ -19916,7 +20028,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+116"/>
-        <location filename="../../formats/tables/parquet.py" line="+260"/>
+        <location filename="../../formats/tables/parquet.py" line="+291"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
@@ -19928,14 +20040,14 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="+116"/>
-        <location filename="../../formats/tables/delimited.py" line="+251"/>
-        <location filename="../../formats/tables/parquet.py" line="-117"/>
+        <location filename="../../formats/tables/delimited.py" line="+252"/>
+        <location filename="../../formats/tables/parquet.py" line="-143"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../formats/table_format.py" line="+153"/>
+        <location filename="../../formats/table_format.py" line="+197"/>
         <location filename="../../project/release/long_release.py" line="+57"/>
         <location filename="../../report/writing.py" line="+132"/>
         <source>Writing the file</source>
@@ -20002,7 +20114,12 @@ Rückgabewerte:
         <translation>Schreiben Sie die Tabelle als CSV oder Parquet oder ändern Sie die Spalte.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="+15"/>
+        <location filename="../../formats/table_format.py" line="-85"/>
+        <source>Reading rows</source>
+        <translation>Zeilen werden gelesen</translation>
+    </message>
+    <message>
+        <location line="+100"/>
         <source>Files of this format are made in memory, and the table has {rows:,} {rows:row|rows}.</source>
         <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, und die Tabelle hat {rows:,} {rows:Zeile|Zeilen}.</translation>
     </message>
@@ -20064,15 +20181,15 @@ Rückgabewerte:
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="-253"/>
+        <location filename="../../formats/tables/delimited.py" line="-254"/>
         <source>{file} has a field longer than {megabytes} MB: most likely a quotation mark does not close.</source>
         <translation>{file} hat ein Feld von mehr als {megabytes} MB: Wahrscheinlich wird ein Anführungszeichen nicht geschlossen.</translation>
     </message>
     <message>
-        <location line="+149"/>
+        <location line="+150"/>
         <location line="+14"/>
         <location filename="../../formats/tables/excel.py" line="-100"/>
-        <location filename="../../formats/tables/parquet.py" line="+123"/>
+        <location filename="../../formats/tables/parquet.py" line="+149"/>
         <location line="+12"/>
         <source>Reading {path}</source>
         <translation>{path} wird gelesen</translation>
@@ -20211,12 +20328,12 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="-218"/>
+        <location filename="../../formats/tables/parquet.py" line="-246"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location line="+178"/>
+        <location line="+206"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
@@ -20452,12 +20569,12 @@ Rückgabewerte:
         <translation>Wenn Sie wissen, woher sie stammt, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../jobs/runner.py" line="+43"/>
+        <location filename="../../jobs/runner.py" line="+47"/>
         <source>expected error</source>
         <translation>erwarteter Fehler</translation>
     </message>
     <message>
-        <location line="+180"/>
+        <location line="+189"/>
         <source>There is not enough memory for this: {title}.</source>
         <translation>Dafür reicht der Arbeitsspeicher nicht aus: {title}.</translation>
     </message>
@@ -21013,7 +21130,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../project/source.py" line="+262"/>
+        <location filename="../../project/source.py" line="+273"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -21410,7 +21527,12 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+204"/>
+        <location filename="../../project/release/long_table.py" line="+198"/>
+        <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
+        <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
+    </message>
+    <message>
+        <location line="+17"/>
         <source>What is asked for needs all rows of the table at once, and it is too long for the memory that may be taken.</source>
         <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
     </message>
@@ -21430,7 +21552,17 @@ Rückgabewerte:
         <translation>Zeilen gehören zu Einheiten, die von Sichten gezählt werden</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="+151"/>
+        <location line="+16"/>
+        <source>The table is too long to hold all its rows at once, which releases need here: {why}.</source>
+        <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; Freigaben brauchen das hier: {why}.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Change what needs them, for instance by choosing a record key, or read all of the table.</source>
+        <translation>Ändern Sie, was sie braucht, etwa durch die Wahl eines Datensatzschlüssels, oder lesen Sie die Tabelle ganz ein.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_survey.py" line="+185"/>
         <source>Looking for a row</source>
         <translation>Sucht eine Zeile</translation>
     </message>
@@ -21451,21 +21583,23 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+42"/>
-        <location filename="../../project/release/long_table.py" line="-221"/>
+        <location filename="../../project/release/long_table.py" line="-238"/>
         <location filename="../../project/release/long_views.py" line="+404"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
+        <location filename="../../formats/table_format.py" line="-282"/>
         <location filename="../../formats/tables/delimited.py" line="-176"/>
-        <location filename="../../formats/tables/parquet.py" line="-133"/>
-        <location filename="../../project/release/long_table.py" line="-131"/>
+        <location filename="../../formats/tables/parquet.py" line="-159"/>
+        <location filename="../../project/release/long_table.py" line="-141"/>
         <location filename="../../project/release/long_views.py" line="-298"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
     <message>
         <location line="+0"/>
+        <location filename="../../formats/tables/delimited.py" line="+0"/>
         <location filename="../../formats/tables/parquet.py" line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
         <location filename="../../project/release/long_views.py" line="+0"/>
@@ -21484,7 +21618,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="-22"/>
-        <location filename="../../project/release/long_table.py" line="+346"/>
+        <location filename="../../project/release/long_table.py" line="+356"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
@@ -21500,7 +21634,7 @@ Rückgabewerte:
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-45"/>
+        <location filename="../../commands/init.py" line="-43"/>
         <location filename="../../project/release/long_survey.py" line="-3"/>
         <source>rows belong to units</source>
         <translation>Zeilen gehören zu Einheiten</translation>
@@ -24273,7 +24407,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+98"/>
-        <location filename="../../ui/state/attributes.py" line="+91"/>
+        <location filename="../../ui/state/attributes.py" line="+94"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
     </message>
@@ -24313,7 +24447,7 @@ Rückgabewerte:
         <translation>Kreuzen Sie mindestens einen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="-108"/>
+        <location filename="../../ui/panels/attributes/unit.py" line="-110"/>
         <source>Looking for what is the same in rows that belong together</source>
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
@@ -24394,7 +24528,7 @@ Rückgabewerte:
         <translation>{typed} ist kein Anteil in Prozent.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="+7"/>
+        <location filename="../../ui/panels/preview/panel.py" line="-13"/>
         <source>Change the policy, or report the failure.</source>
         <translation>Ändern Sie das Regelwerk oder melden Sie den Fehler.</translation>
     </message>
@@ -25116,11 +25250,31 @@ Rückgabewerte:
         <source>Looking at the units</source>
         <translation>Einheiten werden betrachtet</translation>
     </message>
+    <message>
+        <location filename="../../ui/state/attributes.py" line="+30"/>
+        <source>{column} is protected by rows that belong together, and the table is too long to hold all its rows at once.</source>
+        <translation>{column} wird anhand zusammengehöriger Zeilen geschützt, und die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Choose a protection that looks at each row by itself, or read all of the table.</source>
+        <translation>Wählen Sie einen Schutz, der jede Zeile für sich betrachtet, oder lesen Sie die Tabelle ganz ein.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/state/session.py" line="+183"/>
+        <source>This needs all rows of the table at once, and they are read in parts.</source>
+        <translation>Dies braucht alle Zeilen der Tabelle auf einmal, und sie werden in Teilen gelesen.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Read all of the table under Data, on a machine with the memory for it.</source>
+        <translation>Lesen Sie die Tabelle unter „Daten“ ganz ein, auf einem Rechner mit genügend Speicher.</translation>
+    </message>
 </context>
 <context>
     <name>SourceReader</name>
     <message>
-        <location filename="../../ui/state/sources.py" line="+62"/>
+        <location filename="../../ui/state/sources.py" line="+77"/>
         <source>Reading the source table</source>
         <translation>Die Quelltabelle wird gelesen</translation>
     </message>
@@ -25165,7 +25319,7 @@ Rückgabewerte:
         <translation>Zeigen, wo die Quelltabelle liegt</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+27"/>
         <source>The new edition has {rows} {rows:row|rows}.</source>
         <translation>Die neue Ausgabe hat {rows} {rows:Zeile|Zeilen}.</translation>
     </message>
@@ -25183,7 +25337,7 @@ Rückgabewerte:
 <context>
     <name>SpacingCard</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="-207"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="-209"/>
         <source>A level of its own for every recipient</source>
         <translation>Eine eigene Stufe für jeden Empfänger</translation>
     </message>
@@ -25216,7 +25370,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../ui/state/steps.py" line="+187"/>
+        <location filename="../../ui/state/steps.py" line="+209"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
@@ -25374,7 +25528,7 @@ Rückgabewerte:
 <context>
     <name>Values</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="-31"/>
+        <location filename="../../ui/look/wording.py" line="+7"/>
         <source>(missing)</source>
         <translation>(fehlt)</translation>
     </message>
@@ -25430,7 +25584,7 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="-250"/>
+        <location filename="../../ui/panels/data/panel.py" line="-247"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>

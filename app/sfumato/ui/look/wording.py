@@ -50,6 +50,20 @@ def typeset(text: str) -> str:
     return _BESIDE_SIGN.sub(THIN_SPACE, spoken(text))
 
 
+def time_left(seconds: float | None) -> str:
+    """Return how long work will still take; empty where that can't be told."""
+    tr = QCoreApplication.translate
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return tr("Progress", "{n} s left").format(n=5 * max(1, math.ceil(seconds / 5)))
+    minutes = math.ceil(seconds / 60)
+    if minutes < 60:
+        return tr("Progress", "{n} min left").format(n=minutes)
+    hours, minutes = divmod(minutes, 60)
+    return tr("Progress", "{h} h {n} min left").format(h=hours, n=minutes)
+
+
 def value_name(name: str) -> str:
     """Return what a value is called; a missing one in the person's language."""
     if name != MISSING_LABEL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.analysis.guarantee import (
+    IN_PARTS,
     EntryPromise,
     Guarantee,
     asked_instead,
@@ -221,7 +223,7 @@ class GuaranteeCard(QFrame):
     def refresh(self) -> None:
         """Compute the promise anew and show it where it changed."""
         session = self._session
-        if session.table is None and session.document.columns:
+        if session.source is None and session.document.columns:
             found = Guarantee((), "", (self.tr("Open the project's table."),))
         elif instead := asked_instead(session.document):
             found = Guarantee((), "", (), row_order_caution(session.document), instead)
@@ -233,6 +235,8 @@ class GuaranteeCard(QFrame):
                 if releases or pooled
                 else session.steps.guarantee()
             )
+        if found.promises and session.long is not None:
+            found = replace(found, cautions=(*found.cautions, IN_PARTS))
         beside = session.open_columns() if found.promises and self.isVisible() else None
         if found == self._shown and beside is self._beside:
             return

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QW
 from sfumato.formats.language import localized
 from sfumato.jobs.runner import Ending, Job, JobRunner
 from sfumato.ui.look.theme import Space, TextSize, font, scaled
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.wording import spoken, time_left
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import ElidedLabel, label
 from sfumato.ui.widgets.messages import announce
@@ -20,6 +20,8 @@ PATIENCE_MILLISECONDS: Final = 350
 
 SHOWN: Final = 2
 HEIGHT: Final = 40
+LEFT: Final = 116
+"""Room for how long a job will still take."""
 
 
 class JobEntry(QWidget):
@@ -38,6 +40,9 @@ class JobEntry(QWidget):
         self.percent = label("", "small")
         self.percent.setFont(font(TextSize.SMALL, tabular=True))
         self.percent.setFixedWidth(scaled(38))
+        self.left = label("", "small")
+        self.left.setFont(font(TextSize.SMALL, tabular=True))
+        self.left.setFixedWidth(scaled(LEFT))
         self.cancel = QToolButton(self)
         self.cancel.setIcon(themed_icon("close"))
         self.cancel.setToolTip(self.tr("Stop this"))
@@ -49,6 +54,7 @@ class JobEntry(QWidget):
         layout.addWidget(self.title, 1)
         layout.addWidget(self.bar)
         layout.addWidget(self.percent)
+        layout.addWidget(self.left)
         layout.addWidget(self.cancel)
         job.progressed.connect(self._show)
         self._show()
@@ -58,6 +64,7 @@ class JobEntry(QWidget):
             return
         self.bar.setValue(round(1000 * self.job.fraction))
         self.percent.setText(f"{localized(f'{100 * self.job.fraction:.0f}')} %")
+        self.left.setText(time_left(self.job.seconds_left))
         step = spoken(self.job.text)
         self.title.setText(f"{self.job.title} · {step}" if step else self.job.title)
 

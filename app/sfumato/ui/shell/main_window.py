@@ -151,6 +151,7 @@ class MainWindow(QMainWindow):
         session.database_requested.connect(self.choose_database)
         session.project_requested.connect(self.projects.open)
         session.locate_requested.connect(self.projects.sources.locate)
+        session.whole_requested.connect(self.projects.sources.read_whole)
         for signal in (
             session.document_changed,
             session.project_changed,
@@ -623,5 +624,5 @@ class WindowMenus(Menus):
             action.setEnabled(text is not None)
         copying = session.project is not None
         self.actions["save-as"].setText(_tr("Save a c&opy…") if copying else _tr("Save &as…"))
-        self.actions["apply-rules"].setEnabled(session.table is not None)
+        self.actions["apply-rules"].setEnabled(session.at_hand is not None)
         self.actions["save-rules"].setEnabled(bool(session.document.columns))

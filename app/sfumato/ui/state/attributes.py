@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import EncodedColumn, Table, encode_column
@@ -15,6 +15,7 @@ from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Unit
 from sfumato.project.release.groups import groups_by
 from sfumato.project.release.units import by_unit
+from sfumato.ui.state.insights import LongSource
 
 ROWS_AT_ONCE: Final = 100_000
 """Up to this many rows are encoded on the main thread: it takes a few milliseconds."""
@@ -36,6 +37,8 @@ class Wanted:
     public: tuple[ColumnSpec, ...] | None = None
     unit: Unit | None = None
     """Which rows belong together, for a sensitive attribute."""
+    together: bool = False
+    """Whether it is protected together with others."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +75,19 @@ class AttributeCache:
         entry = self._entries.get(name)
         return entry.error if entry is not None else None
 
-    def get(self, table: Table, wanted: Wanted) -> EncodedColumn | None:
+    def get(self, table: Table | LongSource, wanted: Wanted) -> EncodedColumn | None:
         """Return the encoded column, or None when it is being encoded or can't be."""
         name = wanted.spec.name
         entry = self._entries.get(name)
         if entry is not None and entry.wanted == wanted:
             return entry.encoded
-        if table.rows <= ROWS_AT_ONCE:
+        if isinstance(table, Table) and table.rows <= ROWS_AT_ONCE:
             self._entries[name] = _encode(table, wanted, Silent())
         else:
             self._start(table, wanted)
         return self._entries[name].encoded
 
-    def _start(self, table: Table, wanted: Wanted) -> None:
+    def _start(self, table: Table | LongSource, wanted: Wanted) -> None:
         name = wanted.spec.name
         self._entries[name] = _Entry(wanted)
 
@@ -102,8 +105,10 @@ class AttributeCache:
             self._announce(name)
 
 
-def _encode(table: Table, wanted: Wanted, context: Context) -> _Entry:
+def _encode(table: Table | LongSource, wanted: Wanted, context: Context) -> _Entry:
     try:
+        if isinstance(table, LongSource):
+            return _Entry(wanted, _encoded_long(table, wanted, context))
         encoded = encode_column(table, wanted.spec)
         if wanted.unit is not None:
             encoded = by_unit(wanted.unit, units_of(table, wanted.unit.columns), encoded)
@@ -112,3 +117,14 @@ def _encode(table: Table, wanted: Wanted, context: Context) -> _Entry:
         return _Entry(wanted, encoded)
     except SfumatoError as error:
         return _Entry(wanted, error=error)
+
+
+def _encoded_long(table: LongSource, wanted: Wanted, context: Context) -> EncodedColumn:
+    if wanted.unit is not None or wanted.public is not None:
+        raise PolicyError(
+            "{column} is protected by rows that belong together, and the table is too long to hold"
+            " all its rows at once.",
+            "Choose a protection that looks at each row by itself, or read all of the table.",
+            column=wanted.spec.name,
+        )
+    return table.survey.encoded(wanted.spec, context, wanted.together)

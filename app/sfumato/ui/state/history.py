@@ -8,6 +8,7 @@ from typing import Final
 
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
+from sfumato.ui.state.insights import LongSource
 
 STEPS_KEPT: Final = 200
 
@@ -17,7 +18,7 @@ class State:
     """What an edit can change: the document, and the table it is about."""
 
     document: Document
-    table: Table | None = None
+    table: Table | LongSource | None = None
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ class History:
         self._undo.append(Step(text, before, merge_key, panel))
         del self._undo[:-STEPS_KEPT]
 
-    def forget_old_tables(self, present: Table | None) -> None:
+    def forget_old_tables(self, present: Table | LongSource | None) -> None:
         """Drop the steps that lead back beyond the table before the present one."""
-        earlier: Table | None = None
+        earlier: Table | LongSource | None = None
         for place in range(len(self._undo) - 1, -1, -1):
             table = self._undo[place].before.table
             if table is None or table is present or table is earlier:

@@ -22,6 +22,8 @@ from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.release.long_survey import LongSurvey, survey_of
+from sfumato.project.release.long_table import LongTable
 
 TABLES_KEPT = 2
 """Undo can bring the table before back."""
@@ -57,6 +59,48 @@ def look_at(table: Table, context: Context) -> Insight:
     names = [each.spec.name for each in proposed if each.spec.role is not Role.IDENTIFYING]
     relations = exact_relations(table, names, Part(context, 0.9, 1.0))
     return Insight(profiles, proposed, repeated, relations)
+
+
+@dataclass(frozen=True, eq=False)
+class LongSource:
+    """A table that is too long for memory, as far as it is known.
+
+    Nothing of it is a `Table` but `sample`, so that nothing takes some rows for all.
+
+    Parameters
+    ----------
+    survey
+        What was counted in all its rows.
+    insight
+        What looking at its columns told.
+    """
+
+    survey: LongSurvey
+    insight: Insight
+
+    @property
+    def table(self) -> LongTable:
+        """The rows."""
+        return self.survey.table
+
+    @property
+    def sample(self) -> Table:
+        """Rows drawn evenly, for pictures and proposals."""
+        return self.survey.sample
+
+
+def values_of(source: Table | LongSource, name: str) -> Table:
+    """Return a table that has every value of a column; of a long one, hardly any twice."""
+    return source if isinstance(source, Table) else source.survey.values(name)
+
+
+def look_at_long(table: LongTable, context: Context) -> LongSource:
+    """Look at all rows of a long table once (for a job)."""
+    survey = survey_of(table, Part(context, 0.0, 0.95))
+    proposed = survey.proposals()
+    names = [each.spec.name for each in proposed if each.spec.role is not Role.IDENTIFYING]
+    relations = exact_relations(survey.sample, names, Part(context, 0.95, 1.0))
+    return LongSource(survey, Insight(survey.profiles, proposed, (), relations))
 
 
 class Insights:

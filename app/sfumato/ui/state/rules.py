@@ -68,7 +68,8 @@ class Rules(QObject):
     def apply(self, path: Path) -> None:
         """Apply a rules file to the open table, as one step that can be undone."""
         session = self._session
-        table, document, noise = session.table, session.document, session.noise
+        long, document, noise = session.long, session.document, session.noise
+        table = session.table if long is None else long.survey
         if table is None:
             self._say(
                 MessageKind.INFO,

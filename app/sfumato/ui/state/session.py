@@ -6,6 +6,7 @@ thing that panels share.
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -27,8 +28,14 @@ from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
 from sfumato.ui.state.attributes import AttributeCache, Wanted
 from sfumato.ui.state.history import History, State, changed_place
-from sfumato.ui.state.insights import Insight, Insights, OpenColumnsCache, PooledCache
-from sfumato.ui.state.settings import MemoryStore, RecentProjects, Store
+from sfumato.ui.state.insights import (
+    Insight,
+    Insights,
+    LongSource,
+    OpenColumnsCache,
+    PooledCache,
+)
+from sfumato.ui.state.settings import MemoryLimit, MemoryStore, RecentProjects, Store
 from sfumato.ui.state.steps import Steps
 from sfumato.ui.widgets.files import FileChooser, PlatformChooser
 from sfumato.ui.widgets.messages import Message
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
     from sfumato.analysis.pooled_rows import PooledRows
     from sfumato.project.ledger.records import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.long_table import LongTable
 
 AUTOSAVE_MILLISECONDS: Final = 800
 
@@ -80,6 +88,8 @@ class Session(QObject):
     """A project (`Path`) should be opened."""
     file_brought = Signal(str, object)
     """A file (`Path`) should be worked on by another panel, by its name."""
+    whole_requested = Signal()
+    """All of a table that is read in parts should be read, whatever memory it takes."""
     locate_requested = Signal()
     """The person wants to show where the source table is now."""
     pooled_changed = Signal()
@@ -116,6 +126,7 @@ class Session(QObject):
         self._project: ProjectFile | None = None
         self._passing_keys = _passing_keys()
         self._unsaved = False
+        self._limited = True
         self.panel = ""
         """The panel in sight, by its name: where edits are made."""
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
@@ -141,8 +152,49 @@ class Session(QObject):
 
     @property
     def table(self) -> Table | None:
-        """The table that was read; None before one is open."""
+        """The table in memory; None before one is open, and where it is `long`."""
+        held = self._state.table
+        return held if isinstance(held, Table) else None
+
+    @property
+    def long(self) -> LongSource | None:
+        """The table that is too long for memory and read in parts; None where it is not."""
+        held = self._state.table
+        return held if isinstance(held, LongSource) else None
+
+    @property
+    def source(self) -> Table | LongTable | None:
+        """All rows, in memory or not: what releases are made from."""
+        return self.table if self.long is None else self.long.table
+
+    @property
+    def held(self) -> Table | LongSource | None:
+        """The table as it is held; see `table` and `long`."""
         return self._state.table
+
+    @property
+    def at_hand(self) -> Table | None:
+        """The rows in memory: all, or a sample of a long table, for pictures and proposals."""
+        return self.table if self.long is None else self.long.sample
+
+    def refuses_long(self) -> bool:
+        """Say of something that it needs all rows, where they are read in parts; return whether."""
+        if self.long is not None:
+            error = PolicyError(
+                "This needs all rows of the table at once, and they are read in parts.",
+                "Read all of the table under Data, on a machine with the memory for it.",
+            )
+            self.message.emit(Message.of_error(error, topic="long"))
+        return self.long is not None
+
+    @property
+    def memory(self) -> float:
+        """How many bytes a table may take, about; a longer one is read in parts."""
+        return MemoryLimit(self.store).bytes if self._limited else math.inf
+
+    def take_all_memory(self) -> None:
+        """Let tables take as much memory as they need, as long as the window is open."""
+        self._limited = False
 
     @property
     def document(self) -> Document:
@@ -202,7 +254,11 @@ class Session(QObject):
         self._move_to(replace(self._state, document=document))
 
     def open_table(
-        self, text: str, table: Table, document: Document, insight: Insight | None = None
+        self,
+        text: str,
+        table: Table | LongSource,
+        document: Document,
+        insight: Insight | None = None,
     ) -> None:
         """Put a table and the document about it in place, as one step of undo.
 
@@ -215,13 +271,13 @@ class Session(QObject):
         insight
             The columns' profiles, where they are known already.
         """
-        if insight is not None:
+        if insight is not None and isinstance(table, Table):
             self._insights.remember(table, insight)
         self._history.push(text, self._state, panel=self.panel)
         self._history.forget_old_tables(table)
         self._move_to(State(document, table))
 
-    def attach_table(self, table: Table, document: Document | None = None) -> None:
+    def attach_table(self, table: Table | LongSource, document: Document | None = None) -> None:
         """Give the document the table it is about (after opening a project); not an edit.
 
         Parameters
@@ -365,15 +421,18 @@ class Session(QObject):
         Small tables are encoded at once; large ones in a job, after which
         `attribute_changed` is emitted. See `attribute_error` for why there is none.
         """
-        if self.table is None or name not in self.table.columns:
+        held, at_hand = self._state.table, self.at_hand
+        if held is None or at_hand is None or name not in at_hand.columns:
             return None
         try:
             spec = self.document.column(name)
         except KeyError:
             return None
         unit = self.document.unit if spec.role is Role.SENSITIVE else None
-        wanted = Wanted(spec, self._public_columns(name), unit)
-        return self._attributes.get(self.table, wanted)
+        entry = self.document.entry_for(name)
+        together = isinstance(held, LongSource) and entry is not None and len(entry.attributes) > 1
+        wanted = Wanted(spec, self._public_columns(name), unit, together)
+        return self._attributes.get(held, wanted)
 
     def _public_columns(self, name: str) -> tuple[ColumnSpec, ...] | None:
         """Return the columns that group the records for an attribute's mechanism, if any."""
@@ -398,6 +457,8 @@ class Session(QObject):
 
         They are looked up in a job, after which `profiles_changed` is emitted.
         """
+        if self.long is not None:
+            return self.long.insight
         return self._insights.get(self.table) if self.table is not None else None
 
     def pooled(self, releases: Sequence[ReleaseRecord]) -> tuple[PooledRows, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -67,6 +68,37 @@ class TextScale:
     def choose(self, percent: int) -> None:
         """Remember a choice."""
         self._store.setValue(self._KEY, percent)
+
+
+class MemoryLimit:
+    """How much memory a table may take before it is read in parts.
+
+    Parameters
+    ----------
+    store
+        Where another limit than the usual one is kept, in megabytes.
+    """
+
+    KEY: Final = "table/memory"
+    _SHARE: Final = 0.5
+    _UNKNOWN: Final = 8e9
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def bytes(self) -> float:
+        """The limit: what was chosen, or half of the machine's memory."""
+        try:
+            return float(self._store.value(self.KEY)) * 1e6
+        except (TypeError, ValueError):
+            return self._SHARE * self._machine()
+
+    def _machine(self) -> float:
+        try:
+            return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+        except (AttributeError, OSError, ValueError):  # not told on Windows
+            return self._UNKNOWN
 
 
 class RecentProjects:

@@ -14,7 +14,14 @@ from sfumato.formats.errors import CannotConnect
 from sfumato.formats.language import grouped
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
-from sfumato.project.source import accept_edition, locate_source, open_source
+from sfumato.project.source import (
+    accept_edition,
+    is_long,
+    locate_source,
+    open_long_source,
+    open_source,
+)
+from sfumato.ui.state.insights import LongSource, look_at_long
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.messages import Action, Message, MessageKind
 
@@ -39,9 +46,10 @@ class SourceReader(QObject):
     def read(self) -> None:
         """Read the table from where the document says it is."""
         document, beside = self._session.document, self._folder()
+        memory = self._session.memory
 
-        def work(context: Context) -> tuple[Table, Document]:
-            return open_source(document, context, beside)
+        def work(context: Context) -> tuple[Table | LongSource, Document]:
+            return _opened(document, context, beside, memory)
 
         self._run(work)
 
@@ -52,11 +60,18 @@ class SourceReader(QObject):
             self.read()
             return
 
-        def work(context: Context) -> tuple[Table, Document]:
+        memory = self._session.memory
+
+        def work(context: Context) -> tuple[Table | LongSource, Document]:
             found = locate_source(document, path, Part(context, 0.0, 0.2))
-            return open_source(found, Part(context, 0.2, 1.0))
+            return _opened(found, Part(context, 0.2, 1.0), None, memory)
 
         self._run(work)
+
+    def read_whole(self) -> None:
+        """Read all of a table that is read in parts, whatever memory it takes."""
+        self._session.take_all_memory()
+        self.read()
 
     def _run(self, work: object) -> None:
         self._session.runner.run(
@@ -114,19 +129,24 @@ class SourceReader(QObject):
         project, source = session.project, session.document.source
         if project is None or source is None or not session.save():
             return
-        path = source.place
+        path, memory = source.place, session.memory
 
-        def work(context: Context) -> Table:
-            return accept_edition(project, path, context)
+        def work(context: Context) -> Table | LongSource:
+            part = Part(context, 0.0, 0.5)
+            table = accept_edition(project, path, part, memory=memory)
+            if isinstance(table, Table):
+                return table
+            return look_at_long(table, Part(context, 0.5, 1.0))
 
-        def accepted(table: Table) -> None:
+        def accepted(table: Table | LongSource) -> None:
+            rows = table.rows if isinstance(table, Table) else table.table.rows
             session.attach_table(table, project.document)
             session.ledger_changed.emit()
             session.message.emit(
                 Message(
                     MessageKind.GOOD,
                     self.tr("The new edition has {rows} {rows:row|rows}.").format(
-                        rows=grouped(table.rows)
+                        rows=grouped(rows)
                     ),
                     self.tr("The ledger records that it took the place of the old one."),
                     topic=TOPIC,
@@ -141,3 +161,16 @@ class SourceReader(QObject):
         """Return the project's own folder: a table may have moved along with it."""
         path = self._session.project_path
         return path.parent if path is not None else None
+
+
+def _opened(
+    document: Document, context: Context, beside: Path | None, memory: float
+) -> tuple[Table | LongSource, Document]:
+    """Open the document's source table, in parts where it would take more memory, in bytes."""
+    source = document.source
+    room = beside or (source.folder if source is not None else None)
+    if room is not None and is_long(document, memory):
+        found = open_long_source(document, Part(context, 0.0, 0.4), room)
+        if found is not None:
+            return look_at_long(found[0], Part(context, 0.4, 1.0)), found[1]
+    return open_source(document, context, beside)

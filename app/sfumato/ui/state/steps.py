@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
-from sfumato.analysis.readiness import Readiness, examine
+from sfumato.analysis.readiness import Readiness, examine, looked_through
 from sfumato.analysis.steps import Step, Work, steps_of
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.table.table import Attribute, Table
 from sfumato.jobs.runner import Ending, Job
 from sfumato.project.errors import LedgerTampered
+from sfumato.project.release.long_table import LongTable, refuse_whole
 
 if TYPE_CHECKING:
     from sfumato.analysis.shown_columns import LeavingColumns
-    from sfumato.engine.table.table import EncodedColumn, Table
+    from sfumato.engine.randomness.keys import KeyRing
+    from sfumato.engine.table.table import EncodedColumn
     from sfumato.jobs.runner import JobRunner
     from sfumato.project.document.model import Document
     from sfumato.project.ledger.records import ReleaseRecord
@@ -38,8 +41,12 @@ class Opened(Protocol):
         """What is decided."""
 
     @property
-    def table(self) -> Table | None:
-        """The table."""
+    def source(self) -> Table | LongTable | None:
+        """All rows, in memory or not."""
+
+    @property
+    def keys(self) -> KeyRing:
+        """What releases are drawn by."""
 
     @property
     def project(self) -> ProjectFile | None:
@@ -146,9 +153,8 @@ class Steps(QObject):
         session, document = self._session, self._session.document
         names = [column.name for column in document.sensitive]
         names += [name for entry in document.policy for name in entry.attributes]
-        table = session.table
         attributes, errors = {}, {}
-        for name in dict.fromkeys(names) if table is not None else ():
+        for name in dict.fromkeys(names) if session.source is not None else ():
             encoded, error = session.attribute(name), session.attribute_error(name)
             if encoded is not None:
                 attributes[name] = encoded.attribute
@@ -157,7 +163,7 @@ class Steps(QObject):
         known = self._known and self._question() == self._asked
         return Work(
             document,
-            None if table is None else table.rows,
+            None if session.source is None else session.source.rows,
             attributes,
             errors,
             self.guarantee(),
@@ -170,7 +176,12 @@ class Steps(QObject):
     # ----- the check before a release
 
     def check_policy(self) -> None:
-        """Check releases where a policy is complete and that is all that is unknown of it."""
+        """Check releases where a policy is complete and that is all that is unknown of it.
+
+        Not of a long table, all rows of which are read: somebody has to ask for that.
+        """
+        if isinstance(self._session.source, LongTable):
+            return
         guarantee = self.guarantee()
         if guarantee.complete and guarantee.promises and self._session.document.recipients:
             self.check()
@@ -178,15 +189,26 @@ class Steps(QObject):
     def check(self) -> None:
         """Check every recipient's release, unless that was done for what is open now."""
         session, asked = self._session, self._question()
-        table, document, attributes = session.table, session.document, self.attributes()
+        source, document, attributes = session.source, session.document, self.attributes()
         wanted = {name for entry in document.policy for name in entry.attributes}
-        if table is None or set(attributes) != wanted or asked == self._asked:
+        if source is None or set(attributes) != wanted or asked == self._asked:
             return
-        self._asked, self._known, self._kept = asked, False, (table, attributes)
-        columns, releases = session.columns_of(table), self.releases()
+        self._asked, self._known, self._kept = asked, False, (source, attributes)
+        releases, keys = self.releases(), session.keys
+        columns = session.columns_of(source) if isinstance(source, Table) else None
+
+        def work(context: Context) -> tuple[Readiness, ...]:
+            if columns is not None:
+                shown = columns.of(document)
+                return examine(document, shown, attributes, releases, context)
+            refuse_whole(document)
+            part = Part(context, 0.0, 0.8)
+            seen = looked_through(document, cast(LongTable, source), keys, part)
+            return examine(*seen, releases, Part(context, 0.8, 1.0))
+
         job = session.runner.run(
             self.tr("Checking whether releases are ready"),
-            lambda context: examine(document, columns.of(document), attributes, releases, context),
+            work,
             partial(self._take, asked),
             partial(self._refuse, asked),
             key=CHECK,
@@ -195,9 +217,9 @@ class Steps(QObject):
 
     def _question(self) -> tuple[object, ...]:
         """Return what a check is about: attributes are the same where they are the same objects."""
-        table, attributes = self._session.table, self.attributes()
+        source, attributes = self._session.source, self.attributes()
         counted = tuple((name, id(one.counts)) for name, one in attributes.items())
-        return (id(table), counted, self._session.document, self.releases())
+        return (id(source), counted, self._session.document, self.releases())
 
     def _take(self, asked: tuple[object, ...], found: tuple[Readiness, ...]) -> None:
         if asked is self._asked:

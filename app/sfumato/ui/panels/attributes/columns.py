@@ -178,7 +178,7 @@ class ColumnsModel(CellsModel):
         """Return what can be chosen in a cell."""
         if column == ROLE:
             return role_choices()
-        spec, table = self._specs[row], self._session.table
+        spec, table = self._specs[row], self._session.at_hand
         known = table is not None and spec.name in table.columns
         kinds = kinds_for(table.column(spec.name)) if known and table is not None else ()
         offered = kinds if spec.kind in kinds else (*kinds, spec.kind)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
-from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -36,7 +37,7 @@ from sfumato.engine.table.profile import (
     suggest_ends,
 )
 from sfumato.engine.table.proposals import alike
-from sfumato.engine.table.table import Attribute, proposed_domain
+from sfumato.engine.table.table import Attribute, Table, proposed_domain
 from sfumato.formats.language import grouped
 from sfumato.project.document.edits import (
     needs_domain,
@@ -68,6 +69,7 @@ from sfumato.ui.panels.attributes.detail import Detail
 from sfumato.ui.panels.attributes.unit import UnitCard
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
+from sfumato.ui.state.insights import LongSource
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, column, label, row
@@ -105,6 +107,9 @@ class RecordKeyField(Card):
         Whose document is edited.
     """
 
+    refused = Signal(object)
+    """A column of a long table does not tell all records apart (`SfumatoError`)."""
+
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
@@ -125,7 +130,7 @@ class RecordKeyField(Card):
 
     def candidates(self) -> tuple[str, ...]:
         """Return the columns whose values are all there and all different."""
-        insight, table = self._session.insight(), self._session.table
+        insight, table = self._session.insight(), self._session.at_hand
         if insight is None or table is None:
             return ()
         return tuple(
@@ -155,9 +160,25 @@ class RecordKeyField(Card):
         self.note.setText(words)
 
     def _choose(self, name: object) -> None:
-        key = str(name) or None
+        session, key = self._session, str(name) or None
         text = QCoreApplication.translate("Attributes", "Record key")
-        self._session.edit(text, replace(self._session.document, record_key=key))
+        changed, long = replace(session.document, record_key=key), session.long
+        if long is None or key is None:
+            session.edit(text, changed)
+            return
+
+        def keep(_checked: object) -> None:
+            if session.long is long:
+                session.edit(text, replace(session.document, record_key=key))
+
+        def refuse(error: SfumatoError) -> None:
+            self.refresh()
+            self.refused.emit(error)
+
+        words = tr("Looking whether {column} tells all records apart").format(column=key)
+        session.runner.run(
+            words, partial(long.survey.check_key, key), keep, refuse, key="record-key"
+        )
 
 
 EDIT_KEY = "attributes-edit"
@@ -258,6 +279,7 @@ class AttributesPanel(Panel):
         detail.hierarchy.changed.connect(self._show_detail)
         detail.hierarchy.refused.connect(self.show_error)
         self.unit.refused.connect(self.show_error)
+        self.record_key.refused.connect(self.show_error)
         domain = detail.domain
         domain.added.connect(self._add_value)
         domain.removed.connect(lambda rows: self._change_domain(edits.remove_values, rows))
@@ -334,7 +356,7 @@ class AttributesPanel(Panel):
         if len(names) > 1:
             self.detail.show_several([document.column(name) for name in names])
             return
-        spec, table = document.column(names[0]), session.table
+        spec, table = document.column(names[0]), session.at_hand
         insight = session.insight()
         profile = insight.by_name.get(spec.name) if insight is not None else None
         proposal = insight.proposal_for.get(spec.name) if insight is not None else None
@@ -389,7 +411,7 @@ class AttributesPanel(Panel):
 
     def _weight_error(self, spec: ColumnSpec) -> SfumatoError | None:
         """Return why a column can't be a sampling weight; None where it can, or is none."""
-        table = self.session.table
+        table = self.session.at_hand
         if spec.role is not Role.WEIGHT or table is None or spec.name not in table.columns:
             return None
         try:
@@ -440,6 +462,9 @@ class AttributesPanel(Panel):
         """Make an edit, after looking up what it asks for: domains, and what a unit draws once."""
         session, table, before = self.session, self.session.table, self.session.document
         waiting = [spec for spec in document.sensitive if needs_domain(spec)]
+        if waiting and session.long is not None:
+            self._edit_long(text, document, waiting, session.long)
+            return
         if table is None or not (waiting or document.unit):
             session.edit(text, document)
             return
@@ -461,6 +486,25 @@ class AttributesPanel(Panel):
             tr("Reading the values"),
             complete,
             lambda changed: session.edit(text, changed),
+            self.show_error,
+            key=EDIT_KEY,
+        )
+
+    def _edit_long(
+        self, text: str, document: Document, waiting: list[ColumnSpec], long: LongSource
+    ) -> None:
+        """Make an edit, once the domains that it asks for are looked up in all rows."""
+
+        def complete(_context: Context) -> Document:
+            changed = document
+            for spec in waiting:
+                changed = changed.with_column(long.survey.with_domain(spec))
+            return changed
+
+        self.session.runner.run(
+            tr("Reading the values"),
+            complete,
+            lambda changed: self.session.edit(text, changed),
             self.show_error,
             key=EDIT_KEY,
         )
@@ -491,10 +535,10 @@ class AttributesPanel(Panel):
             self._set_bins(None)
 
     def _suggest_bins(self, count: int, widths: object) -> None:
-        table, name = self.session.table, self.chosen[0]
+        table, name = self.session.at_hand, self.chosen[0]
         if table is None or not isinstance(widths, BinWidths):
             return
-        series = table.column(name)
+        series = self._numbers_at_hand(table, name)
         self.session.runner.run(
             tr("Looking for round edges"),
             lambda _context: suggest_binning(series, count, widths),
@@ -502,6 +546,15 @@ class AttributesPanel(Panel):
             self._refuse_bins,
             key=EDIT_KEY,
         )
+
+    def _numbers_at_hand(self, table: Table, name: str) -> pd.Series:
+        """Return a column's rows in memory, and the ends of all, which bins have to reach."""
+        series, insight = table.column(name), self.session.insight()
+        profile = None if insight is None else insight.by_name.get(name)
+        if self.session.long is None or profile is None or profile.numbers is None:
+            return series
+        ends = pd.Series([profile.numbers.minimum, profile.numbers.maximum], name=name)
+        return pd.concat([series, ends.astype(series.dtype)], ignore_index=True)
 
     def _refuse_bins(self, error: SfumatoError) -> None:
         self.show_error(error)
@@ -528,7 +581,7 @@ class AttributesPanel(Panel):
         self.session.edit(text, with_coding(self.session.document, name, coding))
 
     def _propose_ends(self) -> None:
-        table, name = self.session.table, self.chosen[0]
+        table, name = self.session.at_hand, self.chosen[0]
         if table is None:
             return
         series, now = table.column(name), self.session.document.column(name).coding
@@ -545,12 +598,12 @@ class AttributesPanel(Panel):
 
     def _domain_of(self, name: str) -> Domain | None:
         spec, table = self.session.document.column(name), self.session.table
-        if spec.domain is not None or table is None:
+        if spec.domain is not None:
             return spec.domain
         encoded = self.session.attribute(name)
         if encoded is not None and encoded.attribute.domain is not None:
             return encoded.attribute.domain
-        return proposed_domain(table, spec)
+        return None if table is None else proposed_domain(table, spec)
 
     def _change_domain(self, change: Callable[..., Domain], *arguments: object) -> bool:
         """Edit the chosen column's domain; say beside it why that can't be done."""
@@ -569,7 +622,7 @@ class AttributesPanel(Panel):
         return True
 
     def _add_value(self, text: str) -> None:
-        table, name = self.session.table, self.chosen[0]
+        table, name = self.session.at_hand, self.chosen[0]
         if table is None:
             self.tell(MessageKind.INFO, tr("Open the table first."))
             return

@@ -140,6 +140,8 @@ class UnitCard(Card):
         """Protect by columns, once a job has found what is the same in rows that share them."""
         session = self._session
         before, table = session.document, session.table
+        if session.refuses_long():
+            self.refresh()
         if table is None:
             return
         work = partial(_proposed, before, table, columns, most_rows)

@@ -194,14 +194,17 @@ class Overview(ScrollPage):
 
     def _say_waiting(self) -> None:
         """Say when there will be an answer."""
+        words = self.tr(
+            "Answered once a table is open, a sensitive attribute has a mechanism, and somebody is"
+            " to receive it."
+        )
+        if self._session.long is not None:
+            words = self.tr(
+                "Not answered here for a table that is read in parts: all rows are needed at once."
+            )
         for card in self.cards.values():
             card.badge.hide()
-            card.answer.setText(
-                self.tr(
-                    "Answered once a table is open, a sensitive attribute has a mechanism, and"
-                    " somebody is to receive it."
-                )
-            )
+            card.answer.setText(words)
 
 
 class _Tab(QToolButton):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+import pandas as pd
 from PySide6.QtCore import (
     QCoreApplication,
     QItemSelectionModel,
@@ -22,17 +23,20 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
+    QTableView,
     QWidget,
 )
 
+from sfumato.engine.core.progress import Context
 from sfumato.engine.table.profile import ColumnProfile
 from sfumato.formats.language import grouped, localized
+from sfumato.project.release.long_table import frame_of
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import when_given
-from sfumato.ui.widgets.layout import ElidedLabel, EmptyState, button, column, label, row
-from sfumato.ui.widgets.responsive import Pages
+from sfumato.ui.widgets.fields import NumberField, when_given
+from sfumato.ui.widgets.layout import ElidedLabel, EmptyState, boxed, button, column, label, row
+from sfumato.ui.widgets.responsive import FlowLayout, Pages
 from sfumato.ui.widgets.tables import (
     Cell,
     CellsModel,
@@ -217,6 +221,8 @@ LIST_WIDTH = 304
 TITLE_WIDTH = 168
 SORTED_AT_ONCE = 200_000
 SORT_KEY = "data-sort"
+ROWS_KEY = "data-rows"
+_TOP: Final = QTableView.ScrollHint.PositionAtTop
 
 
 class LoadedPage(QWidget):
@@ -256,10 +262,33 @@ class LoadedPage(QWidget):
         header.setSortIndicatorShown(True)
         header.setSortIndicatorClearable(True)
         header.sortIndicatorChanged.connect(self._sort)
+        self._build_parts()
         self._lay_out()
         session.table_changed.connect(self.refresh)
         session.document_changed.connect(self._show_names)
         session.profiles_changed.connect(self._show_profiles)
+
+    def _build_parts(self) -> None:
+        """Make what stands above the rows of a table that is read in parts."""
+        self.in_parts = label("", "muted", wrap=True)
+        self.whole = button(
+            self.tr("Read all of it"),
+            self._session.whole_requested.emit,
+            "quiet",
+            tip=self.tr("Hold all rows in memory, which may take more than there is"),
+        )
+        self.place = NumberField(1, 1, decimals=0, step=1, show_range=False)
+        self.place.spin.setAccessibleName(self.tr("Show the rows around this one"))
+        self.place.value_changed.connect(lambda row: self._show_around(int(row) - 1))
+        self.earlier = button(self.tr("Earlier rows"), self._go_back, "quiet")
+        self.later = button(self.tr("Later rows"), self._go_on, "quiet")
+        caption = label(self.tr("Go to row"), "small")
+        caption.setBuddy(self.place.spin)
+        self.rows = label("", "small")
+        asked = boxed(row(caption, self.place))
+        line = FlowLayout(asked, self.earlier, self.later, self.rows, self.whole)
+        self.parts = boxed(column(self.in_parts, line, spacing=Space.TIGHT))
+        self._first = 0
 
     def _lay_out(self) -> None:
         names = column(self.file, self.about, spacing=2)
@@ -275,26 +304,81 @@ class LoadedPage(QWidget):
         work.addWidget(self.table, 1)
         layout = column(spacing=12)
         layout.addLayout(top)
+        layout.addWidget(self.parts)
         layout.addLayout(work, 1)
         self.setLayout(layout)
 
     def refresh(self) -> None:
         """Show the session's table."""
-        table = self._session.table
-        self._model = None
+        table, long = self._session.table, self._session.long
+        self._session.runner.cancel(ROWS_KEY)
+        self.parts.setVisible(long is not None)
+        self.table.horizontalHeader().setSortIndicatorShown(long is None)
         if table is not None:
-            self._model = FrameModel(table.frame, table.value_labels)
-            self._model.setParent(self.table)
-            self.table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-            self.table.setModel(self._model)
-            self.table.fit_columns()
+            self._show_rows(FrameModel(table.frame, table.value_labels))
         else:
+            self._model = None
             self.table.setModel(None)
+        if long is not None:
+            words = self.tr(
+                "The table is read in parts, since it is long. Values are counted in all rows;"
+                " distributions and proposals are those of {some} of {rows} {rows:row|rows}."
+            )
+            some, rows = grouped(long.sample.rows), grouped(long.table.rows)
+            self.in_parts.setText(words.format(some=some, rows=rows))
+            self.place.set_range(1, long.table.rows)
+            self._show_around(0)
         self._show_names()
         self._show_profiles()
 
+    def _show_rows(self, model: FrameModel) -> None:
+        self._model = model
+        model.setParent(self.table)
+        self.table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self.table.setModel(model)
+        self.table.fit_columns()
+
+    def _show_around(self, place: int) -> None:
+        """Read the rows around one of a long table, and show them."""
+        long = self._session.long
+        if long is None:
+            return
+        place, batches = min(max(place, 0), long.table.rows - 1), long.table.batches
+
+        def read(context: Context) -> tuple[int, pd.DataFrame]:
+            first, found = batches.around(place, context)
+            return first, frame_of([found], batches.types, len(found))
+
+        def show(found: tuple[int, pd.DataFrame]) -> None:
+            if long is not self._session.long:
+                return
+            self._first, frame = found
+            last = self._first + len(frame)
+            self._show_rows(FrameModel(frame, batches.value_labels, self._first + 1))
+            self.table.scrollTo(self.table.model().index(place - self._first, 0), _TOP)
+            self.place.set_value(place + 1)
+            self.earlier.setEnabled(self._first > 0)
+            self.later.setEnabled(last < long.table.rows)
+            words = self.tr("Rows {first} to {last} of {rows}")
+            self.rows.setText(
+                words.format(
+                    first=grouped(self._first + 1),
+                    last=grouped(last),
+                    rows=grouped(long.table.rows),
+                )
+            )
+
+        tell = self._session.runner.error_occurred.emit
+        self._session.runner.run(self.tr("Reading rows"), read, show, tell, key=ROWS_KEY)
+
+    def _go_back(self) -> None:
+        self._show_around(self._first - 1)
+
+    def _go_on(self) -> None:
+        self._show_around(self._first + (0 if self._model is None else self._model.rowCount()))
+
     def _show_names(self) -> None:
-        table, source = self._session.table, self._session.document.source
+        table, source = self._session.source, self._session.document.source
         if table is None:
             return
         self.file.setText(source.place.name if source is not None else "")
@@ -313,7 +397,7 @@ class LoadedPage(QWidget):
             self._session.edit(self.tr("Change the title"), replace(document, title=title))
 
     def _show_profiles(self) -> None:
-        if self._session.table is None:
+        if self._session.source is None:
             return
         insight = self._session.insight()
         if insight is None:
@@ -337,6 +421,8 @@ class LoadedPage(QWidget):
         """Sort at once, or in a job where there are many rows."""
         model = self._model
         if model is None:
+            return
+        if self._session.long is not None:
             return
         if section < 0 or model.rowCount() <= SORTED_AT_ONCE:
             self._session.runner.cancel(SORT_KEY)

@@ -16,7 +16,7 @@ from sfumato.formats.reading import Place, sheets_of
 from sfumato.jobs.runner import Ending, Job
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.wording import spoken, time_left
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.data import PANEL
 from sfumato.ui.panels.data.loaded_page import LoadedPage
@@ -173,8 +173,8 @@ class WaitingPage(QWidget):
         job = self._job
         if job is not None and not job.stop_requested():
             self.bar.setValue(round(1000 * job.fraction))
-            text = spoken(job.text)
-            self.step.setText(text or " ")
+            told = filter(None, (spoken(job.text), time_left(job.seconds_left)))
+            self.step.setText(" · ".join(told) or " ")
 
     def _stop(self) -> None:
         if self._job is not None:
@@ -258,7 +258,7 @@ class DataPanel(Panel):
 
     def _settle(self) -> None:
         """Show the table, or what takes its place."""
-        if self.session.table is not None:
+        if self.session.at_hand is not None:
             self._turn_to(self.loaded)
         elif self.session.document.source is not None:
             self._turn_to(self.gone)
@@ -342,17 +342,14 @@ class DataPanel(Panel):
 
     def load(self) -> None:
         """Read the chosen file as it is previewed."""
-        path, options, document = (
-            self.importing.path,
-            self.importing.options,
-            self.session.document,
-        )
+        path, options = self.importing.path, self.importing.options
+        document, memory = self.session.document, self.session.memory
         if path is None:
             return
         self.messages.clear()
         job = self.session.runner.run(
             self.tr("Reading {file}").format(file=path.name),
-            lambda context: load(path, options, document, context),
+            lambda context: load(path, options, document, context, memory),
             self._take,
             self.show_load_error,
             key=LOAD_KEY,

@@ -596,6 +596,8 @@ class AdoptedCard(Card):
 
     def _ask(self) -> None:
         session, table = self._session, self._session.table
+        if session.refuses_long():
+            return
         entry = entry_called(session.document, self._key)
         columns = [session.attribute(name) for name in entry.attributes]
         known = [column for column in columns if column is not None]

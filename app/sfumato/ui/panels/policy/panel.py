@@ -161,7 +161,7 @@ class PolicyPanel(Panel):
     def _empty_entries(self) -> frozenset[str]:
         """Return the entries, by their keys, that promise a recipient nothing."""
         document, found = self.session.document, set()
-        for entry in document.policy if self.session.table is not None else ():
+        for entry in document.policy if self.session.source is not None else ():
             known = all(self.session.attribute(name) is not None for name in entry.attributes)
             attributes = self._attributes_of(entry) if known else None
             if attributes is not None and edits.misfit(entry, attributes) is None:

@@ -303,6 +303,11 @@ class ViewsCard(Card):
         self._show()
         drawn = table is not None and not missing and bool(document.recipients)
         self.picture.setVisible(drawn)
+        if self.session.long is not None:
+            words = tr(
+                "What each recipient sees of a long table is counted by the check before a release."
+            )
+            say(self._note, words)
         if table is None or not self.isVisible():
             return
         if drawn:
@@ -445,6 +450,7 @@ class ViewsCard(Card):
     def _propose(self) -> None:
         session, table = self.session, self.session.table
         if table is None:
+            session.refuses_long()
             return
         before = session.document
 

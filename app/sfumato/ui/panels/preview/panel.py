@@ -12,6 +12,7 @@ from sfumato.analysis.previewed_numbers import NumberPreview, compute_numbers
 from sfumato.analysis.previewed_values import Preview, Question, compute_preview
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
+from sfumato.formats.language import grouped
 from sfumato.jobs.runner import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.theme import Space, scaled
@@ -26,7 +27,7 @@ from sfumato.ui.panels.preview.number_pages import (
 )
 from sfumato.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import Badge, EmptyState, button, label
+from sfumato.ui.widgets.layout import Badge, EmptyState, button, label, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
@@ -118,6 +119,8 @@ class PreviewPanel(Panel):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.INSIDE)
         column.addLayout(line)
+        self.part = label("", "muted", wrap=True)
+        column.addWidget(self.part)
         self.tabs = QTabWidget(self.work)
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setDrawBase(False)
@@ -168,7 +171,7 @@ class PreviewPanel(Panel):
 
     def _refresh(self, _changed: object = None) -> None:
         entries = self._entries()
-        if not entries or self.session.table is None:
+        if not entries or self.session.at_hand is None:
             self.session.runner.cancel(JOB)
             self._error = None
             self.pages.setCurrentWidget(self.empty)
@@ -191,7 +194,7 @@ class PreviewPanel(Panel):
             self._fail(errors[0])
             return
         known = {name: column for name, column in columns.items() if column is not None}
-        table = session.table
+        table, long = session.at_hand, session.long
         if len(known) < len(columns) or table is None:
             self.show_waiting(entry.key)
             return
@@ -200,7 +203,10 @@ class PreviewPanel(Panel):
             return
         place = session.project_path
         folder = place.parent if place is not None else None
-        question = Question(session.document, table, session.keys, entry, known, recipient, folder)
+        places = None if long is None else long.survey.places
+        question = Question(
+            session.document, table, session.keys, entry, known, recipient, folder, places
+        )
         self._shown = wanted
         if self._preview is None or table.rows > QUICK_ROWS:
             self.show_waiting(recipient)
@@ -237,6 +243,13 @@ class PreviewPanel(Panel):
     def _show(self, question: Question, final: bool, preview: Preview | NumberPreview) -> None:
         self._preview, self._error = preview, None
         self.working.hide()
+        words = self.tr(
+            "The table is read in parts: what is shown of rows, and how useful they are, is"
+            " shown of {some} of {rows} {rows:row|rows}. Intervals from all rows are narrower."
+        )
+        long = self.session.long
+        some, rows = (0, 0) if long is None else (long.sample.rows, long.table.rows)
+        say(self.part, "" if long is None else words.format(some=grouped(some), rows=grouped(rows)))
         if isinstance(preview, NumberPreview):
             shown = self._show_numbers(question, final, preview)
         else:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.analysis.readiness import accepted_for, examine, require_ready
-from sfumato.analysis.shown_columns import LeavingColumns
+from sfumato.analysis.readiness import accepted_for, examine, looked_through, require_ready
+from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.release import PreparedTable, ReleaseOutcome, make_release
+from sfumato.project.release.long_table import LongTable, refuse_whole
+from sfumato.project.release.release import ReleaseOutcome, make_release, prepared_of
 from sfumato.project.release.release_columns import attributes_of
 
 
@@ -63,11 +64,15 @@ class Made:
 
 
 def make_all(
-    project: ProjectFile, table: Table, order: Order, columns: LeavingColumns, context: Context
+    project: ProjectFile,
+    table: Table | LongTable,
+    order: Order,
+    columns: LeavingColumns | None,
+    context: Context,
 ) -> Made:
     """Make the releases of an order, one after another; a refused one does not stop the others.
 
-    `columns` is what is known of the table's columns, for the check before.
+    `columns` is what is known of the columns of a table in memory, for the check before.
 
     Raises
     ------
@@ -77,15 +82,25 @@ def make_all(
     outcomes: list[ReleaseOutcome] = []
     refusals: list[Refusal] = []
     count = len(order.recipients)
-    document, ready = project.document, Part(context, 0.0, 0.1)
+    document, first = project.document, 0.3 if isinstance(table, LongTable) else 0.1
+    leaving: ShownColumns
+    ready = Part(context, 0.0, first)
     try:
-        known = attributes_of(document, table)
-        checked = examine(document, columns.of(document), known, project.releases, ready)
+        if isinstance(table, LongTable):
+            refuse_whole(document)
+            document, leaving, known = looked_through(
+                document, table, project.keys, Part(ready, 0.0, 0.9)
+            )
+            ready = Part(ready, 0.9, 1.0)
+        else:
+            assert columns is not None
+            known, leaving = attributes_of(document, table), columns.of(document)
+        checked = examine(document, leaving, known, project.releases, ready)
     except SfumatoError as error:
         return Made((), tuple(Refusal(name, error) for name in order.recipients))
-    prepared = PreparedTable(project, table)
+    prepared, rest = prepared_of(project, table), Part(context, first, 1.0)
     for place, recipient in enumerate(order.recipients):
-        part = Part(context, 0.1 + 0.9 * place / count, 0.1 + 0.9 * (place + 1) / count)
+        part = Part(rest, place / count, (place + 1) / count)
         part.report(0.0, recipient)
         try:
             require_ready(checked, [recipient])

@@ -23,7 +23,7 @@ from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
 from sfumato.jobs.runner import Job
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.wording import spoken, time_left
 from sfumato.ui.panels.releases.making import Order
 from sfumato.ui.panels.releases.recipients_model import (
     LAST,
@@ -290,7 +290,8 @@ class OrderCard(Card):
         self.progress.setCurrentIndex(0 if job is None else 1)
         if job is not None:
             self._bar.setValue(round(1000 * job.fraction))
-            self._doing.setText(job.text)
+            told = filter(None, (spoken(job.text), time_left(job.seconds_left)))
+            self._doing.setText(" · ".join(told))
 
     @property
     def folder_path(self) -> Path | None:

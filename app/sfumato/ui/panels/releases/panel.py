@@ -12,6 +12,7 @@ from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDragLeaveEvent, QD
 
 from sfumato.analysis.since_release import since_releases
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.found import bundle_at
 from sfumato.formats.language import grouped
@@ -149,7 +150,7 @@ class ReleasesPanel(Panel):
     def _go_on(self) -> None:
         """Bring the panel into sight where the next step is to be done."""
         document = self.session.document
-        if self.session.table is None:
+        if self.session.source is None:
             wanted = "data"
         else:
             wanted = "policy" if document.sensitive else "attributes"
@@ -189,7 +190,7 @@ class ReleasesPanel(Panel):
 
     def _missing(self) -> tuple[str, ...]:
         """Return what is missing before a release can be made."""
-        if self.session.document.columns and self.session.table is None:
+        if self.session.document.columns and self.session.source is None:
             return (self.tr("Open the table."),)
         return self.session.steps.guarantee().next_steps
 
@@ -213,7 +214,7 @@ class ReleasesPanel(Panel):
             else ""
         )
         self.readiness.setVisible(bool(session.document.recipients) and not self._missing())
-        self.ledger.verify.setEnabled(session.project is not None and session.table is not None)
+        self.ledger.verify.setEnabled(session.project is not None and session.source is not None)
         self._refresh_button()
         self._choose_page(bool(records))
 
@@ -226,7 +227,7 @@ class ReleasesPanel(Panel):
         self.empty.text.setText("\n".join(map(spoken, missing)))
         self.go_on.setText(
             self.tr("Go to Data")
-            if self.session.table is None
+            if self.session.source is None
             else self.tr("Go to Policy")
             if self.session.document.sensitive
             else self.tr("Go to Attributes")
@@ -327,13 +328,14 @@ class ReleasesPanel(Panel):
 
     def _start(self) -> None:
         session, order = self.session, self.form.order()
-        project, table = session.project, session.table
-        if order is None or project is None or table is None or self._job is not None:
+        project, source = session.project, session.source
+        if order is None or project is None or source is None or self._job is not None:
             return
+        columns = session.columns_of(source) if isinstance(source, Table) else None
         self.messages.clear()  # what became of an earlier order would contradict this one
         self._job = session.runner.run(
             self.tr("Releasing to {names}").format(names=", ".join(order.recipients)),
-            partial(make_all, project, table, order, session.columns_of(table)),
+            partial(make_all, project, source, order, columns),
             self._tell_made,
             partial(self.show_error, topic="release"),
             key=RELEASE_JOB,
@@ -385,8 +387,8 @@ class ReleasesPanel(Panel):
 
     def verify(self, path: Path) -> None:
         """Examine a bundle, folder or zip, any of the files in one, or such a file for itself."""
-        project, table = self.session.project, self.session.table
-        if project is None or table is None:
+        project, source = self.session.project, self.session.source
+        if project is None or source is None:
             self.tell(
                 MessageKind.CAUTION,
                 self.tr("A bundle is verified against a project and its table."),
@@ -398,7 +400,7 @@ class ReleasesPanel(Panel):
         self.messages.clear("verify")
         self.session.runner.run(
             self.tr("Verifying {name}").format(name=name),
-            lambda context: verify_file(project, table, path, context),
+            lambda context: verify_file(project, source, path, context),
             partial(self._show_report, project, path, name),
             partial(self.show_error, topic="verify"),
             key=VERIFY_JOB,

@@ -15,6 +15,7 @@ from sfumato.analysis.findings import About, Finding, Remedy, Severity
 from sfumato.analysis.readiness import Readiness, accepting, mended
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
+from sfumato.formats.language import grouped
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
@@ -31,7 +32,7 @@ from sfumato.ui.widgets.layout import (
     row,
     say,
 )
-from sfumato.ui.widgets.messages import Message, announce
+from sfumato.ui.widgets.messages import Message, announce, error_texts
 from sfumato.ui.widgets.responsive import FlowLayout
 
 MENDING_JOB: Final = "releases-mending"
@@ -137,7 +138,13 @@ class ReadinessCard(Card):
         refusal = self._session.steps.refusal
         clear_layout(self.list)
         self._offered.clear()
-        say(self.note, "" if refusal is None else spoken(refusal.sentence))
+        words = "" if refusal is None else " ".join(error_texts(refusal))
+        if self.found and (long := self._session.long) is not None:
+            words = self.tr(
+                "Values and unique records are counted in all rows; what is estimated beside"
+                " them is estimated from {some} of {rows} {rows:row|rows}."
+            ).format(some=grouped(long.sample.rows), rows=grouped(long.table.rows))
+        say(self.note, words)
         for names, findings in _alike(self.found):
             block = self._block(names, findings)
             self.list.addWidget(block)
@@ -184,6 +191,8 @@ class ReadinessCard(Card):
             texts.addWidget(label(told, "muted", wrap=True))
         # Once for all recipients whom the same would help.
         wanted = [each for each in finding.remedies if str(each.words) not in self._offered]
+        if self._session.long is not None:
+            wanted = [each for each in wanted if not each.deed.needs_rows]
         self._offered |= {str(each.words) for each in wanted}
         ways: list[QWidget] = [
             ElidedButton(typeset(remedy.words), partial(self._mend, remedy)) for remedy in wanted

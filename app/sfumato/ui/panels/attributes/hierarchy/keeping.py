@@ -37,6 +37,7 @@ from sfumato.ui.panels.attributes.hierarchy.draft import (
 from sfumato.ui.panels.attributes.hierarchy.forms import kind_name, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import LevelsView
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
+from sfumato.ui.state.insights import LongSource, values_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import ElidedLabel, ScrollPage, button, column, label, row, set_look
@@ -227,7 +228,7 @@ class HierarchyFilesDialog(Dialog):
 
 @dataclass(frozen=True)
 class _Known:
-    table: Table
+    table: Table | LongSource
     spec: ColumnSpec
     recipe: Recipe
     outcome: Outcome | None = None
@@ -293,8 +294,8 @@ class HierarchySection(QWidget):
 
     def _outcome(self, name: str, recipe: Recipe | None) -> Outcome | None:
         """Return what comes of a column's hierarchy, or None while that is not known."""
-        table = self._session.table
-        if table is None or recipe is None or name not in table.columns:
+        table, at_hand = self._session.held, self._session.at_hand
+        if table is None or at_hand is None or recipe is None or name not in at_hand.columns:
             return None
         spec = self._session.document.column(name)
         known = self._known.get(name)
@@ -305,7 +306,8 @@ class HierarchySection(QWidget):
         ):
             return known.outcome
         known = self._known[name] = _Known(table, spec, recipe)
-        if table.rows <= ROWS_AT_ONCE and not _is_long(recipe):
+        short = isinstance(table, Table) and table.rows <= ROWS_AT_ONCE
+        if short and not _is_long(recipe):
             known = self._known[name] = replace(known, outcome=_outcome(table, spec, recipe))
         else:
             self._session.runner.run(
@@ -325,13 +327,13 @@ class HierarchySection(QWidget):
 
     def _propose(self) -> None:
         """Give the column the hierarchy that its kind suggests."""
-        name, table = self._shown, self._session.table
+        name, table = self._shown, self._session.held
         if table is None:
             return
-        spec, series = self._session.document.column(name), table.column(name)
+        spec = self._session.document.column(name)
 
         def propose(_context: object) -> HierarchyProposal:
-            return propose_hierarchy(spec, series)
+            return propose_hierarchy(spec, values_of(table, name).column(name))
 
         self._session.runner.run(
             tr("Looking at {column}").format(column=name),
@@ -343,7 +345,7 @@ class HierarchySection(QWidget):
 
     def open_editor(self, name: str) -> HierarchyDialog | None:
         """Open the editor; None where there is no table to look at."""
-        if self._session.table is None:
+        if self._session.held is None or self._session.refuses_long():
             return None
         dialog = HierarchyDialog(self._session, name, self.window())
         dialog.decided.connect(self._edit)
@@ -351,7 +353,7 @@ class HierarchySection(QWidget):
 
     def read_several(self) -> HierarchyFilesDialog | None:
         """Open the dialog that reads several files; None where there is no table to look at."""
-        if self._session.table is None:
+        if self._session.held is None or self._session.refuses_long():
             return None
         dialog = HierarchyFilesDialog(self._session, self.window())
         dialog.decided.connect(self._take)
@@ -384,9 +386,9 @@ def _is_long(recipe: Recipe) -> bool:
     return not isinstance(draft, Recipe) and len(draft) > 5000
 
 
-def _outcome(table: Table, spec: ColumnSpec, recipe: Recipe) -> Outcome:
+def _outcome(table: Table | LongSource, spec: ColumnSpec, recipe: Recipe) -> Outcome:
     try:
-        ground = ground_of(spec, table.column(spec.name))
+        ground = ground_of(spec, values_of(table, spec.name).column(spec.name))
     except SfumatoError as error:
         return Outcome(error=error)
     return outcome_of(ground, recipe)

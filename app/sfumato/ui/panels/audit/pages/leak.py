@@ -265,7 +265,7 @@ class LeakPage(AuditPage):
 
     def choose_file(self) -> None:
         """Let the person choose a file that turned up; without releases, say what is missing."""
-        if self.pages.currentWidget() is self.empty:
+        if self.pages.currentWidget() is not self.work:
             return
         path = self.session.chooser.open_file(self.tr("The found file"), table_filters())
         if path is not None:
@@ -278,6 +278,8 @@ class LeakPage(AuditPage):
     def trace(self, path: Path) -> None:
         """Say whose copy a file is: a table, a bundle, either of them zipped, or a part of one."""
         project, table = self.session.project, self.session.table
+        if self.session.refuses_long():
+            return
         if project is None or table is None:
             text = self.tr("A found file is held against a project and its table.")
             remedy = self.tr("Open both, then drop the file again.")

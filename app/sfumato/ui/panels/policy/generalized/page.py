@@ -14,7 +14,7 @@ from sfumato.formats.language import grouped
 from sfumato.project.publication.generalization_pipeline import Found
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number, spoken, typeset
-from sfumato.ui.panels.base import LazyWidget, PanelState
+from sfumato.ui.panels.base import LazyWidget, PanelState, all_rows_needed
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.before_after import BeforeAfterPage
 from sfumato.ui.panels.policy.generalized.explore_page import ExplorePage, NodeCard
@@ -157,6 +157,8 @@ class GeneralizedPage(LazyWidget):
         self.start = self.ready.add_button(
             button(tr("Generalize the table"), self._start, "primary")
         )
+        self.long = all_rows_needed(self.session)
+        self.empty.addWidget(self.long)
         self.empty.addWidget(self.nothing)
         self.empty.addWidget(self.ready)
 
@@ -237,7 +239,8 @@ class GeneralizedPage(LazyWidget):
         decided = document.generalization
         if decided is None or session.table is None:
             usable = bool(edits.usable(document) and document.sensitive and session.table)
-            self.empty.setCurrentWidget(self.ready if usable else self.nothing)
+            page = self.ready if usable else self.nothing
+            self.empty.setCurrentWidget(page if session.long is None else self.long)
             self.pages.setCurrentWidget(self.empty)
         else:
             self.pages.setCurrentWidget(self.work)

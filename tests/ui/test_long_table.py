@@ -1,0 +1,190 @@
+"""A table too long for memory in the window: opened, marked, previewed, released and verified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sfumato.engine.core.columns import Role
+from sfumato.project.document.model import PolicyEntry, Recipient
+from sfumato.project.project_file import ProjectFile
+from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.report import ReportPage
+from sfumato.ui.state.insights import LongSource
+from sfumato.ui.state.settings import MemoryLimit
+from tests.ui.clinic import clinic_table
+from tests.ui.data_steps import load, shown
+from tests.ui.hands import choose, click, messages, settle
+
+ROWS = 3000
+PROBABILITY = {"Clinic A": 0.6, "Public": 0.2}
+
+
+both = pytest.mark.parametrize("path", ["csv", "parquet"], indirect=True)
+
+
+@pytest.fixture
+def path(request, tmp_path):
+    """The clinic's table, in a format that can be read in parts."""
+    suffix = getattr(request, "param", "parquet")
+    path, frame = tmp_path / f"clinic.{suffix}", clinic_table(ROWS).frame
+    if suffix == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path, row_group_size=700)
+    return path
+
+
+def panel_of(window, qtbot, name):
+    window.show_panel(name)
+    settle(qtbot, window.session)
+    return window.panels[name]
+
+
+@pytest.fixture
+def opened(window, qtbot, path):
+    """The window with the table open, which may take no memory to speak of."""
+    window.session.store.setValue(MemoryLimit.KEY, 0.001)
+    load(panel_of(window, qtbot, "data"), qtbot, path)
+    return window
+
+
+@pytest.fixture
+def marked(opened, qtbot):
+    """The table with a record key, a sensitive column, its protection and two recipients."""
+    session = opened.session
+    panel = panel_of(opened, qtbot, "attributes")
+    panel.choose("disease")
+    choose(panel.detail.role, Role.SENSITIVE)
+    settle(qtbot, session)
+    choose(panel.record_key.field, "name")
+    settle(qtbot, session)
+    recipients = tuple(
+        Recipient(name, {"disease": {"retention_probability": level}})
+        for name, level in PROBABILITY.items()
+    )
+    policy = (PolicyEntry(("disease",), "uniform"),)
+    session.edit("Protect", replace(session.document, policy=policy, recipients=recipients))
+    settle(qtbot, session)
+    return opened
+
+
+@pytest.fixture
+def saved(marked, qtbot, tmp_path):
+    """The same in a project."""
+    session = marked.session
+    project = ProjectFile.create(tmp_path / "clinic.sfumato", "correct horse", session.document)
+    session.set_project(project, keep_state=True)
+    settle(qtbot, session)
+    return marked
+
+
+class TestOpening:
+    def test_a_long_table_is_read_in_parts_and_that_is_said(self, opened):
+        session, page = opened.session, opened.panels["data"].loaded
+        assert session.table is None
+        assert session.long.table.rows == ROWS
+        assert page.parts.isVisible()
+        assert "read in parts" in page.in_parts.text()
+        assert f"{ROWS:,} records" in page.about.text()
+        assert [profile.distinct for profile in session.insight().profiles] == [ROWS, 60, 4, 2]
+
+    @both
+    def test_rows_are_read_where_they_are_looked_for(self, opened, qtbot):
+        page = opened.panels["data"].loaded
+        page.place.spin.setValue(2500)
+        settle(qtbot, opened.session)
+        assert "patient 2499" in [row[0] for row in shown(page.table)]
+        assert f"of {ROWS:,}" in page.rows.text()
+
+    def test_all_of_it_can_be_read_after_all(self, opened, qtbot):
+        click(opened.panels["data"].loaded.whole)
+        settle(qtbot, opened.session)
+        assert opened.session.table.rows == ROWS
+        assert opened.session.long is None
+        assert not opened.panels["data"].loaded.parts.isVisible()
+
+
+class TestMarking:
+    def test_domains_are_those_of_all_rows(self, marked):
+        spec = marked.session.document.column("disease")
+        assert set(spec.domain.values) == {"asthma", "cancer", "flu", "none"}
+        assert int(marked.session.attribute("disease").attribute.counts.sum()) == ROWS
+
+    def test_a_column_that_repeats_is_no_record_key(self, opened, qtbot):
+        panel = panel_of(opened, qtbot, "attributes")
+        panel.record_key.field.chosen.emit("age")
+        settle(qtbot, opened.session)
+        assert opened.session.document.record_key is None
+        assert "age" in messages(panel.messages)[0]
+
+    def test_what_needs_all_rows_at_once_is_refused(self, marked, qtbot):
+        panel = panel_of(marked, qtbot, "attributes")
+        panel.unit.field.set_value("ward")
+        panel.unit.field.chosen.emit("ward")
+        settle(qtbot, marked.session)
+        assert marked.session.document.unit is None
+        assert "needs all rows" in messages(panel.messages)[0]
+
+
+def test_the_guarantee_says_what_it_leaves_out(marked, qtbot):
+    qtbot.waitUntil(lambda: "read in parts" in marked.guarantee.text(), timeout=5000)
+    assert "odds" in marked.guarantee.text()
+
+
+def test_the_preview_shows_rows_by_their_numbers_in_the_table(marked, qtbot):
+    panel = panel_of(marked, qtbot, "preview")
+    assert panel.pages.currentWidget() is panel.work
+    assert f"{ROWS:,} rows" in panel.part.text()
+    assert panel.sample.model.rowCount() == 200
+
+
+@both
+def test_a_release_is_made_in_parts_and_verified(saved, qtbot, tmp_path):
+    panel = panel_of(saved, qtbot, "releases")
+    assert not panel.empty.isVisible()
+    panel.readiness.reason.setText("a test")
+    click(panel.primary)
+    settle(qtbot, saved.session)
+    bundles = sorted((tmp_path / "releases").iterdir())
+    assert len(bundles) == len(PROBABILITY)
+    panel.verify(bundles[0])
+    settle(qtbot, saved.session)
+    assert "is as it was released" in panel.ledger.report.verdict.text()
+
+
+def test_the_audit_answers_what_counts_tell_and_refuses_the_rest(saved, qtbot):
+    panel = panel_of(saved, qtbot, "audit")
+    report = panel.show_page(ReportPage)
+    settle(qtbot, saved.session)
+    assert report.long.isVisible()
+    weighed = panel.show_page(CoalitionPage)
+    settle(qtbot, saved.session)
+    assert weighed.work.isVisible()
+    assert weighed.sentence.text()
+
+
+def test_a_project_is_opened_in_parts_again(saved, qtbot, tmp_path):
+    session = saved.session
+    session.set_project(None)
+    project = ProjectFile.open(tmp_path / "clinic.sfumato", "correct horse")
+    session.set_project(project)
+    saved.projects.sources.read()
+    settle(qtbot, session)
+    assert isinstance(session.held, LongSource)
+    assert session.document.record_key == "name"
+
+
+def test_rules_are_applied_to_a_long_table(marked, qtbot, tmp_path):
+    path = tmp_path / "clinic.rules.toml"
+    path.write_text('format = 1\nother_columns = "insensitive"\n', encoding="utf-8")
+    marked.rules.apply(path)
+    settle(qtbot, marked.session)
+    assert marked.session.document.sensitive == ()
+
+
+def test_releases_without_a_record_key_say_what_to_do(saved, qtbot):
+    saved.session.edit("Key", replace(saved.session.document, record_key=None))
+    panel = panel_of(saved, qtbot, "releases")
+    assert "record key" in panel.readiness.note.text()
