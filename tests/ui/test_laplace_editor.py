@@ -78,4 +78,4 @@ def test_a_level_is_stated_by_the_size_of_the_noise(qtbot, panel):
     enter(editor.fields["noise_spread"].spin, "50")
     recipient = panel.session.document.recipients[0]
     assert recipient.statements["age"] == {"noise_spread": 50.0}
-    assert "age ±50" in editor.meaning.texts[1]
+    assert "age ±\u202f50" in editor.meaning.texts[1]

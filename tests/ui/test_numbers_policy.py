@@ -160,7 +160,7 @@ def test_levels_are_shown_in_every_term(filled):
     terms = editor_of(filled).terms
     assert terms.cards["sigma_squared"].text() == "σ² = 0.25"
     assert terms.cards["normalized_error"].text() == "σ²/(1+σ²) = 0.2"
-    assert terms.cards["half_width"].text().startswith("± = ")
+    assert terms.cards["half_width"].text().startswith("±\u202f")
     meaning = editor_of(filled).meaning.texts
     assert "Noise moves age by" in meaning[1]
     assert "In this table" in meaning[1]
@@ -169,7 +169,7 @@ def test_levels_are_shown_in_every_term(filled):
 
 def test_a_preset_states_the_share_that_stays_open(filled):
     cards = editor_of(filled).choices.cards
-    assert "age ±" in cards[0].sentence
+    assert "age ±\u202f" in cards[0].sentence
     click(cards[2])
     assert statement(filled, key=KEY) == {"normalized_error": 0.8}
 

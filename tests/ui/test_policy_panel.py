@@ -64,15 +64,17 @@ def test_a_sensitive_attribute_is_protected_by_one_click_that_can_be_undone(qtbo
 
 
 def test_where_several_mechanisms_suit_each_is_offered(qtbot, panel, monkeypatch):
-    both = (("uniform", "Uniform retention"), ("uniform", "Another"))
+    both = (("uniform", "Uniform retention"), ("matrix", "Another"))
     monkeypatch.setattr("sfumato.ui.panels.policy.panel.suitable", lambda _attributes: both)
     open_clinic(panel.session, clinic_document())
     assert not panel.unprotected.protect.isVisible()
     first, second = panel.unprotected.cards
     assert second.text() == "Another"
     assert "retention probability" in first.sentence
+    assert first.text() == "Uniform retention (recommended)"
+    assert first.sentence.startswith("4 values, and one number says")
     qtbot.mouseClick(second, LEFT)
-    assert panel.session.document.policy == (PolicyEntry(("disease",), "uniform"),)
+    assert [entry.mechanism for entry in panel.session.document.policy] == ["matrix"]
 
 
 def test_three_typical_recipients_stand_at_the_presets(qtbot, panel):

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from sfumato.engine.core.columns import Role
+from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Unit
+from sfumato.project.document.model import Document, Unit
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy.panel import PolicyPanel
@@ -48,6 +49,28 @@ def test_one_click_protects_by_the_household_that_was_found(panel, qtbot):
     panel.session.undo()
     assert panel.session.document == a_document()
     assert panel.unit.protect.isVisible()
+
+
+def test_person_and_household_of_a_survey_are_proposed_before_anything_is_sensitive(session, qtbot):
+    frame = households(120)[["household"]].assign(person=range(5001, 5001 + len(households(120))))
+    table = Table(frame.assign(region="north"))
+    session.open_table("Open", table, Document(columns=propose_columns(table)))
+    panel = on_screen(qtbot, AttributesPanel(session))
+    key, unit, before = panel.record_key, panel.unit, session.document
+    qtbot.waitUntil(lambda: key.accept.isVisible() and unit.protect.isVisible())
+    assert (before.record_key, before.unit) == (None, None)
+    assert "person looks like a number for each record" in key.note.text()
+    assert "household looks like a number" in unit.note.text()
+    click(key.accept)
+    assert session.document.record_key == "person"
+    assert not key.accept.isVisible()
+    unit.protect.click()
+    qtbot.waitUntil(lambda: session.document.unit is not None)
+    assert session.document.unit.columns == ("household",)
+    session.undo()
+    session.undo()
+    assert session.document == before
+    assert key.accept.isVisible()
 
 
 def test_what_becomes_sensitive_later_is_drawn_once_where_it_is_the_same_in_all_rows(panel, qtbot):

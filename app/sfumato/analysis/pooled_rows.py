@@ -21,6 +21,7 @@ from sfumato.engine.matrices.members import matrix_of_member
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.combinations import combined, members, sizes_of
+from sfumato.engine.table.proposals import Proposal
 from sfumato.engine.table.repeated_units import RepeatedUnit, varying_units
 from sfumato.engine.table.table import Attribute, EncodedColumn
 from sfumato.project.document.model import Document, PolicyEntry
@@ -229,6 +230,50 @@ def found_unit(document: Document, unit: RepeatedUnit) -> str:
         units=unit.units,
         largest=unit.largest,
     )
+
+
+def proposed_unit(
+    document: Document, repeated: Sequence[RepeatedUnit], known: Sequence[Proposal]
+) -> tuple[str, str] | None:
+    """Return the column by which rows seem to belong together, and why.
+
+    Parameters
+    ----------
+    document
+        What is decided; nothing is proposed where it states a unit.
+    repeated
+        The columns that several rows share, with what is the same in these.
+    known
+        What each column is proposed to be.
+    """
+    if document.unit is not None:
+        return None
+    for unit in repeated:
+        if told := found_unit(document, unit):
+            return unit.column, told
+    taken = {column.name for column in document.sensitive} | {document.record_key}
+    names = [each.spec.name for each in known if each.is_unit and each.spec.name not in taken]
+    if not names:
+        return None
+    told = Sentence(
+        "{column} looks like a number or a name for each person, household or company: a few rows"
+        " share each of its values. If these rows belong together, protect them together.",
+        column=names[0],
+    )
+    return names[0], told
+
+
+def proposed_key(document: Document, known: Sequence[Proposal]) -> tuple[str, str] | None:
+    """Return the column by which records can be known, and why; None where one is stated."""
+    names = [each.spec.name for each in known if each.is_key]
+    if document.record_key is not None or not names:
+        return None
+    told = Sentence(
+        "{column} looks like a number for each record: every row has one of its own. Known by it,"
+        " rows can be sorted, added and removed between releases.",
+        column=names[0],
+    )
+    return names[0], told
 
 
 def _pooled(

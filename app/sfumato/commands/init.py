@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import secrets
@@ -171,7 +172,8 @@ def document_for(
             tell(Note(worded("The table is read as a whole: {why}.", why=why)))
     if rules is not None:
         _check(document, table, Part(context, 0.8, 0.9))
-    for note in _found(document, table, Part(context, 0.9, 1.0), every=rules is None):
+    part = Part(context, 0.9, 1.0)
+    for note in _found(document, table, proposed, part, every=rules is None):
         tell(note)
     return document, proposed
 
@@ -224,7 +226,8 @@ def _in_parts(
     for note in table.batches.notes:
         tell(note)
     tell(Note(_looked_at(survey.sample.rows)))
-    for note in _relations(document, survey.sample, Part(context, 0.9, 1.0), every=rules is None):
+    relations = _relations(document, survey.sample, Part(context, 0.9, 1.0), every=rules is None)
+    for note in itertools.chain(relations, _key(document, proposed)):
         tell(note)
     return document, proposed
 
@@ -255,31 +258,49 @@ def _relations(
         yield Note(f"{said(relation.sentence)} {said(relation.advice)}")
 
 
-def _found(document: Document, table: Table, context: Context, *, every: bool) -> Iterator[Note]:
-    """Say which columns follow from others, and which rows belong together.
+def _key(document: Document, proposed: Sequence[Proposal]) -> Iterator[Note]:
+    """Say by which column records can be known."""
+    from sfumato.analysis.pooled_rows import proposed_key
+    from sfumato.formats.reading import Note
+
+    if found := proposed_key(document, proposed):
+        yield Note(
+            f"{said(found[1])} {worded('Say so with --record-key {column}.', column=found[0])}"
+        )
+
+
+def _found(
+    document: Document,
+    table: Table,
+    proposed: Sequence[Proposal],
+    context: Context,
+    *,
+    every: bool,
+) -> Iterator[Note]:
+    """Say which columns follow from others, which numbers records, and which rows belong together.
 
     Parameters
     ----------
-    document, table, context
-        What is decided, the rows, and progress.
+    document, table, proposed, context
+        What is decided, the rows, what the columns are proposed to be, and progress.
     every
         Whether all columns are told that follow from others, or those only that tell a sensitive
         one.
     """
-    from sfumato.analysis.pooled_rows import found_unit
+    from sfumato.analysis.pooled_rows import proposed_unit
     from sfumato.engine.table.repeated_units import find_repeated_units, units_of
     from sfumato.formats.reading import Note
     from sfumato.project.release.units import idle_bound, unit_sentence
 
     yield from _relations(document, table, Part(context, 0.0, 0.5), every=every)
-    for unit in find_repeated_units(table, Part(context, 0.5, 1.0)):
-        if found := found_unit(document, unit):
-            pooled = worded(
-                "Pooled, their releases tell more than one row's: sfumato audit units says it,"
-                " and --unit {column} protects by it.",
-                column=unit.column,
-            )
-            yield Note(f"{said(found)} {said(pooled)}")
+    yield from _key(document, proposed)
+    repeated = find_repeated_units(table, Part(context, 0.5, 1.0))
+    if found := proposed_unit(document, repeated, proposed):
+        pooled = worded(
+            "--unit {column} protects by it; sfumato audit units says what pooling them tells.",
+            column=found[0],
+        )
+        yield Note(f"{said(found[1])} {said(pooled)}")
     if document.unit is not None:
         yield Note(unit_sentence(document))
         if idle := idle_bound(document.unit, units_of(table, document.unit.columns)):

@@ -6,10 +6,11 @@ product. Nothing else lists them.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 
 from sfumato.engine.core.discovery import found_in
-from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.mechanisms.base import Mechanism
 from sfumato.engine.table.table import Attributes
 
@@ -38,6 +39,17 @@ def mechanism_called(name: str) -> Mechanism:
             name=name,
             known=", ".join(all_mechanisms()),
         ) from None
+
+
+def recommended(attributes: Attributes) -> tuple[str, str]:
+    """Return the name of the mechanism that suits attributes best, and why; empty without one."""
+    for mechanism in reversed(all_mechanisms().values()):
+        with suppress(SfumatoError):
+            if mechanism.serves(attributes):
+                mechanism.check_attributes(attributes)
+                if why := mechanism.recommendation(attributes):
+                    return mechanism.name, why
+    return "", ""
 
 
 def serving(attributes: Attributes, preferred: str = "") -> Mechanism:

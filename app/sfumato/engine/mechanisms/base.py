@@ -287,6 +287,14 @@ class Mechanism(ABC):
         kinds = {attribute.kind for attribute in attributes}
         return kinds <= self.kinds and self.least_attributes <= len(attributes) <= most
 
+    def recommendation(self, attributes: Attributes) -> str:
+        """Say why it suits attributes that it serves better than others do; empty where not.
+
+        Of several that say so, the last in order is recommended: it asks more of the table.
+        """
+        del attributes
+        return ""
+
     @abstractmethod
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` where the mechanism can't serve these attributes."""

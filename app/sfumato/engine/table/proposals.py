@@ -96,8 +96,20 @@ _LONG_TEXT = 60.0
 _OF_A_UNIT = 10.0
 """Numbers and names that no more rows share on average stand for a household or a company."""
 
+_REPEATED = 0.8
+"""With no more values than this share of the rows, rows that share one are no mistake."""
+
 _ENOUGH = 20
 """In a table with fewer values, columns of any kind have different ones."""
+
+_OF_EACH_RECORD: Final = "Its name and its values look like a number for each record."
+_OF_EACH_UNIT: Final = (
+    "Its name and its values look like a number or a name for each household, company or other"
+    " unit: a few rows share each of them."
+)
+_NUMBERING: Final = (
+    "The whole numbers look like a numbering of the records, so they tell whose record it is."
+)
 
 _BODY_WEIGHT = 700.0
 """Nobody weighs more, in kilograms or in pounds."""
@@ -118,11 +130,17 @@ class Proposal:
         Why, in a sentence for the custodian; the same for all columns it holds for.
     may_be_sensitive
         Whether the column's name suggests something that people keep private.
+    is_key
+        Whether it numbers the records: every row has a value of its own.
+    is_unit
+        Whether it numbers or names units, whose values a few rows share.
     """
 
     spec: ColumnSpec
     reason: str
     may_be_sensitive: bool = False
+    is_key: bool = False
+    is_unit: bool = False
 
 
 def proposals(
@@ -169,7 +187,15 @@ def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
     identifying = _identifying(profile, words)
     if identifying:
         kind = Kind.TEXT if profile.type_name == "text" else kind
-        return Proposal(ColumnSpec(profile.name, Role.IDENTIFYING, kind), identifying)
+        return Proposal(
+            ColumnSpec(profile.name, Role.IDENTIFYING, kind),
+            identifying,
+            is_key=identifying in (_OF_EACH_RECORD, _NUMBERING)
+            and profile.is_unique
+            and not profile.missing,
+            is_unit=identifying in (_OF_EACH_RECORD, _OF_EACH_UNIT)
+            and profile.distinct <= _REPEATED * profile.present,
+        )
     role, reason = _role(profile, words)
     private = profile.distinct > 1 and _speaks_of(words, _PRIVATE)
     if private:
@@ -203,7 +229,8 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
     # In a very short table, columns of any kind have different values.
     text = profile.type_name == "text" and profile.present >= _ENOUGH
     names = "name" in words and (_OF_A_PERSON.issuperset(words) or mostly_different)
-    names_units = profile.type_name in ("text", "whole number") and _UNITS.issuperset(words)
+    whole = profile.type_name == "whole number"
+    names_units = (whole or profile.type_name == "text") and _UNITS.issuperset(words)
     numbers = profile.type_name != "number" and _speaks_of(words, _NUMBERS_RECORDS)
     signs = (
         (
@@ -211,8 +238,8 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
             "Its name says that it tells who somebody is.",
         ),
         (
-            numbers and mostly_different,
-            "Its name and its values look like a number for each record.",
+            (numbers and mostly_different) or (names_units and whole and profile.is_unique),
+            _OF_EACH_RECORD,
         ),
         (
             text and _long(profile) and profile.distinct >= _ENOUGH,
@@ -224,13 +251,11 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
         ),
         (
             of_units and (numbers or names_units),
-            "Its name and its values look like a number or a name for each household, company or"
-            " other unit: a few rows share each of them.",
+            _OF_EACH_UNIT,
         ),
         (
             _numbered(profile) and not _speaks_of(words, _AMOUNTS | _PRIVATE),
-            "The whole numbers look like a numbering of the records, so they tell whose record it"
-            " is.",
+            _NUMBERING,
         ),
     )
     return next((reason for applies, reason in signs if applies), "")

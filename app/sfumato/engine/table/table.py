@@ -146,6 +146,20 @@ class Attribute:
         shares: npt.NDArray[np.float64] = self.counts / self.counts.sum()
         return shares
 
+    @cached_property
+    def reach(self) -> float:
+        """How many standard deviations a numeric attribute's range is; infinite where unknown.
+
+        The standard deviation is that of at most some 100,000 rows: a figure to choose by.
+        """
+        numbers = np.empty(0) if self.numbers is None else self.numbers
+        some = numbers[:: 1 + len(numbers) // 100_000]
+        some = some[np.isfinite(some)]
+        spread = float(some.std()) if len(some) else 0.0
+        if not spread:
+            return np.inf
+        return float(np.fmax.reduce(numbers) - np.fmin.reduce(numbers)) / spread
+
 
 Attributes = Sequence[Attribute]
 """The attributes of a policy entry, in its order."""

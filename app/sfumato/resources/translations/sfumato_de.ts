@@ -187,12 +187,12 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="+95"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="+97"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
     <message>
-        <location line="+68"/>
+        <location line="+85"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
@@ -553,14 +553,6 @@
         <location line="+4"/>
         <source>Once a project has made releases, choose a file that turned up somewhere, to see whose copy it is.</source>
         <translation>Sobald ein Projekt Freigaben hat, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
-    </message>
-    <message>
-        <source>Nothing was released yet</source>
-        <translation type="vanished">Noch wurde nichts freigegeben</translation>
-    </message>
-    <message>
-        <source>Once releases were made from a project, choose a file that turned up somewhere and see whose copy it is.</source>
-        <translation type="vanished">Sobald aus einem Projekt Freigaben gemacht wurden, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+153"/>
@@ -2978,7 +2970,7 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="+101"/>
+        <location filename="../../ui/look/wording.py" line="+106"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
     </message>
@@ -3433,12 +3425,12 @@
         <translation>Passphrase zeigen</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>&amp;Again</source>
         <translation>&amp;Wiederholung</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+5"/>
         <source>&amp;Use it: I know that whoever gets the project file can find it out</source>
         <translation>&amp;Trotzdem verwenden: Mir ist bewusst, dass jeder, der die Projektdatei erhält, sie herausfinden kann</translation>
     </message>
@@ -3679,7 +3671,7 @@
 <context>
     <name>OpenPassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="-71"/>
+        <location filename="../../ui/dialogs/projects.py" line="-72"/>
         <source>Open {project}</source>
         <translation>{project} öffnen</translation>
     </message>
@@ -6367,23 +6359,23 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+5"/>
-        <location line="+72"/>
+        <location line="+82"/>
         <location filename="../../ui/panels/policy/generalized/page.py" line="+146"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location line="-58"/>
+        <location line="-67"/>
         <source>Protect it</source>
         <translation>Schützen</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+17"/>
         <source>{attribute} is not protected yet</source>
         <translation>{attribute} ist noch nicht geschützt</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+13"/>
         <source>How should its values be hidden? You can change this later.</source>
         <translation>Wie sollen seine Werte verborgen werden? Sie können das später ändern.</translation>
     </message>
@@ -6393,7 +6385,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Version hat kein Verfahren für eine Spalte dieser Art. Lesen Sie sie unter Merkmale als Kategorien oder als Zahlen.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+12"/>
+        <source>{mechanism} (recommended)</source>
+        <translation>{mechanism} (empfohlen)</translation>
+    </message>
+    <message>
+        <location line="+21"/>
         <location filename="../../ui/panels/policy/entry_page.py" line="+415"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
@@ -7607,10 +7604,6 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kriterium {number} entfernen</translation>
     </message>
     <message>
-        <source>{name} from {low:g} to {high:g}</source>
-        <translation type="vanished">{name} von {low:g} bis {high:g}</translation>
-    </message>
-    <message>
         <location line="+22"/>
         <source>{name} from {low} to {high}</source>
         <translation>{name} von {low} bis {high}</translation>
@@ -7807,12 +7800,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Rauschen verschiebt typischerweise {typical}. Der beste lineare Schätzwert gewinnt {share} der Unterschiede zwischen Personen zurück.</translation>
     </message>
     <message>
-        <location line="+15"/>
-        <source>{name} ±{units}</source>
-        <translation>{name} ±{units}</translation>
-    </message>
-    <message>
-        <location line="+4"/>
+        <location line="+19"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+242"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
@@ -8957,12 +8945,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Datensatz ist in seiner Gruppe allein. Er hat|Datensätze sind in ihrer Gruppe allein. Sie haben} keine Verteilung zu verbergen: {count:Seine eigene Verfremdung schützt ihn|Ihre eigene Verfremdung schützt sie}.</translation>
     </message>
     <message>
-        <location line="+36"/>
-        <source>From {rows} {rows:record|records}, each value&apos;s share can be estimated to within ±{points} percentage {points:point|points} (95&#x202f;%); without resampling it would be ±{alone}.</source>
-        <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%); ohne Neuziehen wären es ±{alone}.</translation>
-    </message>
-    <message>
-        <location line="-16"/>
+        <location line="+20"/>
         <location line="+10"/>
         <location filename="../../ui/panels/policy/wording.py" line="+57"/>
         <source>Nothing can be estimated from it.</source>
@@ -9000,7 +8983,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Blind</translation>
     </message>
     <message>
-        <location line="+203"/>
+        <location line="+160"/>
+        <source>From {rows} {rows:record|records}, each value&apos;s share can be estimated to within ±&#x202f;{points} percentage {points:point|points} (95&#x202f;%); without resampling it would be ±&#x202f;{alone}.</source>
+        <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±&#x202f;{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%); ohne Neuziehen wären es ±&#x202f;{alone}.</translation>
+    </message>
+    <message>
+        <location line="+43"/>
         <source>An estimate is wrong when it is off by more than</source>
         <translation>Ein Schätzwert ist falsch, wenn er abweicht um mehr als</translation>
     </message>
@@ -9100,7 +9088,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+210"/>
+        <location line="+219"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
@@ -9282,12 +9270,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+56"/>
-        <location line="+72"/>
+        <location line="+74"/>
         <source>Recipients</source>
         <translation>Empfänger</translation>
     </message>
     <message>
-        <location line="-9"/>
+        <location line="-10"/>
         <source>Move up</source>
         <translation>Nach oben</translation>
     </message>
@@ -9302,7 +9290,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Empfänger entfernen</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+52"/>
         <source>Nobody gets a release yet</source>
         <translation>Noch erhält niemand eine Freigabe</translation>
     </message>
@@ -9574,8 +9562,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+21"/>
-        <source>From {rows} {rows:record|records}, each value&apos;s share can be estimated to within ±{points} percentage {points:point|points} (95&#x202f;%).</source>
-        <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%).</translation>
+        <source>From {rows} {rows:record|records}, each value&apos;s share can be estimated to within ±&#x202f;{points} percentage {points:point|points} (95&#x202f;%).</source>
+        <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±&#x202f;{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-15"/>
@@ -10215,7 +10203,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Progress</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="-43"/>
+        <location filename="../../ui/look/wording.py" line="-48"/>
         <source>{n} s left</source>
         <translation>noch {n} s</translation>
     </message>
@@ -10587,13 +10575,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordKeyField</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-111"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="-128"/>
         <location line="+4"/>
         <source>Records are known by</source>
         <translation>Datensätze werden erkannt an</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+32"/>
         <source>their position in the table</source>
         <translation>ihrer Position in der Tabelle</translation>
     </message>
@@ -10603,7 +10591,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zwischen Freigaben dürfen Zeilen sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+4"/>
         <source>The table must not change between releases; with a key it may.</source>
         <translation>Die Tabelle darf sich zwischen Freigaben nicht ändern; mit einem Schlüssel darf sie es.</translation>
     </message>
@@ -10611,6 +10599,11 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+3"/>
         <source>The table must stay as it is between releases: no column numbers its records.</source>
         <translation>Die Tabelle muss zwischen Freigaben bleiben, wie sie ist: Keine Spalte nummeriert ihre Datensätze.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>Know records by {column}</source>
+        <translation>Datensätze an {column} erkennen</translation>
     </message>
 </context>
 <context>
@@ -11857,7 +11850,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation> Das Zusammenlegen bringt {leak:.2f} ± {error:.2f}&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="+92"/>
+        <location filename="../../analysis/pooled_rows.py" line="+93"/>
         <source>Rows with the same {column} show the same true {attribute}, and {recipient}&apos;s release draws each of them by itself.</source>
         <translation>Zeilen mit gleichem {column} zeigen im Original dasselbe {attribute}, und die Freigabe an {recipient} zieht jede davon für sich.</translation>
     </message>
@@ -11900,6 +11893,16 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+3"/>
         <source>Rows with the same {column} seem to belong to one person or household: {names} is {how} ({units:,} {units:group|groups}, at most {largest:,} {largest:row|rows} each).</source>
         <translation>Zeilen mit gleichem {column} scheinen zu einer Person oder einem Haushalt zu gehören: {names} ist {how} ({units:,} {units:Gruppe|Gruppen}, höchstens {largest:,} {largest:Zeile|Zeilen} je Gruppe).</translation>
+    </message>
+    <message>
+        <location line="+34"/>
+        <source>{column} looks like a number or a name for each person, household or company: a few rows share each of its values. If these rows belong together, protect them together.</source>
+        <translation>{column} sieht nach einer Nummer oder einem Namen jeder Person, jedes Haushalts oder jedes Unternehmens aus: Jeweils einige Zeilen haben denselben Wert. Gehören diese Zeilen zusammen, so schützen Sie sie gemeinsam.</translation>
+    </message>
+    <message>
+        <location line="+13"/>
+        <source>{column} looks like a number for each record: every row has one of its own. Known by it, rows can be sorted, added and removed between releases.</source>
+        <translation>{column} sieht nach einer Nummer jedes Datensatzes aus: Jede Zeile hat eine eigene. An ihr erkannt, können Zeilen zwischen Freigaben sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
         <location filename="../../analysis/previewed_numbers.py" line="+204"/>
@@ -13371,7 +13374,7 @@ Rückgabewerte:
         <translation>Ein Projekt aus einer Tabelle und einer Regeldatei anlegen oder mit den vorgeschlagenen Rollen.</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+44"/>
         <location filename="../../formats/files.py" line="+27"/>
         <location filename="../../project/project_file.py" line="+521"/>
         <source>Choose another name.</source>
@@ -13395,17 +13398,22 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+158"/>
+        <location line="+160"/>
         <source>The table is read in parts, since it is long. Values were counted in all rows; what proposals rest on beside these counts, and which columns follow from others, was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not looked for.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist. Werte wurden in allen Zeilen gezählt; worauf Vorschläge neben diesen Zählungen beruhen und welche Spalten aus anderen folgen, wurde in {rows:,} {rows:Zeile|Zeilen} gesucht. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
     <message>
-        <location line="+43"/>
-        <source>Pooled, their releases tell more than one row&apos;s: sfumato audit units says it, and --unit {column} protects by it.</source>
-        <translation>Zusammengefasst verraten ihre Freigaben mehr als die einer Zeile: sfumato audit units sagt es, und --unit {column} schützt danach.</translation>
+        <location line="+30"/>
+        <source>Say so with --record-key {column}.</source>
+        <translation>Mit --record-key {column} geben Sie das an.</translation>
     </message>
     <message>
         <location line="+32"/>
+        <source>--unit {column} protects by it; sfumato audit units says what pooling them tells.</source>
+        <translation>--unit {column} schützt danach; sfumato audit units sagt, was das Zusammenlegen verrät.</translation>
+    </message>
+    <message>
+        <location line="+31"/>
         <source>{name} is {value}; proposed: {value_2}. {reason}</source>
         <translation>{name} ist {value}; vorgeschlagen: {value_2}. {reason}</translation>
     </message>
@@ -14260,8 +14268,8 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-201"/>
-        <location line="+42"/>
+        <location filename="../../commands/init.py" line="-221"/>
+        <location line="+43"/>
         <location filename="../../commands/recipients.py" line="-114"/>
         <location filename="../../commands/shared/opening.py" line="+2"/>
         <source>The table is read as a whole: {why}.</source>
@@ -14666,7 +14674,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+66"/>
-        <location filename="../../engine/table/table.py" line="+221"/>
+        <location filename="../../engine/table/table.py" line="+235"/>
         <source>Let missing be a value of its own, or mend these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -15196,7 +15204,7 @@ Rückgabewerte:
     <message>
         <location line="+0"/>
         <location filename="../../engine/table/micro_groups.py" line="+132"/>
-        <location filename="../../engine/table/table.py" line="-171"/>
+        <location filename="../../engine/table/table.py" line="-185"/>
         <source>The table has no rows.</source>
         <translation>Die Tabelle hat keine Zeilen.</translation>
     </message>
@@ -15400,10 +15408,6 @@ Rückgabewerte:
         <location line="+43"/>
         <source>Choose an l from 1 to {occurring}.</source>
         <translation>Wählen Sie ein l von 1 bis {occurring}.</translation>
-    </message>
-    <message>
-        <source>Give {names} one more level with a single group, or leave {more} out.</source>
-        <translation type="vanished">Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {more} weg.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/explain.py" line="+54"/>
@@ -16452,7 +16456,7 @@ Rückgabewerte:
         <translation>Wählen Sie für alle bis auf einen davon eine Beibehaltungswahrscheinlichkeit über 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/__init__.py" line="+35"/>
+        <location filename="../../engine/mechanisms/__init__.py" line="+36"/>
         <source>This version of Sfumato has no mechanism called {name}.</source>
         <translation>Diese Version von Sfumato hat kein Verfahren namens {name}.</translation>
     </message>
@@ -16462,7 +16466,7 @@ Rückgabewerte:
         <translation>Bekannt sind: {known}. Öffnen Sie das Projekt mit einer neueren Version oder wählen Sie eines davon.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+31"/>
         <source>No mechanism protects {columns} together.</source>
         <translation>Kein Verfahren schützt {columns} gemeinsam.</translation>
     </message>
@@ -16503,7 +16507,7 @@ Rückgabewerte:
         <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location line="+174"/>
+        <location line="+182"/>
         <source>{mechanism} can&apos;t be given to several rows of one unit.</source>
         <translation>{mechanism} lässt sich nicht auf mehrere Zeilen einer Einheit anwenden.</translation>
     </message>
@@ -16653,7 +16657,7 @@ Rückgabewerte:
         <location line="+38"/>
         <location line="+248"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+75"/>
-        <location line="+266"/>
+        <location line="+280"/>
         <source>Privacy loss</source>
         <translation>Privatheitsverlust</translation>
     </message>
@@ -17025,7 +17029,12 @@ Rückgabewerte:
         <translation>Zu jeder Zahl wird normalverteiltes Rauschen addiert. Seine Größe wird relativ zur Streuung der Zahlen angegeben, und es ist so korreliert wie die Spalten.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+14"/>
+        <source>The range is {reach:.0f} standard deviations: noise in proportion to it would be large, noise relative to the spread need not be.</source>
+        <translation>Die Spannweite beträgt {reach:.0f} Standardabweichungen: Rauschen im Verhältnis zu ihr wäre groß, Rauschen im Verhältnis zur Streuung muss es nicht sein.</translation>
+    </message>
+    <message>
+        <location line="+8"/>
         <source>Choose one or several.</source>
         <translation>Wählen Sie eines oder mehrere.</translation>
     </message>
@@ -17352,7 +17361,7 @@ Rückgabewerte:
         <translation>Die Einstellung measured ist weder noisy noch stated.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/base.py" line="-174"/>
+        <location filename="../../engine/mechanisms/base.py" line="-182"/>
         <source>Remove it. Known are: {known}.</source>
         <translation>Entfernen Sie sie. Bekannt sind: {known}.</translation>
     </message>
@@ -18071,12 +18080,12 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/categorical.py" line="-333"/>
         <location filename="../../engine/mechanisms/distribution/mechanism.py" line="-55"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+320"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+333"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="-412"/>
         <location line="+375"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="+73"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-222"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+179"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+187"/>
         <source>Retention probability</source>
         <translation>Beibehaltungswahrscheinlichkeit</translation>
     </message>
@@ -18186,7 +18195,7 @@ Rückgabewerte:
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+1"/>
         <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+0"/>
         <source>A value is kept on purpose this often.</source>
-        <translation>So oft wird ein Wert absichtlich beibehalten.</translation>
+        <translation>So oft wird eine Ausprägung absichtlich beibehalten.</translation>
     </message>
     <message>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+12"/>
@@ -18470,7 +18479,7 @@ Rückgabewerte:
         <translation>Der Anteil der Werte, die absichtlich beibehalten werden; die anderen werden zufällig ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="-120"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="-128"/>
         <source>Uniform retention</source>
         <translation>Gleichverteilte Ersetzung</translation>
     </message>
@@ -18490,7 +18499,12 @@ Rückgabewerte:
         <translation>Diese Freigabe zeigt {name} aller Personen im Original: Sie sagt nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+83"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+8"/>
+        <source>{count:,} {count:value|values}, and one number says how far a recipient is trusted with all of them.</source>
+        <translation>{count:,} {count:Ausprägung|Ausprägungen}, und eine Zahl sagt, wie weit einem Empfänger bei allen vertraut wird.</translation>
+    </message>
+    <message>
+        <location line="+83"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds by at most {gamma}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen höchstens um den Faktor {gamma}.</translation>
     </message>
@@ -18608,7 +18622,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+66"/>
-        <location filename="../../engine/table/table.py" line="+193"/>
+        <location filename="../../engine/table/table.py" line="+207"/>
         <source>Column {column} holds infinite numbers in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} enthält in {count} {count:Zeile|Zeilen} unendliche Zahlen, zuerst in Zeile {row}.</translation>
     </message>
@@ -18660,7 +18674,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
-        <location filename="../../engine/table/table.py" line="-195"/>
+        <location filename="../../engine/table/table.py" line="-209"/>
         <location filename="../../formats/delimited/records.py" line="+283"/>
         <location filename="../../formats/tables/delimited.py" line="+378"/>
         <source>Choose a file with at least one record.</source>
@@ -18737,12 +18751,11 @@ Rückgabewerte:
         <translation>Jede Spalte ist untersucht</translation>
     </message>
     <message>
-        <location filename="../../engine/table/proposals.py" line="+178"/>
+        <location filename="../../engine/table/proposals.py" line="+204"/>
         <source>Its name suggests something that people keep private: mark it as sensitive if nobody may learn it about a person.</source>
         <translation>Der Name deutet auf etwas hin, das Menschen für sich behalten: Kennzeichnen Sie es als sensibel, wenn niemand es über eine Person erfahren darf.</translation>
     </message>
     <message>
-        <location line="+27"/>
         <location filename="../../engine/table/summary.py" line="+196"/>
         <location line="+26"/>
         <location filename="../../project/document/generalization.py" line="+19"/>
@@ -18750,17 +18763,17 @@ Rückgabewerte:
         <translation>ganze Zahl</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location filename="../../engine/table/proposals.py" line="+33"/>
         <source>Its name says that it tells who somebody is.</source>
         <translation>Der Name sagt, dass es verrät, wer jemand ist.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-133"/>
         <source>Its name and its values look like a number for each record.</source>
         <translation>Name und Werte sehen nach einer Nummer für jeden Datensatz aus.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+141"/>
         <source>It looks like free text, which can name people.</source>
         <translation>Es sieht nach Freitext aus, der Personen nennen kann.</translation>
     </message>
@@ -18770,17 +18783,17 @@ Rückgabewerte:
         <translation>Fast jeder Datensatz hat einen eigenen Text, daher verrät der Text, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-143"/>
         <source>Its name and its values look like a number or a name for each household, company or other unit: a few rows share each of them.</source>
         <translation>Name und Werte sehen nach einer Nummer oder einem Namen für jeden Haushalt, jeden Betrieb oder eine andere Einheit aus: Wenige Zeilen teilen sich jeden davon.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>The whole numbers look like a numbering of the records, so they tell whose record it is.</source>
         <translation>Die ganzen Zahlen sehen nach einer Nummerierung der Datensätze aus, daher verraten sie, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+187"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -18951,7 +18964,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Tabelle mit dieser Spalte oder ändern Sie die Merkmale.</translation>
     </message>
     <message>
-        <location line="+134"/>
+        <location line="+148"/>
         <source>Column {column} is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
@@ -21439,17 +21452,9 @@ Rückgabewerte:
         <translation>Zufällig herausgegriffene durchgesickerte Zeilen benennen ihren Empfänger mit mindestens {confidence:.0%} Sicherheit, sobald es {most:,.0f} sind.{price}</translation>
     </message>
     <message>
-        <source>{recipients} and {other} get the same values: a leaked file can&apos;t tell which of them it comes from.</source>
-        <translation type="vanished">{recipients} und {other} erhalten dieselben Werte: Bei einer durchgesickerten Datei lässt sich nicht sagen, von wem davon sie stammt.</translation>
-    </message>
-    <message>
         <location line="-9"/>
         <source> Levels are up to {cost:.2%} lower than chosen, so estimating shares or means with the same error needs up to {extra_records:.2%} more records.</source>
         <translation> Stufen liegen bis zu {cost:.2%} niedriger als gewählt; um Anteile oder Mittelwerte mit demselben Fehler zu schätzen, sind daher bis zu {extra_records:.2%} mehr Datensätze nötig.</translation>
-    </message>
-    <message>
-        <source>Leaked rows, taken by chance, name their recipient with at least {confidence:.0%} certainty where there are at least {most:,.0f}.{price}</source>
-        <translation type="vanished">Zufällig herausgegriffene durchgesickerte Zeilen benennen ihren Empfänger mit mindestens {confidence:.0%} Sicherheit, wenn es mindestens {most:,.0f} sind.{price}</translation>
     </message>
     <message>
         <location line="+48"/>
@@ -21634,7 +21639,7 @@ Rückgabewerte:
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-43"/>
+        <location filename="../../commands/init.py" line="-44"/>
         <location filename="../../project/release/long_survey.py" line="-3"/>
         <source>rows belong to units</source>
         <translation>Zeilen gehören zu Einheiten</translation>
@@ -21925,10 +21930,6 @@ Rückgabewerte:
         <location line="+20"/>
         <source>Nothing has been released yet. Once it has, a file that turns up can be traced.</source>
         <translation>Noch wurde nichts freigegeben. Danach lässt sich eine aufgetauchte Datei zurückverfolgen.</translation>
-    </message>
-    <message>
-        <source>Nothing was released yet. Once it was, a file that turns up can be traced.</source>
-        <translation type="vanished">Noch wurde nichts freigegeben. Danach lässt sich eine aufgetauchte Datei zurückverfolgen.</translation>
     </message>
     <message>
         <location line="+5"/>
@@ -24503,7 +24504,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="-470"/>
+        <location filename="../../ui/panels/policy/panel.py" line="-479"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -24929,7 +24930,7 @@ Rückgabewerte:
         <translation>Alle Werte sind Zahlen, die freigegeben werden können.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-252"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-266"/>
         <source>The logarithm of the most by which a release multiplies anyone&apos;s odds between any two numbers (local differential privacy).</source>
         <translation>Der Logarithmus des größten Faktors, um den eine Freigabe die Chancen zwischen zwei beliebigen Zahlen verändert (lokale Differential Privacy).</translation>
     </message>
@@ -24944,7 +24945,7 @@ Rückgabewerte:
         <translation>Die Standardabweichung des Rauschens in der Einheit der Spalte.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+16"/>
         <location filename="../../engine/mechanisms/laplace/settings.py" line="-45"/>
         <source>Laplace noise</source>
         <translation>Laplace-Rauschen</translation>
@@ -24955,7 +24956,12 @@ Rückgabewerte:
         <translation>Zu jeder Zahl kommt Rauschen im Verhältnis zum Bereich zwischen festgelegten Grenzen. Es begrenzt, wie sehr eine Freigabe die Chancen auf irgendeine Zahl verändert.</translation>
     </message>
     <message>
-        <location line="+53"/>
+        <location line="+13"/>
+        <source>The range is {reach:.1f} standard deviations: narrow enough for noise in proportion to it, which bounds anyone&apos;s odds.</source>
+        <translation>Die Spannweite beträgt {reach:.1f} Standardabweichungen: eng genug für Rauschen im Verhältnis zu ihr, das jedermanns Chancen begrenzt.</translation>
+    </message>
+    <message>
+        <location line="+50"/>
         <source>The bounds of {name} were measured in the table, with noise, and are published: that multiplies anyone&apos;s odds by at most {odds} (ε0 = {epsilon:g}). The figures above include it.</source>
         <translation>Die Grenzen von {name} wurden in der Tabelle gemessen, mit Rauschen, und werden veröffentlicht: Das erhöht die Chancen auf irgendetwas höchstens um den Faktor {odds} (ε0 = {epsilon:g}). Die Angaben oben enthalten das.</translation>
     </message>
@@ -25125,7 +25131,7 @@ Rückgabewerte:
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="-158"/>
+        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="-171"/>
         <source>Hierarchical retention</source>
         <translation>Hierarchische Ersetzung</translation>
     </message>
@@ -25133,6 +25139,11 @@ Rückgabewerte:
         <location line="+2"/>
         <source>Each value is kept with a retention probability; otherwise it is replaced, first by a value of its own chapter and then by any, so that chapters stay right more often.</source>
         <translation>Jede Ausprägung bleibt mit einer Beibehaltungswahrscheinlichkeit erhalten; sonst wird sie ersetzt, zuerst durch eine ihres eigenen Kapitels und dann durch irgendeine, sodass Kapitel öfter stimmen.</translation>
+    </message>
+    <message>
+        <location line="+13"/>
+        <source>{count:,} {count:value|values} in {chapters:,} {chapters:chapter|chapters} of a hierarchy: counts of chapters stay closer to the truth.</source>
+        <translation>{count:,} {count:Ausprägung|Ausprägungen} in {chapters:,} {chapters:Kapitel|Kapiteln} einer Hierarchie: Häufigkeiten der Kapitel bleiben näher an der Wahrheit.</translation>
     </message>
     <message>
         <location line="+46"/>
@@ -25177,7 +25188,7 @@ Rückgabewerte:
     <message>
         <location line="+61"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value or chapter by at most {gamma}, and those between values of one chapter by at most {inside}.</source>
-        <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert oder irgendein Kapitel höchstens um den Faktor {gamma} und die zwischen Werten eines Kapitels höchstens um den Faktor {inside}.</translation>
+        <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeine Ausprägung oder irgendein Kapitel höchstens um den Faktor {gamma} und die zwischen Ausprägungen eines Kapitels höchstens um den Faktor {inside}.</translation>
     </message>
     <message>
         <location line="+11"/>
@@ -25202,7 +25213,7 @@ Rückgabewerte:
     <message>
         <location line="+2"/>
         <source>For somebody who knows the chapter, no released value multiplies the odds between two of its values by more.</source>
-        <translation>Für jemanden, der das Kapitel kennt, erhöht kein freigegebener Wert die Chancen zwischen zwei seiner Ausprägungen stärker.</translation>
+        <translation>Für jemanden, der das Kapitel kennt, erhöht keine freigegebene Ausprägung die Chancen zwischen zweien des Kapitels stärker.</translation>
     </message>
     <message>
         <location line="+59"/>
@@ -25470,7 +25481,7 @@ Rückgabewerte:
 <context>
     <name>UnsealedDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="+95"/>
+        <location filename="../../ui/dialogs/projects.py" line="+96"/>
         <source>{project} has no seal</source>
         <translation>{project} hat kein Siegel</translation>
     </message>
@@ -25528,7 +25539,7 @@ Rückgabewerte:
 <context>
     <name>Values</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="+7"/>
+        <location filename="../../ui/look/wording.py" line="+12"/>
         <source>(missing)</source>
         <translation>(fehlt)</translation>
     </message>
@@ -25685,7 +25696,7 @@ Rückgabewerte:
 <context>
     <name>_PassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="-194"/>
+        <location filename="../../ui/dialogs/projects.py" line="-195"/>
         <source>Show the passphrase</source>
         <translation>Passphrase zeigen</translation>
     </message>

@@ -137,8 +137,9 @@ class NewPassphraseDialog(_PassphraseDialog):
         self._fields.append(self.second)
         self.strength = Badge("info", "muted", "", wrap=True)
         self.same = label(" ", "small")
-        self.form.addRow("", self.strength)
         self.form.addRow(self.tr("&Again"), self.second)
+        # Below both fields: its words take more lines or fewer while somebody types.
+        self.form.addRow("", self.strength)
         self.form.addRow("", self.same)
         self.aware = WrappedCheckBox(
             self.tr("&Use it: I know that whoever gets the project file can find it out"), self

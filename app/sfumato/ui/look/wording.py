@@ -64,6 +64,11 @@ def time_left(seconds: float | None) -> str:
     return tr("Progress", "{h} h {n} min left").format(h=hours, n=minutes)
 
 
+def plus_minus(size: str) -> str:
+    """Return by how much something may be off either way; no line ends within."""
+    return f"±{THIN_SPACE}{size}"
+
+
 def value_name(name: str) -> str:
     """Return what a value is called; a missing one in the person's language."""
     if name != MISSING_LABEL:
@@ -108,7 +113,7 @@ def term_text(term: LevelTerm, statement: Mapping[str, float]) -> str:
     titles = [spoken(field.title) for field in term.fields]
     numbers = [number(statement[field.name]) for field in term.fields]
     if len(numbers) == 1:
-        return f"{titles[0]} = {numbers[0]}"
+        return plus_minus(numbers[0]) if titles[0] == "±" else f"{titles[0]} = {numbers[0]}"
     letters = {title[:1] for title in titles}
     shared = letters.pop() if len(letters) == 1 else ""
     return f"{shared} {' → '.join(numbers)}".strip()

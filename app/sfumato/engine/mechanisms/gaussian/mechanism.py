@@ -123,6 +123,16 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
     completes_settings = True
     most_attributes = None
 
+    def recommendation(self, attributes: Attributes) -> str:
+        """Recommend it for numbers with far extremes."""
+        if not np.isfinite(attributes[0].reach):
+            return ""
+        return Sentence(
+            "The range is {reach:.0f} standard deviations: noise in proportion to it would be"
+            " large, noise relative to the spread need not be.",
+            reach=attributes[0].reach,
+        )
+
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there are numeric attributes without bins."""
         if not attributes:

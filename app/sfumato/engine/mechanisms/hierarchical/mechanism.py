@@ -169,6 +169,19 @@ class HierarchicalRetention(CategoricalMechanism):
     completes_settings = True
     most_values = 1_000  # the matrix is kept whole
 
+    def recommendation(self, attributes: Attributes) -> str:
+        """Recommend it where a hierarchy has chapters of several values."""
+        for level in self.classes(attributes)[:1]:
+            count, chapters = len(level), len(set(level))
+            if 1 < chapters <= count // 2:
+                return Sentence(
+                    "{count:,} {count:value|values} in {chapters:,} {chapters:chapter|chapters} of"
+                    " a hierarchy: counts of chapters stay closer to the truth.",
+                    count=count,
+                    chapters=chapters,
+                )
+        return ""
+
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return chapters by the classes of a hierarchy, or the fewest letters that tell any."""
         with suppress(SfumatoError):

@@ -89,6 +89,10 @@ _TERMS = (
 )
 
 
+WIDEST_RANGE: Final = 8.0
+"""Standard deviations; normally distributed numbers of 10,000 records range over as many."""
+
+
 class LaplaceNoiseOnNumbers(Mechanism):
     """Laplace noise at any level, for one numeric attribute between bounds."""
 
@@ -102,6 +106,16 @@ class LaplaceNoiseOnNumbers(Mechanism):
     kinds = frozenset({Kind.NUMERIC})
     terms = _TERMS
     completes_settings = True
+
+    def recommendation(self, attributes: Attributes) -> str:
+        """Recommend it for numbers without far extremes."""
+        if attributes[0].reach > WIDEST_RANGE:
+            return ""
+        return Sentence(
+            "The range is {reach:.1f} standard deviations: narrow enough for noise in proportion to"
+            " it, which bounds anyone's odds.",
+            reach=attributes[0].reach,
+        )
 
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there is one numeric attribute without bins."""

@@ -64,6 +64,14 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
     )
     order = 10
 
+    def recommendation(self, attributes: Attributes) -> str:
+        """Recommend it where nothing is known of the values but which there are."""
+        return Sentence(
+            "{count:,} {count:value|values}, and one number says how far a recipient is trusted"
+            " with all of them.",
+            count=self.domain_of(attributes).size,
+        )
+
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return no settings: the level says everything."""
         self.check_attributes(attributes)

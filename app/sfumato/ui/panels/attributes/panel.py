@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.analysis.dependencies import endangering, released_relations
+from sfumato.analysis.pooled_rows import proposed_key
 from sfumato.engine.core.columns import (
     Binning,
     Coding,
@@ -50,6 +51,7 @@ from sfumato.project.document.model import Document
 from sfumato.project.release.units import with_once_drawn
 from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.attributes import PANEL, edits
 from sfumato.ui.panels.attributes.columns import (
     NAME,
@@ -125,8 +127,15 @@ class RecordKeyField(Card):
         caption.setBuddy(self.field)
         line = row((caption, 1), (self.field, 2), spacing=Space.BETWEEN)
         self.note = label("", "small", wrap=True)
+        self.accept = button("", self._accept, "quiet", "key")
         self.body.addLayout(line)
         self.body.addWidget(self.note)
+        self.body.addWidget(self.accept)
+
+    def found(self) -> tuple[str, str] | None:
+        """Return the column by which records can be known, and why; None where none is proposed."""
+        insight = self._session.insight()
+        return None if insight is None else proposed_key(self._session.document, insight.proposals)
 
     def candidates(self) -> tuple[str, ...]:
         """Return the columns whose values are all there and all different."""
@@ -141,7 +150,7 @@ class RecordKeyField(Card):
 
     def refresh(self) -> None:
         """Show the document's record key."""
-        document = self._session.document
+        document, found = self._session.document, self.found()
         names = list(self.candidates())
         if document.record_key is not None and document.record_key not in names:
             names.append(document.record_key)
@@ -151,6 +160,8 @@ class RecordKeyField(Card):
         self.field.set_value(document.record_key or "")
         if document.record_key is not None:
             words = self.tr("Rows can be sorted, added and removed between releases.")
+        elif found is not None:
+            words = typeset(found[1])
         elif names:
             words = self.tr("The table must not change between releases; with a key it may.")
         else:
@@ -158,6 +169,14 @@ class RecordKeyField(Card):
                 "The table must stay as it is between releases: no column numbers its records."
             )
         self.note.setText(words)
+        self.accept.setVisible(found is not None)
+        if found is not None:
+            self.accept.setText(self.tr("Know records by {column}").format(column=found[0]))
+
+    def _accept(self) -> None:
+        found = self.found()
+        if found is not None:
+            self._choose(found[0])
 
     def _choose(self, name: object) -> None:
         session, key = self._session, str(name) or None

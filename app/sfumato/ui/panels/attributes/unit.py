@@ -8,11 +8,11 @@ from functools import partial
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QSizePolicy
 
-from sfumato.analysis.pooled_rows import found_unit
+from sfumato.analysis.pooled_rows import proposed_unit
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.table.repeated_units import RepeatedUnit, units_of
+from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.units import idle_bound, propose_unit, unit_sentence
@@ -83,12 +83,12 @@ class UnitCard(Card):
         self.body.addWidget(self.note)
         self.body.addWidget(self.protect)
 
-    def found(self) -> RepeatedUnit | None:
-        """Return the column by which rows seem to belong together; None where none does."""
-        insight, document = self._session.insight(), self._session.document
-        if insight is None or document.unit is not None:
+    def found(self) -> tuple[str, str] | None:
+        """Return the column by which rows seem to belong together, and why; None without one."""
+        insight = self._session.insight()
+        if insight is None:
             return None
-        return next((unit for unit in insight.repeated if found_unit(document, unit)), None)
+        return proposed_unit(self._session.document, insight.repeated, insight.proposals)
 
     def refresh(self) -> None:
         """Show what is stated, or what was found."""
@@ -110,16 +110,16 @@ class UnitCard(Card):
             idle = self._idle[1] if self._idle is not None and self._idle[0] == unit else ""
             self.note.setText(f"{told} {typeset(idle)}".strip())
         else:
-            self.note.setText("" if found is None else typeset(found_unit(document, found)))
+            self.note.setText("" if found is None else typeset(found[1]))
         self.note.setVisible(bool(self.note.text()))
         self.protect.setVisible(found is not None)
         if found is not None:
-            self.protect.setText(tr("Protect by {column}").format(column=found.column))
+            self.protect.setText(tr("Protect by {column}").format(column=found[0]))
 
     def _protect(self) -> None:
         found = self.found()
         if found is not None:
-            self._state((found.column,), None)
+            self._state((found[0],), None)
 
     def _choose(self) -> None:
         first, second = str(self.field.value or ""), str(self.second.value or "")

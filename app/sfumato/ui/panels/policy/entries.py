@@ -21,7 +21,7 @@ from sfumato.analysis.steps import stale_entries
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import TextSize, font, scaled, themes
-from sfumato.ui.look.wording import spoken
+from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.icons import draw_icon
@@ -192,6 +192,7 @@ class Unprotected(EmptyState):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("shield", "", "", parent)
         self._mechanisms: tuple[tuple[str, str], ...] = ()
+        self._recommended = ("", "")
         self.protect = self.add_button(
             button(tr("Protect it"), self._choose_first, "primary", "shield")
         )
@@ -203,17 +204,23 @@ class Unprotected(EmptyState):
         line.setStretch(1, 1000)
         self._column.insertLayout(self._column.count() - 1, line)
 
-    def show_attribute(self, attribute: str, mechanisms: Sequence[tuple[str, str]]) -> None:
-        """Offer the mechanisms that suit, given as (name, title)."""
+    def show_attribute(
+        self,
+        attribute: str,
+        mechanisms: Sequence[tuple[str, str]],
+        recommended: tuple[str, str] = ("", ""),
+    ) -> None:
+        """Offer the mechanisms that suit, given as (name, title), and say which suits best, why."""
         self.heading.setText(tr("{attribute} is not protected yet", attribute=attribute))
         several = len(mechanisms) > 1
         self.protect.setVisible(not several)
         self.protect.setEnabled(bool(mechanisms))
         self._choices.setVisible(several)
         self.text.setText(self._explanation(mechanisms))
-        if several and tuple(mechanisms) != self._mechanisms:
-            self._show_cards(mechanisms)
-        self._mechanisms = tuple(mechanisms)
+        if (tuple(mechanisms), recommended) != (self._mechanisms, self._recommended):
+            self._mechanisms, self._recommended = tuple(mechanisms), recommended
+            if several:
+                self._show_cards(mechanisms)
 
     def _explanation(self, mechanisms: Sequence[tuple[str, str]]) -> str:
         if len(mechanisms) > 1:
@@ -233,9 +240,12 @@ class Unprotected(EmptyState):
             self._list.addWidget(card)
 
     def _card(self, name: str, title: str) -> ChoiceCard:
-        card = ChoiceCard(title, self._choices)
+        best, why = self._recommended
+        recommended = tr("{mechanism} (recommended)", mechanism=title)
+        card = ChoiceCard(recommended if name == best else title, self._choices)
         card.setCheckable(False)
-        card.show_sentence(spoken(mechanism_called(name).summary))
+        summary = spoken(mechanism_called(name).summary)
+        card.show_sentence(f"{typeset(why)}\n{summary}" if name == best else summary)
         card.clicked.connect(lambda _checked=False: self.mechanism_chosen.emit(name))
         return card
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from sfumato.analysis.steps import Step, stale_entries
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms import mechanism_called, recommended
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
@@ -212,7 +212,7 @@ class PolicyPanel(Panel):
             self.content.setCurrentWidget(self.waiting)
         elif entry is None:
             suited = self._suitable(name)
-            self.unprotected.show_attribute(name, suited)
+            self.unprotected.show_attribute(name, suited, self._recommended(name))
             self.page.prepare([mechanism for mechanism, _ in suited])
             self.content.setCurrentWidget(self.unprotected)
         elif (attributes := self._attributes_of(entry)) is not None:
@@ -226,6 +226,15 @@ class PolicyPanel(Panel):
     def _suitable(self, attribute: str) -> tuple[tuple[str, str], ...]:
         encoded = self.session.attribute(attribute)
         return suitable((encoded.attribute,)) if encoded is not None else ()
+
+    def _recommended(self, name: str) -> tuple[str, str]:
+        """Return the mechanism that suits an attribute best, and why."""
+        known = self.session.attribute(name)
+        recipe = self.session.document.hierarchies.get(name)
+        if known is None:
+            return "", ""
+        attribute = known.attribute
+        return recommended((attribute if recipe is None else replace(attribute, hierarchy=recipe),))
 
     def _show_controls(
         self, document: Document, entry: PolicyEntry, attributes: tuple[Attribute, ...]

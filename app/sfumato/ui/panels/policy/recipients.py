@@ -203,6 +203,7 @@ class RecipientsTable(TableView):
         header = self.horizontalHeader()
         header.setSectionResizeMode(header.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(NAME, header.ResizeMode.Stretch)
+        self.wrap_rows(NAME)
         self.selectionModel().currentRowChanged.connect(self._tell)
 
     def select(self, name: str) -> None:
@@ -262,6 +263,7 @@ class RecipientsCard(Card):
         remove = tr("Remove the recipient")
         self.remove = tool("remove", remove, self.remove_asked.emit)
         self.table.removal_asked.connect(self.remove_asked)
+        self.table.wrapped.connect(self._fit)
         self._problem = label("", "danger", wrap=True)
         self._pages = Pages(self)
         self._pages.addWidget(self.table)
@@ -289,9 +291,14 @@ class RecipientsCard(Card):
         self.remove.setEnabled(place >= 0)
         for each in (self.up, self.down, self.remove):
             each.setVisible(bool(rows))
-        lines = min(max(len(rows), 3), MOST_ROWS_SHOWN)
-        self.table.setMinimumHeight(Space.FIELD * (lines + 1) + 8)
+        self._fit()
         self.show_problem("")
+
+    def _fit(self) -> None:
+        """Show some recipients without scrolling, also where their names take two lines."""
+        lines = min(max(self.model.rowCount(), 3), MOST_ROWS_SHOWN)
+        heights = (self.table.rowHeight(row) or Space.FIELD for row in range(lines))
+        self.table.setMinimumHeight(sum(heights) + Space.FIELD + 8)
 
     def show_problem(self, text: str) -> None:
         """Say below the table what can't be done; an empty text takes it away."""

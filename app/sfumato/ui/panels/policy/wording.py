@@ -61,7 +61,7 @@ def usefulness(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> s
         return tr("Shares can hardly be estimated from it.")
     return tr(
         "From {rows} {rows:record|records}, each value's share can be estimated to within"
-        " ±{points} percentage {points:point|points} (95\u202f%).",
+        " ±\u202f{points} percentage {points:point|points} (95\u202f%).",
         rows=grouped(rows),
         points=number(worst * 100, 2),
     )

@@ -25,7 +25,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import amount, percent
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import typeset
+from sfumato.ui.look.wording import plus_minus, typeset
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
@@ -522,7 +522,7 @@ class GaussianEditor(LevelEditor):
         rows = int(np.isfinite(numbers).sum())
         errors = NORMAL_95 * added / math.sqrt(max(rows, 1))
         means = listed(
-            tr("{name} ±{units}", name=name, units=units(float(error)))
+            f"{name} {plus_minus(units(float(error)))}"
             for name, error in zip(names, errors, strict=True)
         )
         return tr(
@@ -536,7 +536,7 @@ class GaussianEditor(LevelEditor):
         """Return how large the noise is, in each attribute's unit."""
         noise = MECHANISM.noise_covariance(level, self._attributes, self._settings)
         parts = listed(
-            f"{attribute.name} ±{units(float(spread))}"
+            f"{attribute.name} {plus_minus(units(float(spread)))}"
             for attribute, spread in zip(self._attributes, np.sqrt(np.diagonal(noise)), strict=True)
         )
         return tr("Moves {parts}, typically.", parts=parts)

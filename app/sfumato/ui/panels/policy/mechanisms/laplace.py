@@ -19,7 +19,7 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import amount, percent
 from sfumato.ui.look.theme import scaled
-from sfumato.ui.look.wording import typeset
+from sfumato.ui.look.wording import plus_minus, typeset
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
@@ -243,13 +243,13 @@ class LaplaceEditor(LevelEditor):
             "From {rows} {rows:record|records}, the mean can be estimated to within {means}"
             " (95\u202f%).",
             rows=grouped(rows),
-            means=f"±{amount(error)}",
+            means=plus_minus(amount(error)),
         )
 
     def consequence_of(self, level: float) -> str:
         """Return how large the noise is, in the attribute's unit."""
         name, size = self._attributes[0].name, amount(self._spread(level))
-        return tr("Moves {parts}, typically.", parts=f"{name} ±{size}")
+        return tr("Moves {parts}, typically.", parts=f"{name} {plus_minus(size)}")
 
     def _spread(self, level: float) -> float:
         law = MECHANISM.noise_law(level, self._attributes, self._settings)

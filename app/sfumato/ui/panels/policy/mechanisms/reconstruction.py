@@ -217,8 +217,8 @@ def usefulness_of(level: float, attributes: Attributes, settings: Settings, *, w
         return tr("Shares can hardly be estimated from it.")
     return tr(
         "From {rows} {rows:record|records}, each value's share can be estimated to within"
-        " ±{points} percentage {points:point|points} (95\u202f%); without resampling it would be"
-        " ±{alone}.",
+        " ±\u202f{points} percentage {points:point|points} (95\u202f%); without resampling it"
+        " would be ±\u202f{alone}.",
         rows=grouped(groups.records),
         points=number(worst * 100, 2),
         alone=number(NORMAL_95 * float(alone.max()) * 100, 2),
