@@ -254,3 +254,14 @@ def test_finding_the_types_can_be_cancelled(tmp_path):
     path.write_text(lines("1", "2"))
     with pytest.raises(Cancelled):
         open_batches(path, PLAIN, Watch(stop_at=2))
+
+
+@pytest.mark.parametrize("part", [0, 7])
+def test_a_line_end_within_a_value_stays_whole_wherever_a_block_ends(tmp_path, part):
+    path = tmp_path / "table.csv"
+    told = []
+    for length in range(990, 1030):
+        path.write_bytes(b"a,b\r\n" + b"x" * length + b',"p\r\nq"\r\n' + b"y,z\r\n" * 99)
+        frame, _ = outcome(path, PLAIN, 1 << 10, part)
+        told.append((frame["a"].iloc[0], frame["b"].iloc[0], len(frame)))
+    assert told == [("x" * length, "p\r\nq", 100) for length in range(990, 1030)]

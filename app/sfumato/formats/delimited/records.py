@@ -147,9 +147,15 @@ class Utf8Stream:
         DamagedFile
             If there is a NUL character.
         """
-        while not self._ready and not self._ended:
-            self._ready = self._next_piece(max(size, 1))
-        piece, self._ready = self._ready[:size], self._ready[size:]
+        # A return is handed out with what follows it: Arrow drops a newline that begins a block
+        # where the one before ended in a return, even within a value.
+        lone = b"\r" if size > 1 else b""
+        while not self._ended and self._ready in (b"", lone):
+            self._ready += self._next_piece(max(size - len(self._ready), 1))
+        end = min(size, len(self._ready))
+        if size > 1 and end > 1 and self._ready[:end].endswith(b"\r"):
+            end -= 1
+        piece, self._ready = self._ready[:end], self._ready[end:]
         if piece:
             self.tail = (self.tail + piece)[-8:] if len(piece) < 8 else piece[-8:]
         return piece
@@ -210,7 +216,7 @@ class Utf8Stream:
             )
         if self._encoding != "utf-8":
             self._lines += text.count(b"\n")
-        if self._ended and self._begun and not self.tail.endswith((b"\n", b"\r")):
+        if self._ended and self._begun and not (self.tail + self._ready).endswith((b"\n", b"\r")):
             text += b"\n"
         return text
 
