@@ -198,7 +198,9 @@ class MainWindow(QMainWindow):
         panel = self.panels[name]
         had_focus = self.current.isAncestorOf(self.focusWidget())
         if had_focus and panel is not self.current:
-            self.focusWidget().clearFocus()  # what is half typed is given before it is out of sight
+            left = self.focusWidget()
+            left.clearFocus()  # what is half typed is given before it is out of sight
+            left.setFocus()  # and the panel remembers where one was
         if self.session.panel == "policy" != name:
             self.session.steps.check_policy()  # whoever leaves the policy has finished it for now
         self.session.panel = name
