@@ -248,9 +248,10 @@ def name_line(
     *,
     above: bool = True,
     align: str = "right",
+    letters: int = LINE_LETTERS,
 ) -> None:
     """Write a line's name beside one of its points, in its colour, a long one on several lines."""
-    words = fill(words, LINE_LETTERS, break_long_words=False)
+    words = fill(words, letters, break_long_words=False)
     shift, va = (9.0, "bottom") if above else (-9.0, "top")
     write(axes, words, at, style, (0.0, shift), colour, ha=align, va=va)
 

@@ -32,6 +32,9 @@ MOST_ROWS = 24
 SAME = 1e-9
 """Retention probabilities that differ by no more are equal."""
 
+BESIDE = 14
+"""Letters in a line of a curve's name, where two plots stand side by side."""
+
 
 @dataclass(frozen=True)
 class RetentionData:
@@ -308,4 +311,5 @@ def _name_curves(
         (uniform, style.released, style.say("one limit for all"), not above),
     ):
         align = ends.get(at, "right" if up else "left")
-        name_line(axes, (places[at], values[at]), words, colour, style, above=up, align=align)
+        point = places[at], values[at]
+        name_line(axes, point, words, colour, style, above=up, align=align, letters=BESIDE)

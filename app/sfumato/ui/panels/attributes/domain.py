@@ -179,6 +179,8 @@ class DomainEditor(QWidget):
         view.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         view.setAccessibleName(self.tr("Values of the domain"))
         view.set_widths({SHOWN: 104, RECORDS: 84})
+        view.wrap_rows(VALUE)
+        view.wrapped.connect(self._fit)
         view.installEventFilter(self)
         return view
 
@@ -200,14 +202,19 @@ class DomainEditor(QWidget):
         place = before.row() if before.isValid() else -1
         scrolled = self.view.verticalScrollBar().value()
         self.model.show_domain(domain, counts)
-        shown = min(max(self.model.rowCount(), 2), MOST_ROWS_SHOWN)
-        self.view.setFixedHeight(scaled(HEAD) + Space.FIELD * shown)
+        self._fit()
         if 0 <= place < self.model.rowCount() and self.view.currentIndex() != before:
             self.view.selectRow(place)
         self.view.verticalScrollBar().setValue(scrolled)
         self._tools.setVisible(not fixed)
         self._adding.setVisible(not fixed)
         self._allow()
+
+    def _fit(self) -> None:
+        """Make the view as high as its first values are, and two rows at least."""
+        shown = min(self.model.rowCount(), MOST_ROWS_SHOWN)
+        high = sum(map(self.view.rowHeight, range(shown)))
+        self.view.setFixedHeight(scaled(HEAD) + max(high, 2 * Space.FIELD))
 
     def show_problem(self, text: str) -> None:
         """Say why something could not be done; empty to take it back."""
