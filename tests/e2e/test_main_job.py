@@ -60,7 +60,7 @@ class NewUser:
         if panel.unprotected.protect.isVisible():
             click(panel.unprotected.protect)
         else:
-            click(next(c for c in panel.unprotected.cards if c.text() == "Uniform retention"))
+            click(next(c for c in panel.unprotected.cards if c.text().startswith("Uniform")))
         press(panel, panel.page.recipients.add_typical.text().replace("&", ""))
         for row, retention in enumerate(LEVELS.values()):
             panel.page.recipients.table.selectRow(row)

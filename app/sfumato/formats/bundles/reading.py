@@ -31,7 +31,6 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import BundleError
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME, Descriptor, Field, descriptor_from
 from sfumato.formats.bundles.writing import digest_of_files
-from sfumato.formats.delimited.records import Utf8Stream
 from sfumato.formats.errors import BadValue, FileError
 from sfumato.formats.files import (
     LARGEST_PACKED_DATA,
@@ -426,18 +425,17 @@ def _batches_in(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
             file=descriptor.data_name,
         )
     types = {field.name: _ARROW_TYPES.get(field.type, pa.string()) for field in descriptor.fields}
-    with path.open("rb") as file:
-        yield from pa.csv.open_csv(
-            pa.PythonFile(Utf8Stream(file, "utf-8", path.name), mode="r"),
-            pa.csv.ReadOptions(block_size=_CSV_BLOCK),
-            pa.csv.ParseOptions(newlines_in_values=True),
-            pa.csv.ConvertOptions(
-                column_types=types,
-                null_values=[""],
-                strings_can_be_null=True,
-                timestamp_parsers=[pa.csv.ISO8601],
-            ),
-        )
+    yield from pa.csv.open_csv(
+        path,
+        pa.csv.ReadOptions(block_size=_CSV_BLOCK),
+        pa.csv.ParseOptions(newlines_in_values=True),
+        pa.csv.ConvertOptions(
+            column_types=types,
+            null_values=[""],
+            strings_can_be_null=True,
+            timestamp_parsers=[pa.csv.ISO8601],
+        ),
+    )
 
 
 def _looked_into(
