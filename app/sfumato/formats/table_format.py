@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import TableError
-from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import filled
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import Chosen
@@ -93,10 +93,7 @@ SHOWN_ROWS: Final = 1 << 14
 
 
 def batch_at(
-    batches: Iterator[pa.RecordBatch],
-    first: int,
-    place: int,
-    context: Context = Silent(),  # noqa: B008 (it holds nothing)
+    batches: Iterator[pa.RecordBatch], first: int, place: int, context: Context
 ) -> tuple[int, pa.RecordBatch]:
     """Return the rows around a place, of batches that begin at a place, and where they begin.
 

@@ -18,7 +18,7 @@ import pyarrow.parquet
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import (
@@ -217,9 +217,9 @@ def _near(
             if place < first + rows:
                 found = _batches_of(part, stored, tuple(types), types, [group])
                 with closing(found) as batches:
-                    return batch_at(batches, first, place)
+                    return batch_at(batches, first, place, Silent())
             first += rows
-    return batch_at(iter(()), first, place)
+    return batch_at(iter(()), first, place, Silent())
 
 
 def _batches_of(
