@@ -6,13 +6,21 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QScrollBar, QWidget
 
 from sfumato.engine.core.errors import TableError
 from sfumato.ui.look.theme import themes
 from sfumato.ui.widgets import messages as departures
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, SliderField
-from sfumato.ui.widgets.layout import Badge, Card, ElidedLabel, EmptyState, boxed, button
+from sfumato.ui.widgets.layout import (
+    Badge,
+    Card,
+    ElidedLabel,
+    EmptyState,
+    ScrollPage,
+    boxed,
+    button,
+)
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind, MessageView
 from sfumato.ui.widgets.responsive import FlowLayout
 from tests.ui.hands import click, message_button, messages
@@ -351,3 +359,27 @@ def test_what_does_not_fit_beside_a_title_stands_below_it(qtbot, width):
     assert (first.y() == title.y()) is beside
     assert second.y() == first.y()
     assert second.geometry().right() == (width - 1 if beside else 207)
+
+
+def test_what_was_brought_into_sight_stays_there_while_what_is_above_gets_longer(shown, qtbot):
+    page = shown(ScrollPage())
+    page.resize(300, 100)
+    above, result, below = (QWidget() for _ in range(3))
+    for part, height in ((above, 20), (result, 80), (below, 300)):
+        part.setFixedHeight(height)
+        page.column.addWidget(part)
+
+    def top():
+        return result.mapTo(page.viewport(), QPoint()).y()
+
+    page.bring_top(result)
+    assert top() == 0
+    above.setFixedHeight(400)
+    longest = page.verticalScrollBar().maximum()
+    qtbot.waitUntil(lambda: page.verticalScrollBar().maximum() > longest)
+    assert top() == 0
+    page.verticalScrollBar().triggerAction(QScrollBar.SliderAction.SliderToMinimum)
+    longest = page.verticalScrollBar().maximum()
+    above.setFixedHeight(600)
+    qtbot.waitUntil(lambda: page.verticalScrollBar().maximum() > longest)
+    assert page.verticalScrollBar().value() == 0

@@ -38,6 +38,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from sfumato.ui.look.hyphenation import parted, whole
 from sfumato.ui.look.theme import Space, scaled, themes
@@ -181,6 +182,10 @@ class ScrollPage(QScrollArea):
         self.column.setContentsMargins(margin, margin, margin, margin)
         self.column.setSpacing(Space.BETWEEN)
         self.setWidget(page)
+        self._on_top: QWidget | None = None
+        bar = self.verticalScrollBar()
+        bar.valueChanged.connect(self._let_go)
+        bar.rangeChanged.connect(self._keep_on_top)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Show the focus ring behind the page."""
@@ -207,11 +212,22 @@ class ScrollPage(QScrollArea):
         self.ensureWidgetVisible(widget)
 
     def bring_top(self, widget: QWidget) -> None:
-        """Bring a part of the page to the top of what is in sight, as far as the page goes."""
+        """Bring a part of the page to the top of what is in sight, as far as the page goes.
+
+        It stays there while what lies above it gets longer or shorter, until somebody scrolls.
+        """
         QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
-        page = self.widget()
-        if page is not None:
+        self._on_top = widget
+        self._keep_on_top()
+
+    def _keep_on_top(self, *_range: int) -> None:
+        widget, page = self._on_top, self.widget()
+        if widget is not None and page is not None and isValid(widget):
             self.verticalScrollBar().setValue(widget.mapTo(page, QPoint()).y())
+            self._on_top = widget
+
+    def _let_go(self, _value: int) -> None:
+        self._on_top = None
 
     @contextmanager
     def kept(self) -> Iterator[None]:
