@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from sfumato.engine.core.columns import Role
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.units import propose_unit
+from sfumato.project.verification.found import verify_file
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.state.insights import LongSource
@@ -119,13 +125,12 @@ class TestMarking:
         assert opened.session.document.record_key is None
         assert "age" in messages(panel.messages)[0]
 
-    def test_what_needs_all_rows_at_once_is_refused(self, marked, qtbot):
+    def test_a_column_without_repeats_names_no_unit(self, marked, qtbot):
         panel = panel_of(marked, qtbot, "attributes")
-        panel.unit.field.set_value("ward")
-        panel.unit.field.chosen.emit("ward")
+        choose(panel.unit.field, "name")
         settle(qtbot, marked.session)
         assert marked.session.document.unit is None
-        assert "needs all rows" in messages(panel.messages)[0]
+        assert "No two rows share name" in messages(panel.messages)[0]
 
 
 def test_the_guarantee_says_what_it_leaves_out(marked, qtbot):
@@ -188,3 +193,117 @@ def test_releases_without_a_record_key_say_what_to_do(saved, qtbot):
     saved.session.edit("Key", replace(saved.session.document, record_key=None))
     panel = panel_of(saved, qtbot, "releases")
     assert "record key" in panel.readiness.note.text()
+
+
+@pytest.fixture
+def grouped(window, qtbot, tmp_path):
+    """A long table of wards' persons, up to three rows each, with a disease that is each one's."""
+    frame = clinic_table(ROWS).frame
+    person = (np.arange(ROWS) * 7919 % ROWS) % (ROWS // 2)
+    frame["person"] = [f"P{one:05}" for one in person]
+    frame["disease"] = frame["disease"].astype(str).to_numpy()[person]
+    frame["visit"] = np.where(np.arange(ROWS) % 5 == 0, "planned", "urgent")
+    frame.loc[5, "person"] = frame.loc[4, "person"]
+    frame.loc[5, "disease"] = frame.loc[4, "disease"]
+    path = tmp_path / "visits.parquet"
+    frame.to_parquet(path, row_group_size=700)
+    window.session.store.setValue(MemoryLimit.KEY, 0.001)
+    load(panel_of(window, qtbot, "data"), qtbot, path)
+    panel = panel_of(window, qtbot, "attributes")
+    for name in ("disease", "visit"):
+        panel.choose(name)
+        choose(panel.detail.role, Role.SENSITIVE)
+        settle(qtbot, window.session)
+    choose(panel.record_key.field, "name")
+    settle(qtbot, window.session)
+    return window, frame
+
+
+def protected_by_person(window, qtbot, most_rows=1):
+    session, panel = window.session, panel_of(window, qtbot, "attributes")
+    choose(panel.unit.field, "person")
+    settle(qtbot, session)
+    panel.unit.most_rows.spin.setValue(most_rows)
+    settle(qtbot, session)
+    recipients = tuple(
+        Recipient(
+            name,
+            {
+                "disease": {"retention_probability": level},
+                "visit": {"retention_probability": level},
+            },
+        )
+        for name, level in PROBABILITY.items()
+    )
+    policy = (PolicyEntry(("disease",), "uniform"), PolicyEntry(("visit",), "uniform"))
+    session.edit("Protect", replace(session.document, policy=policy, recipients=recipients))
+    settle(qtbot, session)
+
+
+class TestUnits:
+    def test_what_is_the_same_in_all_rows_of_a_unit_is_found_in_all_rows(self, grouped, qtbot):
+        window, frame = grouped
+        panel = panel_of(window, qtbot, "attributes")
+        choose(panel.unit.field, "person")
+        settle(qtbot, window.session)
+        whole = propose_unit(window.session.document.with_unit(None), Table(frame), ["person"])
+        assert window.session.document.unit == whole
+        assert whole.constant == ("disease",)
+        panel.unit.most_rows.spin.setValue(50)
+        settle(qtbot, window.session)
+        assert f"No person has more than {whole.most_rows}" in panel.unit.note.text()
+
+    def test_units_are_counted_where_they_draw_once(self, grouped, qtbot):
+        window, frame = grouped
+        protected_by_person(window, qtbot)
+        counts = window.session.attribute("disease").attribute.counts
+        assert counts.sum() == frame["person"].nunique()
+        assert window.session.attribute("visit").attribute.counts.sum() == ROWS
+
+    def test_an_attribute_marked_later_is_drawn_once_too(self, grouped, qtbot):
+        window, _ = grouped
+        panel = panel_of(window, qtbot, "attributes")
+        panel.choose("disease")
+        choose(panel.detail.role, Role.INSENSITIVE)
+        choose(panel.unit.field, "person")
+        settle(qtbot, window.session)
+        assert window.session.document.unit.constant == ()
+        panel.choose("disease")
+        choose(panel.detail.role, Role.SENSITIVE)
+        settle(qtbot, window.session)
+        assert window.session.document.unit.constant == ("disease",)
+
+    def test_the_preview_shows_rows_that_leave_alone(self, grouped, qtbot):
+        window, _ = grouped
+        protected_by_person(window, qtbot)
+        panel = panel_of(window, qtbot, "preview")
+        settle(qtbot, window.session)
+        assert panel.pages.currentWidget() is panel.work
+        session = window.session
+        left = leaving_rows(session.long.table, session.document, session.keys, Silent()).units
+        places = [int(row[0].replace(",", "")) - 1 for row in shown(panel.sample.table)]
+        assert left.leave(np.array(places)).all()
+        assert left.rows < ROWS
+
+    def test_a_release_is_the_one_of_the_table_in_memory_and_verified(
+        self, grouped, qtbot, tmp_path
+    ):
+        window, frame = grouped
+        session = window.session
+        protected_by_person(window, qtbot)
+        panel_of(window, qtbot, "preview")  # with keys that pass
+        project = ProjectFile.create(tmp_path / "v.sfumato", "correct horse", session.document)
+        session.set_project(project, keep_state=True)
+        panel = panel_of(window, qtbot, "releases")
+        panel.readiness.reason.setText("a test")
+        click(panel.primary)
+        settle(qtbot, session)
+        bundles = sorted((tmp_path / "releases").iterdir())
+        assert len(bundles) == len(PROBABILITY)
+        checked = " ".join(str(f.sentence) for each in session.steps.found for f in each.findings)
+        assert " units." in checked
+        panel.verify(bundles[0])
+        settle(qtbot, session)
+        assert "is as it was released" in panel.ledger.report.verdict.text()
+        told = verify_file(project, Table(frame), bundles[0], Silent())
+        assert told.holds, told.failed

@@ -33,7 +33,6 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import added_covariance
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
-from sfumato.project.release.release_columns import leaving_rows
 from sfumato.project.release.weights import weight_column, weights_of
 
 Floats = npt.NDArray[np.float64]
@@ -187,7 +186,7 @@ def compute_numbers(question: Question, context: Context) -> NumberPreview:
     """
     names = question.entry.attributes
     every = np.column_stack([np.asarray(question.columns[n].values, np.float64) for n in names])
-    left = leaving_rows(question.document, question.table, question.keys)
+    left = question.rows_that_leave()
     true = every[left]
     known = {a.name: a for a in question.attributes}
     plan = plan_entry(

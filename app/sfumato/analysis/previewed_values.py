@@ -59,6 +59,8 @@ class Question:
     places
         Where the table's rows stand in a longer one of which they are some, shape (n,); None
         where they are all.
+    leaving
+        Which of the rows leave, shape (k,), where that is known; else the rows themselves tell.
     """
 
     document: Document
@@ -69,6 +71,13 @@ class Question:
     recipient: str
     folder: Path | None = None
     places: Positions | None = field(default=None, repr=False)
+    leaving: Positions | None = field(default=None, repr=False)
+
+    def rows_that_leave(self) -> Positions:
+        """Return which rows leave, shape (k,); raises what `leaving_rows` does."""
+        if self.leaving is not None:
+            return self.leaving
+        return leaving_rows(self.document, self.table, self.keys)
 
     def numbers_of(self, rows: Positions) -> tuple[int, ...]:
         """Return what number rows have in the whole table, from 1."""
@@ -348,7 +357,7 @@ def _weighted(
     law = mechanism.estimate_law(plan.level, question.attributes, plan.settings)
     if column is None or weights is None or attribute.domain is None or law is not None:
         return None
-    left = leaving_rows(document, table, question.keys)
+    left = question.rows_that_leave()
     size, codes = attribute.domain.size, _released(question, plan.level, left, context)
     weight = weights[left] / weights[left].sum()
     once, squared = (
@@ -375,7 +384,7 @@ def _weighted(
 
 def sample_of(question: Question, domain: Domain, context: Context) -> Sample:
     """Return evenly spaced rows as they are and as every recipient with a level sees them."""
-    left = leaving_rows(question.document, question.table, question.keys)
+    left = question.rows_that_leave()
     rows = left[sample_positions(len(left))]
     attribute = combined(question.attributes)
     true = np.asarray(_true(question))[rows]
@@ -412,12 +421,12 @@ def _released_counts(question: Question, level: float, context: Context) -> npt.
 
 def _drawn(question: Question) -> Positions | None:
     """Return the rows whose draws count: one of a unit, or those that leave; None for all."""
-    document, table, keys = question.document, question.table, question.keys
+    document, table = question.document, question.table
     if document.unit is None:
         return None
     if document.unit.draws_once(question.entry.attributes):
         return np.unique(units_of(table, document.unit.columns), return_index=True)[1]
-    return leaving_rows(document, table, keys)
+    return question.rows_that_leave()
 
 
 def _released(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from secrets import token_bytes
 from typing import Final
 
@@ -16,16 +17,23 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.marks import Marks
-from sfumato.project.document.model import Document
+from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_table import LongTable, naming_rows, put_keys, repeated_keys
 from sfumato.project.release.long_units import LongUnits, Places, row_marks, units_in
-from sfumato.project.release.units import varies_within
+from sfumato.project.release.units import (
+    check_unit,
+    drawn_once,
+    newly_sensitive,
+    stated_unit,
+    varies_within,
+)
 from sfumato.project.release.value_counts import MOST_VALUES, series_of
 from sfumato.project.release.workers import refuse_repeated
 
@@ -50,23 +58,84 @@ def leaving_rows(
         return table
     entries = [name for each in document.policy for name in each.attributes]
     specs = [document.column(name) for name in dict.fromkeys(entries) if name in unit.constant]
-    asked = ("units", repr((unit, document.record_key, specs)))
+    # Which rows leave depends on the keys, which are others once a project is made.
+    asked = ("units", keys, repr((unit, document.record_key, specs)))
 
     def find() -> LongTable:
-        constant = _Constant(table, document, [spec.name for spec in specs])
-        return LongTable(table.batches, table.folder, constant.units(keys, context))
+        found = _Units(table, unit, specs, document.record_key).units(keys, context)
+        return LongTable(table.batches, table.folder, found)
 
     return table.keep(asked, find)
 
 
-class _Constant:
-    """One pass that finds a table's units, with what is stated to be the same in their rows."""
+def propose_long_unit(
+    document: Document,
+    table: LongTable,
+    columns: Sequence[str],
+    most_rows: int | None,
+    context: Context,
+) -> tuple[Unit, int]:
+    """Return a unit as `propose_unit` does, and how many rows the largest one has.
 
-    def __init__(self, table: LongTable, document: Document, names: Sequence[str]) -> None:
-        assert document.unit is not None
-        assert document.record_key is not None
-        self._table, self._document, self._names = table, document, names
-        self._unit, self._record_key = document.unit, document.record_key
+    Raises the errors of `propose_unit`.
+    """
+    check_unit(document, table.columns, columns, most_rows)
+    names = [spec.name for spec in document.sensitive if spec.name in table.columns]
+    constant, largest = _constant(table, columns, names, context)
+    return stated_unit(columns, most_rows, largest, constant), largest
+
+
+def with_once_drawn_long(
+    document: Document, before: Document, table: LongTable, context: Context
+) -> Document:
+    """Let the unit draw once what has become sensitive, see `with_once_drawn`."""
+    unit, new = document.unit, newly_sensitive(document, before)
+    if unit is None or not new:
+        return document
+    names = [name for name in new if name in table.columns]
+    return drawn_once(document, new, _constant(table, unit.columns, names, context)[0])
+
+
+def units_drawn(table: LongTable, unit: Unit, spec: ColumnSpec, context: Context) -> LongUnits:
+    """Return what is counted of an attribute that is drawn once for a unit.
+
+    Raises
+    ------
+    TableError
+        If a row's unit is missing.
+    PolicyError
+        If it is not the same in all rows of a unit.
+    """
+    asked = ("drawn once", repr((unit.columns, spec.name, spec.binning)))
+    every = replace(unit, most_rows=table.rows)
+    return table.keep(asked, lambda: _Units(table, every, [spec]).units(None, context))
+
+
+def _constant(
+    table: LongTable, columns: Sequence[str], names: Sequence[str], context: Context
+) -> tuple[tuple[str, ...], int]:
+    """Return the columns that are the same in all rows of every unit, and the largest's rows."""
+    unit = Unit(tuple(columns), table.rows, tuple(names))
+    found = _Units(table, unit, [ColumnSpec(name, Role.INSENSITIVE) for name in names])
+    return found.constant(context)
+
+
+class _Units:
+    """One pass that finds a table's units, with what is stated to be the same in their rows.
+
+    Without a record key, no rows are chosen: all of them leave.
+    """
+
+    def __init__(
+        self,
+        table: LongTable,
+        unit: Unit,
+        specs: Sequence[ColumnSpec],
+        record_key: str | None = None,
+    ) -> None:
+        self._table, self._unit, self._record_key = table, unit, record_key
+        names = [spec.name for spec in specs]
+        self._names, self._specs = names, specs
         self._keys = KeyRing(token_bytes(SECRET_BYTES))
         self._pads = AttributeKey(token_bytes(SECRET_BYTES))
         self._held_back = np.zeros(-(-table.rows // 8), dtype=np.uint8)
@@ -76,30 +145,10 @@ class _Constant:
         self._varying = dict.fromkeys(names, 0)
         self._first: dict[str, tuple[int, int]] = {}
 
-    def units(self, keys: KeyRing, context: Context) -> LongUnits:
+    def units(self, keys: KeyRing | None, context: Context) -> LongUnits:
         """Read the rows; see `leaving_rows`."""
-        table, unit = self._table, self._unit
-        read = dict.fromkeys([*unit.columns, self._record_key, *self._names])
-        part = Part(context, 0.0, 0.8)
-        with Buckets(table.folder, table.rows) as apart, Buckets(table.folder, table.rows) as known:
-            for batch, rows in table.read(list(read), "Looking at the units", part):
-                with naming_rows(rows):
-                    units = units_in(batch, unit, self._keys)
-                    hashes = key_hashes(self._column(batch, self._record_key), keys, Silent())
-                put_keys(known, hashes)
-                order = order_words(hashes[:, 0].copy(), keys.for_unit_rows())[:, 0]
-                columns = [units, rows, order.copy()]
-                for place, name in enumerate(self._names):
-                    with naming_rows(rows):
-                        marks = row_marks(self._shown(batch, name))
-                    columns.append(marks ^ self._padding(rows, place))
-                names = [str(place) for place in range(len(columns))]
-                apart.add(pa.record_batch(columns, names=names), units)
-            refuse_repeated(self._record_key, repeated_keys(known))
-            for bucket in apart:
-                context.report(0.9, "Looking at the units")
-                self._look_at(*(column.to_numpy() for column in bucket.columns))
-        number = self._leaving.total()
+        self._read(keys, context)
+        table, unit, number = self._table, self._unit, self._leaving.total()
         for name in self._names:
             if count := self._varying[name]:
                 raise varies_within(unit, name, count, number, *self._first[name])
@@ -107,13 +156,38 @@ class _Constant:
         held_back = None if left == table.rows else self._held_back
         return LongUnits(unit, number, left, self._leaving, held_back, self._counts, self._keys)
 
-    def _column(self, batch: pa.RecordBatch, name: str) -> pd.Series:
-        return series_of(batch[name], name)
+    def constant(self, context: Context) -> tuple[tuple[str, ...], int]:
+        """Read the rows; return what is the same in them, and how many the largest unit has."""
+        self._read(None, context)
+        return tuple(n for n in self._names if not self._varying[n]), max(self._leaving, default=0)
 
-    def _shown(self, batch: pa.RecordBatch, name: str) -> pd.Series:
-        binning = self._document.column(name).binning
-        column = self._column(batch, name)
-        return column if binning is None else binning.apply(column).rename(name)
+    def _read(self, keys: KeyRing | None, context: Context) -> None:
+        table, unit, record_key = self._table, self._unit, self._record_key
+        named = [] if record_key is None else [record_key]
+        read = dict.fromkeys([*unit.columns, *named, *self._names])
+        part = Part(context, 0.0, 0.8)
+        with Buckets(table.folder, table.rows) as apart, Buckets(table.folder, table.rows) as known:
+            for batch, rows in table.read(list(read), "Looking at the units", part):
+                with naming_rows(rows):
+                    units = units_in(batch, unit, self._keys)
+                    order = np.zeros(len(rows), dtype=np.uint64)
+                    if record_key is not None and keys is not None:
+                        named_by = series_of(batch[record_key], record_key)
+                        hashes = key_hashes(named_by, keys, Silent())
+                        put_keys(known, hashes)
+                        order = order_words(hashes[:, 0].copy(), keys.for_unit_rows())[:, 0].copy()
+                columns = [units, rows, order]
+                for place, spec in enumerate(self._specs):
+                    with naming_rows(rows):
+                        marks = row_marks(drawn_as(spec, series_of(batch[spec.name], spec.name)))
+                    columns.append(marks ^ self._padding(rows, place))
+                names = [str(place) for place in range(len(columns))]
+                apart.add(pa.record_batch(columns, names=names), units)
+            if record_key is not None:
+                refuse_repeated(record_key, repeated_keys(known))
+            for bucket in apart:
+                context.report(0.9, "Looking at the units")
+                self._look_at(*(column.to_numpy() for column in bucket.columns))
 
     def _padding(self, rows: Places, place: int) -> Marks:
         """Return what hides the marks of a column's values on the disk, shape (n,)."""
@@ -147,6 +221,11 @@ class _Constant:
                 other = int(rows[in_table[differing[others[first]]]])
                 pair = int(ones[first]), other
                 self._first[name] = min(pair, self._first.get(name, pair))
+
+
+def drawn_as(spec: ColumnSpec, column: pd.Series) -> pd.Series:
+    """Return a column's values as they are drawn: in bins where there are such."""
+    return column if spec.binning is None else spec.binning.apply(column).rename(spec.name)
 
 
 def _changes(ordered: Marks) -> npt.NDArray[np.bool_]:

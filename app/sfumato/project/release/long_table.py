@@ -54,6 +54,7 @@ from sfumato.project.release.weights import (
 
 SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""
+_KEPT: Final = 16
 _Found = TypeVar("_Found")
 _COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "microsecond"}
 
@@ -133,10 +134,11 @@ class LongTable:
         return self if self.units is None else LongTable(self.batches, self.folder)
 
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
-        """Return what was found before under a key, or find it."""
-        if key not in self._kept:
-            self._kept[key] = find()
-        found: _Found = self._kept[key]
+        """Return what was found before under a key, or find it; the last few are kept."""
+        found: _Found = self._kept.pop(key) if key in self._kept else find()
+        self._kept[key] = found
+        while len(self._kept) > _KEPT:
+            self._kept.pop(next(iter(self._kept)))
         return found
 
     def read(
@@ -385,7 +387,7 @@ class _Pass:
             return column
         counts = None
         if self.table.units is not None:
-            counts = self.table.units.counts(counter, domain, name)
+            counts = self.table.units.counts(counter.seen(), domain, name)
         if counts is None:
             counts = counter.by_domain(domain)
         return replace(column, attribute=Attribute(name, column.attribute.kind, domain, counts))

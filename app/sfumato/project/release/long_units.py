@@ -21,7 +21,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Unit
 from sfumato.project.release.class_sizes import RowsUnits
 from sfumato.project.release.units import unit_ids_of
-from sfumato.project.release.value_counts import ValueCounts, series_of
+from sfumato.project.release.value_counts import series_of
 
 Places = npt.NDArray[np.int64]
 
@@ -67,17 +67,14 @@ class LongUnits:
         """
         return RowsUnits(units_in(batch, self.unit, self._keys), rows)
 
-    def counts(
-        self, counter: ValueCounts, domain: Domain, name: str
-    ) -> npt.NDArray[np.int64] | None:
+    def counts(self, seen: pd.Series, domain: Domain, name: str) -> npt.NDArray[np.int64] | None:
         """Return how many units have each value of a domain, shape (m,).
 
-        None where the attribute is drawn row by row. The values are those that were counted.
+        None where the attribute is drawn row by row. `seen` has each value once, as it is drawn.
         """
         known = self._counts.get(name)
         if known is None:
             return None
-        seen = counter.seen()
         weights = [known.get(mark, 0) for mark in row_marks(seen).tolist()]
         counts = np.bincount(domain.encode(seen, name), weights=weights, minlength=domain.size)
         found: npt.NDArray[np.int64] = counts.astype(np.int64)

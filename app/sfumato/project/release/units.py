@@ -27,7 +27,7 @@ from sfumato.engine.mechanisms.base import Fact, Promise
 from sfumato.engine.randomness.record_ids import unit_ids
 from sfumato.engine.randomness.row_order import Positions, release_order
 from sfumato.engine.table.repeated_units import units_of, varying_units
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.engine.table.table import Attribute, EncodedColumn, Table, no_column
 from sfumato.formats.bundles.contents import UnitTold
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document, Unit
@@ -244,8 +244,19 @@ def propose_unit(
     PolicyError
         If a column is sensitive, or no two rows belong together.
     """
+    check_unit(document, table.columns, columns, most_rows)
+    codes = units_of(table, columns)
+    constant = _constant(codes, table, [spec.name for spec in document.sensitive])
+    return stated_unit(columns, most_rows, int(np.bincount(codes).max()), constant)
+
+
+def check_unit(
+    document: Document, known: Sequence[str], columns: Sequence[str], most_rows: int | None
+) -> None:
+    """Refuse columns of those `known` that can't name units, as `propose_unit` does."""
     for name in columns:
-        table.column(name)
+        if name not in known:
+            raise no_column(name)
         if document.column(name).role is Role.SENSITIVE:
             raise PolicyError(
                 "{column} is sensitive, so it can't say which rows belong together.",
@@ -258,8 +269,12 @@ def propose_unit(
             "Give a whole number from 1 on.",
             rows=most_rows,
         )
-    codes = units_of(table, columns)
-    largest = int(np.bincount(codes).max())
+
+
+def stated_unit(
+    columns: Sequence[str], most_rows: int | None, largest: int, constant: Sequence[str]
+) -> Unit:
+    """Return the unit as it was found, the largest of so many rows; see `propose_unit`."""
     if largest < 2:
         raise PolicyError(
             "No two rows share {column}, so no rows belong together.",
@@ -267,8 +282,7 @@ def propose_unit(
             " record key.",
             column=" + ".join(columns),
         )
-    constant = _constant(codes, table, [spec.name for spec in document.sensitive])
-    return Unit(tuple(columns), largest if most_rows is None else most_rows, constant)
+    return Unit(tuple(columns), largest if most_rows is None else most_rows, tuple(constant))
 
 
 def with_once_drawn(document: Document, before: Document, table: Table) -> Document:
@@ -286,14 +300,23 @@ def with_once_drawn(document: Document, before: Document, table: Table) -> Docum
     TableError
         If a column that names the unit is missing in a row.
     """
-    known = {spec.name for spec in before.sensitive}
-    new = [spec.name for spec in document.sensitive if spec.name not in known]
-    unit = document.unit
+    unit, new = document.unit, newly_sensitive(document, before)
     if unit is None or not new:
         return document
-    found = _constant(units_of(table, unit.columns), table, new)
-    kept = tuple(name for name in unit.constant if name not in new)
-    return replace(document, unit=replace(unit, constant=(*kept, *found)))
+    return drawn_once(document, new, _constant(units_of(table, unit.columns), table, new))
+
+
+def newly_sensitive(document: Document, before: Document) -> tuple[str, ...]:
+    """Return the attributes that are sensitive now and were not before."""
+    known = {spec.name for spec in before.sensitive}
+    return tuple(spec.name for spec in document.sensitive if spec.name not in known)
+
+
+def drawn_once(document: Document, new: Sequence[str], found: Sequence[str]) -> Document:
+    """Return a document whose unit draws those once that were found so of the new attributes."""
+    assert document.unit is not None
+    kept = tuple(name for name in document.unit.constant if name not in new)
+    return replace(document, unit=replace(document.unit, constant=(*kept, *found)))
 
 
 def _constant(codes: Codes, table: Table, names: Sequence[str]) -> tuple[str, ...]:
@@ -308,7 +331,11 @@ def _constant(codes: Codes, table: Table, names: Sequence[str]) -> tuple[str, ..
 
 def idle_bound(unit: Unit, codes: Codes) -> str:
     """Say that K is larger than any unit; empty where it is not."""
-    largest = int(np.bincount(codes).max())
+    return beyond_largest(unit, int(np.bincount(codes).max()))
+
+
+def beyond_largest(unit: Unit, largest: int) -> str:
+    """Say that K is larger than the largest unit, of so many rows; empty where it is not."""
     if unit.most_rows <= largest:
         return ""
     return Sentence(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import PolicyError, SfumatoError
-from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import EncodedColumn, Table, encode_column
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Unit
 from sfumato.project.release.groups import groups_by
+from sfumato.project.release.long_leaving import drawn_as, units_drawn
 from sfumato.project.release.units import by_unit
 from sfumato.ui.state.insights import LongSource
 
@@ -120,11 +121,21 @@ def _encode(table: Table | LongSource, wanted: Wanted, context: Context) -> _Ent
 
 
 def _encoded_long(table: LongSource, wanted: Wanted, context: Context) -> EncodedColumn:
-    if wanted.unit is not None or wanted.public is not None:
+    spec, unit = wanted.spec, wanted.unit
+    if wanted.public is not None:
         raise PolicyError(
-            "{column} is protected by rows that belong together, and the table is too long to hold"
-            " all its rows at once.",
+            "{column} is protected by groups of records, and the table is too long to hold all its"
+            " rows at once.",
             "Choose a protection that looks at each row by itself, or read all of the table.",
-            column=wanted.spec.name,
+            column=spec.name,
         )
-    return table.survey.encoded(wanted.spec, context, wanted.together)
+    if unit is None or spec.name not in unit.constant:
+        return table.survey.encoded(spec, context, wanted.together)
+    encoded = table.survey.encoded(spec, Part(context, 0.0, 0.3))
+    attribute = encoded.attribute
+    drawn = units_drawn(table.table, unit, spec, Part(context, 0.3, 1.0))
+    if attribute.domain is None:
+        return encoded
+    seen = drawn_as(spec, table.survey.column(spec.name)).drop_duplicates()
+    counts = drawn.counts(seen, attribute.domain, spec.name)
+    return replace(encoded, attribute=replace(attribute, counts=counts))

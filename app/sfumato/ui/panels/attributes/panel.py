@@ -48,7 +48,8 @@ from sfumato.project.document.edits import (
     with_roles,
 )
 from sfumato.project.document.model import Document
-from sfumato.project.release.units import with_once_drawn
+from sfumato.project.release.long_leaving import with_once_drawn_long
+from sfumato.project.release.units import newly_sensitive, with_once_drawn
 from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import typeset
@@ -481,7 +482,8 @@ class AttributesPanel(Panel):
         """Make an edit, after looking up what it asks for: domains, and what a unit draws once."""
         session, table, before = self.session, self.session.table, self.session.document
         waiting = [spec for spec in document.sensitive if needs_domain(spec)]
-        if waiting and session.long is not None:
+        unit_draws = document.unit is not None and newly_sensitive(document, before)
+        if session.long is not None and (waiting or unit_draws):
             self._edit_long(text, document, waiting, session.long)
             return
         if table is None or not (waiting or document.unit):
@@ -513,12 +515,13 @@ class AttributesPanel(Panel):
         self, text: str, document: Document, waiting: list[ColumnSpec], long: LongSource
     ) -> None:
         """Make an edit, once the domains that it asks for are looked up in all rows."""
+        before = self.session.document
 
-        def complete(_context: Context) -> Document:
+        def complete(context: Context) -> Document:
             changed = document
             for spec in waiting:
                 changed = changed.with_column(long.survey.with_domain(spec))
-            return changed
+            return with_once_drawn_long(changed, before, long.table, context)
 
         self.session.runner.run(
             tr("Reading the values"),

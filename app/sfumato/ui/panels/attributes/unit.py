@@ -15,7 +15,9 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Unit
-from sfumato.project.release.units import idle_bound, propose_unit, unit_sentence
+from sfumato.project.release.long_leaving import propose_long_unit
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.units import beyond_largest, idle_bound, propose_unit, unit_sentence
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.attributes.columns import tr
@@ -29,13 +31,16 @@ _JOB = "unit"
 
 def _proposed(
     document: Document,
-    table: Table,
+    table: Table | LongTable,
     columns: Sequence[str],
     most_rows: int | None,
     context: Context,
 ) -> tuple[Unit, str]:
     """Return the unit, and what is to be said of its bound (for a job)."""
     context.report(0.1, "Looking for what is the same in rows that belong together")
+    if isinstance(table, LongTable):
+        unit, largest = propose_long_unit(document, table, columns, most_rows, context)
+        return unit, beyond_largest(unit, largest)
     unit = propose_unit(document, table, columns, most_rows)
     return unit, idle_bound(unit, units_of(table, columns))
 
@@ -139,9 +144,7 @@ class UnitCard(Card):
     def _state(self, columns: tuple[str, ...], most_rows: int | None) -> None:
         """Protect by columns, once a job has found what is the same in rows that share them."""
         session = self._session
-        before, table = session.document, session.table
-        if session.refuses_long():
-            self.refresh()
+        before, table = session.document, session.source
         if table is None:
             return
         work = partial(_proposed, before, table, columns, most_rows)

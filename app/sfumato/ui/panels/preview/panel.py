@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
+import numpy as np
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
 from sfumato.analysis.previewed_numbers import NumberPreview, compute_numbers
 from sfumato.analysis.previewed_values import Preview, Question, compute_preview
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.language import grouped
 from sfumato.jobs.runner import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.long_table import refuse_whole
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.preview import PANEL
@@ -26,6 +30,7 @@ from sfumato.ui.panels.preview.number_pages import (
     ScatterPage,
 )
 from sfumato.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
+from sfumato.ui.state.insights import LongSource
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, label, say
 from sfumato.ui.widgets.messages import error_texts
@@ -213,7 +218,7 @@ class PreviewPanel(Panel):
         self.working.show()
         job = session.runner.run(
             self.tr("Previewing {name}").format(name=recipient),
-            partial(_computed, question),
+            partial(_computed, question, long),
             partial(self._show, question, session.project is not None),
             self._fail,
             key=JOB,
@@ -304,8 +309,18 @@ class PreviewPanel(Panel):
         return tuple(page for page, offers in offered if offers)
 
 
-def _computed(question: Question, context: Context) -> Preview | NumberPreview:
+def _computed(
+    question: Question, long: LongSource | None, context: Context
+) -> Preview | NumberPreview:
     """Compute the preview that fits the entry's attributes."""
+    if long is not None and question.document.unit is not None:
+        if question.document.record_key is None:
+            refuse_whole(question.document)
+        part, context = Part(context, 0.0, 0.7), Part(context, 0.7, 1.0)
+        left = leaving_rows(long.table, question.document, question.keys, part)
+        assert left.units is not None
+        chosen = left.units.leave(long.survey.places)
+        question = replace(question, leaving=np.flatnonzero(chosen))
     if all(attribute.domain is None for attribute in question.attributes):
         return compute_numbers(question, context)
     return compute_preview(question, context)
