@@ -19,7 +19,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import unit_refusal
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.project.release.class_sizes import SIZES
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.release_columns import leaving_rows as rows_in_memory
@@ -34,6 +34,7 @@ from tests.project.test_long_release import (
     frame_of,
     in_parts,
     long_of,
+    seen_coarsely,
     weighted,
     whole_of,
 )
@@ -89,6 +90,35 @@ def test_the_bundle_of_units_in_parts_is_that_of_the_whole_table(ward, tmp_path,
     assert records[0] == records[1]
     assert "source table that may leave" in records[1]
     assert "1 is missing" in " ".join(str(check.finding) for check in less.failed)
+
+
+@pytest.mark.parametrize("k", [1, 4])
+def test_views_count_units_in_parts_as_in_memory(ward, tmp_path, k):
+    rule = ViewRule(k, 0.9, {"age": 3, "zip": 2, "grade": 1})
+
+    def change(document):
+        return by_house(2, "illness")(seen_coarsely(rule)(document))
+
+    with ward(of_units(frame_of()), change) as project:
+        whole, _ = bundle(project, whole_of(project), tmp_path / "whole", "parquet")
+        parts, _ = bundle(project, long_of(project), tmp_path / "parts", "parquet")
+        [made] = (tmp_path / "parts").iterdir()
+        wanted, told = (findings(project, table) for table in (whole_of(project), long_of(project)))
+        verified = [verify_file(project, t(project), made, Silent()) for t in (whole_of, long_of)]
+        path = made / "data.parquet"
+        shown = pd.read_parquet(path)
+        shown.iloc[[*range(len(shown)), 0]].to_parquet(path, index=False)
+        more = [verify_file(project, t(project), made, Silent()) for t in (whole_of, long_of)]
+    assert parts == whole
+    exact = ("Unique records", "Small classes", "View")
+    sentences = [[str(o.sentence) for o in f if o.check in exact] for f in (wanted, told)]
+    assert sentences[0] == sentences[1]
+    assert any("with the same house" in each for each in sentences[0])
+    assert verified[1].holds, verified[1].failed
+    for reports, what in ((verified, "units"), (more, "records")):
+        kept = [str(c.finding) for r in reports for c in r.checks if "Quasi" in str(c.title)]
+        assert kept[0] == kept[1]
+        assert f"{what}, and k = {k} was promised" in kept[0]
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -19,7 +19,12 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.chain import view_of
 from sfumato.engine.generalization.coded import QuasiIdentifier
-from sfumato.engine.generalization.distinct_rows import DistinctRows, Weights
+from sfumato.engine.generalization.distinct_rows import (
+    DistinctRows,
+    UnitRows,
+    Units,
+    Weights,
+)
 from sfumato.engine.generalization.lattice import Node
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import canonical_json, to_plain
@@ -100,10 +105,11 @@ def _rows_before(document: Document, columns: ShownColumns, coarsening: Coarseni
     recipes, steps = _recipes(document, coarsening), coarsening.steps
     nodes = [tuple(step.levels[name] for name in recipes) for step in steps]
     quasi: Sequence[QuasiIdentifier]
+    units: Units | UnitRows = columns.units
     weights = None
     if isinstance(columns, LongColumns):
         apart = long_view(columns.long, document.columns, coarsening, Silent()).apart
-        quasi, weights = apart.quasi, apart.counts
+        quasi, weights, units = apart.quasi, apart.counts, apart.units
     else:
         quasi = [_encoded(document, columns, coarsening, *each) for each in recipes.items()]
     check_heights(coarsening, quasi)
@@ -114,7 +120,7 @@ def _rows_before(document: Document, columns: ShownColumns, coarsening: Coarseni
                 finer = rows_at(place - 1)
                 hidden = finer.shown(finer.node, steps[place - 1].k).suppressed
                 return replace(finer, hidden=hidden).joined(nodes[place])
-            return _grouped(columns, quasi, recipes, nodes[0], weights)
+            return _grouped(columns, quasi, recipes, nodes[0], units, weights)
 
         before = [(step.k, node) for step, node in zip(steps[:place], nodes, strict=False)]
         return columns.latest(f"rows of view {place}", (recipes, before, nodes[place]), find)
@@ -135,6 +141,7 @@ def _grouped(
     quasi: Sequence[QuasiIdentifier],
     recipes: Mapping[str, str],
     node: Node,
+    units: Units | UnitRows,
     weights: Weights,
 ) -> DistinctRows:
     """Group the rows at a node, or join what an earlier question told apart where that will do."""
@@ -146,7 +153,7 @@ def _grouped(
         if same and all(levels[name] <= at for name, at in zip(recipes, node, strict=True)):
             rows: DistinctRows = known.joined(node, tuple(recipes))
             return rows
-    return DistinctRows.of(quasi, node, columns.units, weights)
+    return DistinctRows.of(quasi, node, units, weights)
 
 
 def broken_views(examined: Examined) -> Iterator[Finding]:

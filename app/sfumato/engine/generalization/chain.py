@@ -28,7 +28,13 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.generalization.coded import LARGEST_LATTICE, IntArray, QuasiIdentifier
 from sfumato.engine.generalization.criteria import Need
-from sfumato.engine.generalization.distinct_rows import DistinctRows, RowSet, Units, Weights
+from sfumato.engine.generalization.distinct_rows import (
+    DistinctRows,
+    RowSet,
+    UnitRows,
+    Units,
+    Weights,
+)
 from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import Lattice, Node, at_least, at_most
 from sfumato.engine.table.repeated_units import units_among
@@ -122,7 +128,7 @@ def views_of(
     quasi_identifiers: Sequence[QuasiIdentifier],
     nodes: Sequence[Node],
     ks: Sequence[int],
-    units: Units = None,
+    units: Units | UnitRows = None,
     weights: Weights = None,
 ) -> tuple[View, ...]:
     """Return the views of a chain, the most trusted first.

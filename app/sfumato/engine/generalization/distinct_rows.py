@@ -7,9 +7,9 @@ is counted in these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,29 @@ Units = npt.NDArray[np.int64] | None
 """Each row's unit, shape (n,); None where rows stand alone."""
 Weights = npt.NDArray[np.int64] | None
 """How many rows of a table each stands for, shape (n,); None for one each."""
+
+
+class UnitRows(Protocol):
+    """Whose each row is, of a table that may be too long for memory."""
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """How many units there are of 0, 1, 2, … rows."""
+
+    def parts(self) -> Iterator[tuple[IntArray, npt.NDArray[np.int64]]]:
+        """Yield rows, and each one's unit, shape (r,) both; all rows of a unit come together."""
+
+
+class _InMemory:
+    """Whose each row is, by one number for each, shape (n,)."""
+
+    def __init__(self, units: npt.NDArray[np.int64]) -> None:
+        self._units = units
+        self.sizes = np.bincount(np.bincount(pd.factorize(units)[0]))
+
+    def parts(self) -> Iterator[tuple[IntArray, npt.NDArray[np.int64]]]:
+        yield np.arange(len(self._units)), self._units
+
 
 _DENSE: Final = 4
 """Up to so many possible classes a row are numbered in place, without looking each up."""
@@ -70,9 +93,7 @@ class DistinctRows:
     hidden
         Which of them a recipient who is trusted more sees suppressed, shape (T,).
     units
-        Each row's unit, shape (n,); None where rows stand alone.
-    largest
-        The rows of no unit, of the largest one, of the two largest together, and so on.
+        Whose each row is; None where rows stand alone.
     weights
         How many rows of the table each row stands for, shape (n,); None for one each.
     """
@@ -83,8 +104,7 @@ class DistinctRows:
     place: IntArray = field(repr=False)
     counts: npt.NDArray[np.int64] = field(repr=False)
     hidden: RowSet = field(repr=False)
-    units: Units = field(repr=False, default=None)
-    largest: npt.NDArray[np.int64] | None = field(repr=False, default=None)
+    units: UnitRows | None = field(repr=False, default=None)
     weights: Weights = field(repr=False, default=None)
 
     @classmethod
@@ -92,24 +112,25 @@ class DistinctRows:
         cls,
         quasi_identifiers: Sequence[QuasiIdentifier],
         node: Node,
-        units: Units = None,
+        units: Units | UnitRows = None,
         weights: Weights = None,
     ) -> DistinctRows:
-        """Group the rows of a table by its quasi-identifiers at a node; at least one of them."""
+        """Group the rows of a table by its quasi-identifiers at a node; at least one of them.
+
+        Of rows that stand for several, `units` tells whose each row of the table is.
+        """
         rows = len(quasi_identifiers[0].codes)
-        found = cls(
+        whose = _InMemory(units) if isinstance(units, np.ndarray) else units
+        return cls(
             tuple(quasi_identifiers),
             tuple(each.codes for each in quasi_identifiers),
             (0,) * len(node),
             np.arange(rows),
             np.ones(rows, dtype=np.int64) if weights is None else weights,
             np.zeros(rows, dtype=np.bool_),
-            weights=weights,
+            whose,
+            weights,
         ).joined(node)
-        if units is None:
-            return found
-        sizes = np.sort(np.bincount(pd.factorize(units)[0]))[::-1]
-        return replace(found, units=units, largest=np.concatenate([[0], np.cumsum(sizes)]))
 
     @property
     def rows(self) -> int:
@@ -173,7 +194,7 @@ class DistinctRows:
         few = np.flatnonzero((rows > 0) & (rows < self._most_rows(2)))
         one = np.zeros(shown.number, dtype=np.bool_)
         one[few] = self._units_in(shown.classes, shown.number, few)[few] == 1
-        return units_among(self.units, one[shown.classes][self.place]), int(rows[one].sum())
+        return self._whose(one[shown.classes]), int(rows[one].sum())
 
     def sizes(self, shown: Shown) -> npt.NDArray[np.int64]:
         """Return how many units each class of a view has that is not empty."""
@@ -211,21 +232,42 @@ class DistinctRows:
         wanted = np.zeros(number, dtype=np.bool_)
         wanted[asked] = True
         chosen = wanted[classes] if kept is None else wanted[classes] & kept
-        rows = np.flatnonzero(chosen[self.place])
-        return count_units(classes[self.place[rows]], self.units[rows], number)
+        found = np.zeros(number, dtype=np.int64)
+        for rows, units in self.units.parts() if chosen.any() else ():
+            places = self.place[rows]
+            here = np.flatnonzero(chosen[places])
+            found += count_units(classes[places[here]], units[here], number)
+        return found
 
     def _units_among(self, chosen: RowSet, enough: int) -> int:
         """Return how many units some distinct rows belong to, at least where they are `enough`."""
         rows = int(self.counts[chosen].sum())
         if self.units is None or rows >= self._most_rows(enough):
             return rows
-        return units_among(self.units, chosen[self.place])
+        return self._whose(chosen)
+
+    def _whose(self, chosen: RowSet) -> int:
+        """Return how many units some distinct rows belong to."""
+        assert self.units is not None
+        if not chosen.any():
+            return 0
+        return sum(
+            units_among(units, chosen[self.place[rows]]) for rows, units in self.units.parts()
+        )
 
     def _most_rows(self, k: int) -> int:
         """Return from how many rows on a class is certain to have k units."""
-        if self.largest is None:
-            return k
-        return int(self.largest[min(k - 1, len(self.largest) - 1)]) + 1
+        return k if self.units is None else rows_of_largest(self.units.sizes, k - 1) + 1
+
+
+def rows_of_largest(sizes: npt.NDArray[np.int64], number: int) -> int:
+    """Return how many rows the largest units have together, so many of them.
+
+    `sizes` says how many units there are of 0, 1, 2, … rows.
+    """
+    counts = sizes[::-1]
+    taken = np.clip(number - (np.cumsum(counts) - counts), 0, counts)
+    return int(taken @ np.arange(len(sizes))[::-1])
 
 
 def _classes(

@@ -7,6 +7,7 @@ ends. (Windows gives them names, and removes them when they are closed.)
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -33,14 +34,18 @@ class Buckets:
         Where there is room for all rows.
     rows
         About how many rows will come.
+    again
+        Whether they are read more than once; the files then stay as long as the object does.
     """
 
-    def __init__(self, folder: Path, rows: int) -> None:
+    def __init__(self, folder: Path, rows: int, again: bool = False) -> None:
         self._bits = min(_MOST - 1, rows // BUCKET_ROWS).bit_length()
         self._stack = ExitStack()
         self._files: list[IO[bytes]] = []
         self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
-        self.folder = folder
+        self.folder, self._again = folder, again
+        if again:
+            weakref.finalize(self, self._stack.close)
 
     def __enter__(self) -> Buckets:
         return self
@@ -80,10 +85,11 @@ class Buckets:
                 writer.write_batch(sorted_apart.slice(start, end - start))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of each bucket, in the order in which they came; once."""
+        """Yield the rows of each bucket, in the order in which they came; see `again`."""
         for writer, file in zip(self._writers, self._files, strict=True):
             writer.close()
             file.seek(0)
             found = pa.ipc.open_stream(file).read_all().combine_chunks().to_batches()
-            file.close()
+            if not self._again:
+                file.close()
             yield from found

@@ -90,8 +90,13 @@ def put_marks(
     buckets.add(pa.record_batch(columns), hidden)
 
 
-def class_sizes(buckets: Buckets, rows: int, context: Context, key: AttributeKey) -> ClassSizes:
-    """Return how large the classes of all rows are that were put aside under a key."""
+def class_sizes(
+    buckets: Buckets, rows: int, context: Context, key: AttributeKey, by_unit: bool = True
+) -> ClassSizes:
+    """Return how large the classes of all rows are that were put aside under a key.
+
+    Units are counted where rows were put aside with theirs, unless it shall not be `by_unit`.
+    """
     found: list[ClassSizes] = []
     units: list[int] = []
 
@@ -101,7 +106,7 @@ def class_sizes(buckets: Buckets, rows: int, context: Context, key: AttributeKey
             for batch in buckets:
                 context.report(done / rows, "Counting unique records")
                 done += len(batch)
-                if "unit" in batch.schema.names:
+                if by_unit and "unit" in batch.schema.names:
                     found.append(_by_unit(batch, alone))
                     continue
                 marks = batch["mark"].to_numpy()

@@ -24,20 +24,23 @@ from sfumato.project.release.long_table import LongTable, naming_rows, rows_done
 from sfumato.project.release.plan import Releaser
 from sfumato.project.release.workers import refuse_repeated
 
+UNIT: Final = "sfumato unit"
+"""The last column of rows that say whose they are."""
 _WORDS: Final = ("sfumato order 1", "sfumato order 2", "sfumato key")
 
 
-def stream_of(releaser: Releaser, table: LongTable) -> RowStream:
+def stream_of(releaser: Releaser, table: LongTable, whose: bool = False) -> RowStream:
     """Return the rows of a release, to be made while they are written.
 
+    Where it is asked `whose` they are, a last column says so by numbers (`LongUnits.of`).
     Where a row does not fit the plan, or record keys repeat, making them raises what
     `Releaser.release_batch` and `refuse_repeated` do.
     """
-    return RowStream(table.rows, lambda *given: _made(releaser, table, *given))
+    return RowStream(table.rows, lambda *given: _made(releaser, table, whose, *given))
 
 
 def _made(
-    releaser: Releaser, table: LongTable, context: Context, folder: Path
+    releaser: Releaser, table: LongTable, whose: bool, context: Context, folder: Path
 ) -> Iterator[pa.RecordBatch]:
     plan, texts = releaser.plan, _Texts()
     order_key = releaser.keys.for_row_order(plan.release_id)
@@ -46,6 +49,8 @@ def _made(
         for batch, rows in table.read(tuple(plan.schema), "Releasing the rows", part):
             with naming_rows(rows):
                 released, hashes = releaser.release_part(batch, coded=True)
+            if whose and table.units is not None:
+                released = released.append_column(UNIT, pa.array(table.units.of(batch, rows).units))
             words = order_words(hashes[:, 0].copy(), order_key)
             if plan.rows_as_in_table:
                 yield released

@@ -144,7 +144,7 @@ class LongTable:
     def read(
         self, names: Sequence[str], text: str, context: Context
     ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
-        """Yield the rows of some columns, and where they stand in the table, shape (n,) each.
+        """Yield the rows of some columns that leave, and where they stand, shape (n,) each.
 
         They are read on another thread, with progress.
 
@@ -157,8 +157,10 @@ class LongTable:
         for batch in made_ahead(with_codes(self.batches.read(names))):
             rows = self.batches.rows
             context.report(min(done / rows, 1.0), rows_done(text, done, rows))
-            yield self.leaving(batch, np.arange(done, done + len(batch)))
+            left = self.leaving(batch, np.arange(done, done + len(batch)))
             done += len(batch)
+            if len(left[1]):
+                yield left
         if done != self.batches.rows:
             raise TableError("The table changed while it was read.", "Start again.")
 
@@ -395,16 +397,23 @@ class _Pass:
     def _alone(self, sizes: ClassSizes | None, marked: ClassSizes | None) -> AloneInRelease | None:
         if sizes is None:
             return None
-        names, rows = tuple(self.open), self.table.rows
-        found = AloneInRelease(names, rows, sizes.unique, sizes.smallest)
-        if (weight := weight_column(self.document)) is not None:
-            found = replace(found, weight=weight.name, expected=sizes.expected)
-        if (units := self.table.units) is not None:
-            name, rows = units.unit.name, sizes.small[1]
-            found = replace(found, unit=name, units=units.number, rows=rows)
+        found = alone_by(sizes, self.table, self.document, tuple(self.open))
         if marked is None:
             return found
         return replace(found, marked=tuple(self.marked), marked_alone=marked.unique)
+
+
+def alone_by(
+    sizes: ClassSizes, table: LongTable, document: Document, names: tuple[str, ...]
+) -> AloneInRelease:
+    """Return how many records, or units, are unique on some columns, by the sizes of classes."""
+    found = AloneInRelease(names, table.rows, sizes.unique, sizes.smallest)
+    if (weight := weight_column(document)) is not None:
+        found = replace(found, weight=weight.name, expected=sizes.expected)
+    if (units := table.units) is not None:
+        name, rows = units.unit.name, sizes.small[1]
+        found = replace(found, unit=name, units=units.number, rows=rows)
+    return found
 
 
 def frame_of(
@@ -521,8 +530,6 @@ def why_released_whole(document: Document) -> str:
             found.append(Sentence("{entry} is fitted to earlier releases", entry=entry.key))
     if document.record_key is None:
         found.append(Sentence("records are told apart by their position"))
-    if document.unit is not None and any(each.view for each in document.recipients):
-        found.append(Sentence("rows belong to units, which views count"))
     if sum(not column.is_dropped for column in document.columns) == 1:
         found.append(Sentence("a single column leaves"))
     return found[0] if found else ""

@@ -3,13 +3,14 @@
 Whether a row is suppressed, and as what it is shown, follows from its quasi-identifiers alone. So
 their values are found in one pass, from which the hierarchies are made; in another, the rows that
 the finest view tells apart are counted; and each row is then shown by itself. Only as many numbers
-are kept as there are rows that differ.
+are kept as there are rows that differ. Where rows belong to units, one more pass puts aside on the
+disk which unit each row belongs to, and they are counted a few units at a time.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from secrets import token_bytes
@@ -18,33 +19,36 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
-from sfumato.engine.generalization.distinct_rows import RowSet
+from sfumato.engine.generalization.distinct_rows import RowSet, UnitRows
 from sfumato.engine.generalization.hierarchies import Hierarchy, Recipe, ground_values
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import labelled, shown_codes
-from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
+from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.marks import Marks, marks_of_numbers, value_marks
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, Recipient
+from sfumato.project.document.model import Document, Recipient, Unit
 from sfumato.project.document.serialise import canonical_json
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
 from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.long_table import (
     LongTable,
+    alone_by,
     naming_rows,
     weights_in,
 )
+from sfumato.project.release.long_units import units_in
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.release.value_counts import OpenColumn, series_of
 from sfumato.project.release.views import Coarsened, Coarsening, coarsening_of, own_view
-from sfumato.project.release.weights import weight_column
 
 MOST_APART: Final = 1 << 22
 """So many rows that a view tells apart are counted at most: 8 bytes each, and as much again for
@@ -72,6 +76,8 @@ class RowsApart:
         The levels that tell rows apart.
     keys, counts
         Each distinct row's key, ascending, and how many rows it stands for, shape (T,).
+    units
+        Whose each row is that a distinct row stands for; None where rows stand alone.
     """
 
     specs: tuple[ColumnSpec, ...]
@@ -80,11 +86,12 @@ class RowsApart:
     floor: Node
     keys: npt.NDArray[np.generic] = field(repr=False)
     counts: npt.NDArray[np.int64] = field(repr=False)
+    units: UnitsApart | None = field(repr=False, default=None)
 
     @property
-    def rows(self) -> int:
-        """The number of records, n."""
-        return int(self.counts.sum())
+    def number(self) -> int:
+        """How many units the rows belong to; the number of records, n, where they stand alone."""
+        return int(self.counts.sum() if self.units is None else self.units.sizes.sum())
 
     def codes(self, table: Table) -> list[npt.NDArray[np.int32]]:
         """Return the ground codes of some rows; raises what `Hierarchy.encode` does."""
@@ -110,6 +117,53 @@ class RowsApart:
     @cached_property
     def _packing(self) -> _Packing:
         return _Packing([q.sizes[at] for q, at in zip(self.quasi, self.floor, strict=True)])
+
+
+class UnitsApart(UnitRows):
+    """Whose the rows are that each distinct row stands for, on the disk.
+
+    There a unit is a number, and so is a distinct row, that tell nothing without keys that nobody
+    keeps.
+
+    Parameters
+    ----------
+    table, apart
+        The rows, and the distinct ones.
+    unit
+        The columns that name the unit.
+    """
+
+    def __init__(
+        self, table: LongTable, apart: RowsApart, unit: tuple[str, ...], context: Context
+    ) -> None:
+        key, keys = AttributeKey(token_bytes(SECRET_BYTES)), KeyRing(token_bytes(SECRET_BYTES))
+        places = np.arange(len(apart.counts), dtype=np.uint64)
+        self._places = np.argsort(order_words(places, key)[:, 0])
+        hidden = np.empty(len(places), dtype=np.uint32)
+        hidden[self._places] = places
+        self._buckets = Buckets(table.folder, table.rows, again=True)
+        quasi = [spec.name for spec in apart.specs]
+        read = list(dict.fromkeys([*quasi, *unit]))
+        for batch, rows in table.read(read, "Looking at the units", context):
+            with naming_rows(rows):
+                units = units_in(batch, Unit(unit, 1), keys)
+            known = hidden[apart.places(apart.codes(_table_of(batch, quasi)))]
+            self._buckets.add(pa.record_batch({"row": known, "unit": units}), units)
+        found = [np.bincount(np.bincount(units)) for _, units in self.parts()]
+        self._sizes = np.zeros(max(map(len, found), default=1), dtype=np.int64)
+        for each in found:
+            self._sizes[: len(each)] += each
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """How many units there are of 0, 1, 2, … rows."""
+        return self._sizes
+
+    def parts(self) -> Iterator[tuple[IntArray, npt.NDArray[np.int64]]]:
+        """Yield which distinct row each row is, and its unit; all rows of a unit come together."""
+        for bucket in self._buckets:
+            units = pd.factorize(bucket["unit"].to_numpy())[0].astype(np.int64)
+            yield self._places[bucket["row"].to_numpy()], units
 
 
 @dataclass(frozen=True)
@@ -217,12 +271,13 @@ def _counted_in(
     floor: Mapping[str, int],
     context: Context,
 ) -> LongView:
-    apart = rows_apart(table, columns, coarsening.hierarchies, floor, context)
-    view = own_view(coarsening, apart.quasi, weights=apart.counts)
+    recipes, unit = coarsening.hierarchies, coarsening.unit
+    apart = rows_apart(table, columns, recipes, floor, context, unit)
+    view = own_view(coarsening, apart.quasi, apart.units, apart.counts)
     hides = bool(view.suppressed.any())
     changed = frozenset(q.name for q in apart.quasi if coarsening.level(q.name) or hides)
     highest = {each.name: each.height for each in apart.quasi}
-    return LongView(coarsening, {}, changed, view, highest, apart.rows, apart)
+    return LongView(coarsening, {}, changed, view, highest, apart.number, apart)
 
 
 def suppressed_together(
@@ -240,12 +295,13 @@ def suppressed_together(
         name: min(each.steps[0].levels.get(name, 0) for each in views if name in each.hierarchies)
         for name in recipes
     }
-    apart = rows_apart(table, columns, recipes, floor, context)
-    known = {each.name: each for each in apart.quasi}
-    return [
-        own_view(each, [known[name] for name in each.hierarchies], weights=apart.counts).suppressed
-        for each in views
-    ]
+    found = []
+    for each in views:
+        apart = rows_apart(table, columns, recipes, floor, context, each.unit)
+        known = {quasi.name: quasi for quasi in apart.quasi}
+        quasi = [known[name] for name in each.hierarchies]
+        found.append(own_view(each, quasi, apart.units, apart.counts).suppressed)
+    return found
 
 
 def rows_apart(
@@ -254,11 +310,17 @@ def rows_apart(
     recipes: Mapping[str, Recipe],
     floor: Mapping[str, int],
     context: Context,
+    unit: tuple[str, ...] | None = None,
 ) -> RowsApart:
     """Return the rows that levels tell apart, or lower ones that are known already.
 
-    Raises the errors of `long_view`.
+    Where columns name a `unit`, whose the rows are is known, too. Raises the errors of `long_view`.
     """
+    if unit:
+        apart = rows_apart(table, columns, recipes, floor, Part(context, 0.0, 0.6))
+        whose, part = ("units", unit, id(apart)), Part(context, 0.6, 1.0)
+        units = table.keep(whose, lambda: UnitsApart(table, apart, unit, part))
+        return replace(apart, units=units)
     specs = tuple(spec for name in recipes for spec in columns if spec.name == name)
     plain_recipes = {name: recipe.to_dict() for name, recipe in recipes.items()}
     asked = ("apart", repr(specs), canonical_json(plain_recipes))
@@ -331,9 +393,7 @@ def _grouped(
     apart = RowsApart(specs, hierarchies, quasi, floor, none, np.zeros(0, dtype=np.int64))
     counted = _Counted()
     for batch, _ in table.read([spec.name for spec in specs], "Counting classes", context):
-        part = Table(
-            pd.DataFrame({s.name: series_of(batch[s.name], s.name) for s in specs}), is_part=True
-        )
+        part = _table_of(batch, [spec.name for spec in specs])
         counted.add(apart._packing.pack(_at(quasi, floor, apart.codes(part))))
     keys, counts = counted.finished()
     coded = []
@@ -370,11 +430,8 @@ def _with_unique(
     if not names:
         return CountedView(seen, None)
     sizes = _sizes(table, document, seen, names, Part(context, 0.0, 0.6))
-    recipient, weight = seen.coarsening.own.recipient, weight_column(document)
-    found = (names, table.rows, sizes.unique, sizes.smallest)
-    alone = AloneInRelease(*found, recipient=recipient)
-    if weight is not None:
-        alone = replace(alone, weight=weight.name, expected=sizes.expected)
+    recipient = seen.coarsening.own.recipient
+    alone = replace(alone_by(sizes, table, document, names), recipient=recipient)
     marked = tuple(name for name in names if is_known_to_others(document.column(name)))
     if len(marked) not in (0, len(names)):
         unique = _sizes(table, document, seen, marked, Part(context, 0.6, 1.0)).unique
@@ -386,7 +443,7 @@ def _sizes(
     table: LongTable, document: Document, seen: LongView, names: Sequence[str], context: Context
 ) -> ClassSizes:
     """Return how many classes of each size there are on some columns as they are shown."""
-    if not seen.coarsening.hierarchies.keys() >= set(names):
+    if table.units is not None or not seen.coarsening.hierarchies.keys() >= set(names):
         return _sizes_in_rows(table, document, seen, names, context)
     _, classes = np.unique(seen.marks(names), return_inverse=True)
     counts = np.bincount(classes, weights=seen.apart.counts).astype(np.int64)
@@ -396,24 +453,33 @@ def _sizes(
 def _sizes_in_rows(
     table: LongTable, document: Document, seen: LongView, names: Sequence[str], context: Context
 ) -> ClassSizes:
-    """Return what `_sizes` does where other columns count too, found in one pass."""
+    """Return what `_sizes` does where other columns or units count too, found in one pass."""
     others = {name: OpenColumn(document.column(name)) for name in names}
     weights = [spec.name for spec in document.columns if spec.role is Role.WEIGHT]
-    read = dict.fromkeys([*names, *seen.coarsening.hierarchies, *weights])
+    whose = () if table.units is None else table.units.unit.columns
+    shown_of = dict.fromkeys([*names, *seen.coarsening.hierarchies])
+    read = dict.fromkeys([*shown_of, *weights, *whose])
     key = AttributeKey(token_bytes(SECRET_BYTES))
     with Buckets(table.folder, table.rows) as buckets:
-        for batch, _ in table.read(list(read), "Looking at the rows", Part(context, 0.0, 0.8)):
-            frame = pd.DataFrame({name: series_of(batch[name], name) for name in read})
-            shown = seen.shown_in(Table(frame, is_part=True))
+        for batch, rows in table.read(list(read), "Looking at the rows", Part(context, 0.0, 0.8)):
+            part = _table_of(batch, list(shown_of))
+            shown = seen.shown_in(part)
             marks = np.zeros(len(batch), dtype=np.uint64)
             for name in names:
                 if name in shown:
                     found, places = value_marks(shown[name].rename(name))
                     marks += found if places is None else found[places]
                 else:
-                    marks += others[name].marks(frame[name], False)
-            put_marks(buckets, marks, key, weights_in(batch, document))
+                    marks += others[name].marks(part.column(name), False)
+            units = None if table.units is None else table.units.of(batch, rows)
+            put_marks(buckets, marks, key, weights_in(batch, document), units)
         return class_sizes(buckets, table.rows, Part(context, 0.8, 1.0), key)
+
+
+def _table_of(batch: pa.RecordBatch, names: Sequence[str]) -> Table:
+    """Return some columns of rows."""
+    frame = pd.DataFrame({name: series_of(batch[name], name) for name in names})
+    return Table(frame, is_part=True)
 
 
 def _at(quasi: Sequence[QuasiIdentifier], node: Node, codes: Codes) -> list[IntArray]:

@@ -26,7 +26,7 @@ from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.generalization.chain import Demand, View, views_of
 from sfumato.engine.generalization.coded import QuasiIdentifier, quasi_identifier
-from sfumato.engine.generalization.distinct_rows import RowSet, Units, Weights
+from sfumato.engine.generalization.distinct_rows import RowSet, UnitRows, Units, Weights
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.generalization.publication import generalized_column
 from sfumato.engine.randomness.keyed_hash import canonical_text, canonical_texts, keyed_hash
@@ -261,7 +261,7 @@ def coarsened(
 def own_view(
     coarsening: Coarsening,
     quasi: Sequence[QuasiIdentifier],
-    units: Units = None,
+    units: Units | UnitRows = None,
     weights: Weights = None,
 ) -> View:
     """Return a recipient's view of encoded rows; see `views_of`.

@@ -6,6 +6,7 @@ while both are read. A bundle is recognised by its digest or its identifier, and
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -30,9 +31,9 @@ from sfumato.formats.table_format import BATCH_ROWS, RowStream
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.class_sizes import class_sizes, put_marks
+from sfumato.project.release.class_sizes import RowsUnits, class_sizes, put_marks
 from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_release import stream_of
+from sfumato.project.release.long_release import UNIT, stream_of
 from sfumato.project.release.long_table import (
     LongTable,
     why_released_whole,
@@ -68,15 +69,18 @@ class _Compared:
     differing: dict[str, tuple[int, int]] = field(default_factory=dict)
     classes: ShownClasses | None = None
 
-    def see(self, shown: pa.RecordBatch) -> pa.RecordBatch:
-        """Count rows of the bundle, and return them."""
+    def see(self, shown: pa.RecordBatch, whose: pa.Array | None = None) -> None:
+        """Count rows of the bundle, of these units where they are known."""
         self.found += len(shown)
         if self.classes is not None and len(shown):
-            self.classes.add(shown)
-        return shown
+            self.classes.add(shown, whose)
 
     def add(self, made: pa.RecordBatch, shown: pa.RecordBatch) -> None:
         """Compare as many rows of both."""
+        whose = None
+        if UNIT in made.schema.names:
+            whose, made = made[UNIT], made.drop_columns(UNIT)
+        self.see(shown, whose)
         for name in made.schema.names:
             if name in shown.schema.names:
                 differ = np.flatnonzero(_differ(made[name], shown[name]))
@@ -121,11 +125,13 @@ def verify_long(
         if match.view is not None:
             seen = long_view(table, material.document.columns, match.view, Part(context, 0.3, 0.4))
         releaser = plan.bind(project.keys, seen, leaving=True)
-        again, rest = stream_of(releaser, table), Part(context, 0.4, 1.0)
+        by_unit = match.view is not None and table.units is not None
+        again, rest = stream_of(releaser, table, whose=by_unit), Part(context, 0.4, 1.0)
         with ExitStack() as stack:
             classes = _classes_in(bundle, match, table, stack)
             compared = _compared(again, bundle, folder, table.folder, rest, classes)
-            smallest = None if classes is None else classes.smallest(compared.found)
+            by_unit = by_unit and compared.found == compared.rows == table.rows
+            smallest = None if classes is None else classes.smallest(compared.found, by_unit)
     except (SfumatoError, pa.ArrowException) as error:
         told = str(error) if isinstance(error, SfumatoError) else "Its values are of other types."
         finding = Sentence("It can't be compared. {error}", error=told)
@@ -139,7 +145,7 @@ def verify_long(
         _check_unperturbed(compared, match),
     )
     if match.view is not None and classes is not None and smallest is not None:
-        k, what = match.view.own.k, Sentence("records")
+        k, what = match.view.own.k, Sentence("units" if by_unit else "records")
         checks += (check_smallest(classes.names, smallest, k, what),)
     for entry in match.plans:
         obstacle = regenerator.obstacle(entry)
@@ -168,14 +174,16 @@ class ShownClasses:
         The columns.
     buckets
         Take hashed marks of the rows under a key that nobody keeps.
+    by_unit
+        Whether rows belong to units.
     """
 
-    def __init__(self, names: Sequence[str], buckets: Buckets) -> None:
-        self.names, self._buckets = names, buckets
+    def __init__(self, names: Sequence[str], buckets: Buckets, by_unit: bool) -> None:
+        self.names, self._buckets, self._by_unit = names, buckets, by_unit
         self._key = AttributeKey(token_bytes(SECRET_BYTES))
 
-    def add(self, shown: pa.RecordBatch) -> None:
-        """Count rows."""
+    def add(self, shown: pa.RecordBatch, whose: pa.Array | None = None) -> None:
+        """Count rows, of these units where they are known."""
         marks = np.zeros(len(shown), dtype=np.uint64)
         for name in self.names:
             values = shown[name]
@@ -183,13 +191,17 @@ class ShownClasses:
                 values = values.dictionary_decode()
             found, places = value_marks(series_of(values, name))
             marks += found if places is None else found[places]
-        put_marks(self._buckets, marks, self._key)
+        units = None
+        if self._by_unit:
+            numbers = np.zeros(len(shown), dtype=np.uint64) if whose is None else whose.to_numpy()
+            units = RowsUnits(numbers, np.zeros(len(shown), dtype=np.int64))
+        put_marks(self._buckets, marks, self._key, whose=units)
 
-    def smallest(self, rows: int) -> int | None:
-        """Return the rows of the smallest class, of so many rows in all; None without any."""
+    def smallest(self, rows: int, by_unit: bool) -> int | None:
+        """Return the rows, or units, of the smallest class, of so many rows; None without any."""
         if not rows:
             return None
-        return class_sizes(self._buckets, rows, Silent(), self._key).smallest
+        return class_sizes(self._buckets, rows, Silent(), self._key, by_unit).smallest
 
 
 def _classes_in(
@@ -200,7 +212,8 @@ def _classes_in(
     names = [] if match.view is None else [n for n in match.view.hierarchies if n in columns]
     if not names:
         return None
-    return ShownClasses(names, stack.enter_context(Buckets(table.folder, table.rows)))
+    buckets = stack.enter_context(Buckets(table.folder, table.rows))
+    return ShownClasses(names, buckets, table.units is not None)
 
 
 def _compared(
@@ -223,14 +236,14 @@ def _compared(
         done = 0
         while done < len(called):
             if not len(held):
-                held = found.see(next(shown, held))
+                held = next(shown, held)
                 if not len(held):
                     break
             count = min(len(held), len(called) - done)
             found.add(called.slice(done, count), held.slice(0, count).select(names))
             held, done = held.slice(count), done + count
-    for batch in shown:
-        found.see(batch)
+    for batch in itertools.chain([held], shown):
+        found.see(batch.select(names) if len(batch) else batch)
     return found
 
 

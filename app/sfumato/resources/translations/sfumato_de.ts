@@ -1447,7 +1447,7 @@
         <translation>Werte des Wertebereichs</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+62"/>
         <source>Remove from the domain</source>
         <translation>Aus dem Wertebereich entfernen</translation>
     </message>
@@ -3099,7 +3099,7 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="+248"/>
+        <location filename="../../ui/shell/main_window.py" line="+250"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
@@ -5366,7 +5366,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{values} {values:Wert|Werte} in {groups} {groups:Gruppe|Gruppen} von Nachbarn.</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="+113"/>
+        <location filename="../../plots/per_value.py" line="+116"/>
         <source>Every value is kept as often as with one limit for all</source>
         <translation>Jeder Wert wird so oft beibehalten wie mit einer Grenze für alle</translation>
     </message>
@@ -12077,7 +12077,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="-150"/>
         <location line="+225"/>
-        <location filename="../../analysis/view_checks.py" line="+321"/>
+        <location filename="../../analysis/view_checks.py" line="+328"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
@@ -12407,7 +12407,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../engine/generalization/chain.py" line="+302"/>
+        <location filename="../../engine/generalization/chain.py" line="+308"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
@@ -18675,7 +18675,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
         <location filename="../../engine/table/table.py" line="-209"/>
-        <location filename="../../formats/delimited/records.py" line="+283"/>
+        <location filename="../../formats/delimited/records.py" line="+289"/>
         <location filename="../../formats/tables/delimited.py" line="+378"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
@@ -20060,8 +20060,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../formats/table_format.py" line="+197"/>
-        <location filename="../../project/release/long_release.py" line="+57"/>
+        <location filename="../../formats/table_format.py" line="+194"/>
+        <location filename="../../project/release/long_release.py" line="+62"/>
         <location filename="../../report/writing.py" line="+132"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
@@ -21532,7 +21532,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+198"/>
+        <location filename="../../project/release/long_table.py" line="+200"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -21552,12 +21552,11 @@ Rückgabewerte:
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <location line="+280"/>
         <source>rows belong to units, which views count</source>
-        <translation>Zeilen gehören zu Einheiten, die von Sichten gezählt werden</translation>
+        <translation type="vanished">Zeilen gehören zu Einheiten, die von Sichten gezählt werden</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+301"/>
         <source>The table is too long to hold all its rows at once, which releases need here: {why}.</source>
         <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; Freigaben brauchen das hier: {why}.</translation>
     </message>
@@ -21588,8 +21587,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+42"/>
-        <location filename="../../project/release/long_table.py" line="-238"/>
-        <location filename="../../project/release/long_views.py" line="+404"/>
+        <location filename="../../project/release/long_table.py" line="-243"/>
+        <location filename="../../project/release/long_views.py" line="+463"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
@@ -21598,7 +21597,7 @@ Rückgabewerte:
         <location filename="../../formats/tables/delimited.py" line="-176"/>
         <location filename="../../formats/tables/parquet.py" line="-159"/>
         <location filename="../../project/release/long_table.py" line="-141"/>
-        <location filename="../../project/release/long_views.py" line="-298"/>
+        <location filename="../../project/release/long_views.py" line="-350"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
@@ -21623,7 +21622,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="-22"/>
-        <location filename="../../project/release/long_table.py" line="+356"/>
+        <location filename="../../project/release/long_table.py" line="+363"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
@@ -21645,7 +21644,7 @@ Rückgabewerte:
         <translation>Zeilen gehören zu Einheiten</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+4"/>
+        <location filename="../../project/release/long_table.py" line="+2"/>
         <source>a single column leaves</source>
         <translation>eine einzige Spalte wird weitergegeben</translation>
     </message>
@@ -21901,7 +21900,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../project/release/class_sizes.py" line="+101"/>
+        <location filename="../../project/release/class_sizes.py" line="+106"/>
         <location filename="../../project/release/uniqueness.py" line="+148"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -22980,7 +22979,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="+78"/>
         <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+299"/>
+        <location filename="../../project/verification/long_verification.py" line="+312"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
@@ -23090,7 +23089,7 @@ Rückgabewerte:
         <location filename="../../project/verification/found.py" line="+98"/>
         <location line="+9"/>
         <location line="+10"/>
-        <location filename="../../project/verification/long_verification.py" line="-215"/>
+        <location filename="../../project/verification/long_verification.py" line="-224"/>
         <location filename="../../project/verification/verify.py" line="+96"/>
         <location line="+37"/>
         <location line="+10"/>
@@ -23255,13 +23254,12 @@ Rückgabewerte:
         <translation>gar nicht</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+40"/>
         <location filename="../../project/verification/rows.py" line="+129"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="+0"/>
+        <location line="+0"/>
         <source>units</source>
         <translation>Einheiten</translation>
     </message>
@@ -23281,7 +23279,7 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+14"/>
+        <location filename="../../project/verification/long_verification.py" line="+56"/>
         <source>Its rows can&apos;t be compared in parts{why}. Verify it with more memory.</source>
         <translation>Seine Zeilen können nicht in Teilen verglichen werden{why}. Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
     </message>
@@ -23304,7 +23302,7 @@ Rückgabewerte:
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
     <message>
-        <location line="+132"/>
+        <location line="+139"/>
         <location filename="../../project/verification/rows.py" line="+3"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
@@ -24905,7 +24903,7 @@ Rückgabewerte:
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_release.py" line="-12"/>
+        <location filename="../../project/release/long_release.py" line="-14"/>
         <source>Releasing the rows</source>
         <translation>Zeilen werden freigegeben</translation>
     </message>
@@ -25226,7 +25224,7 @@ Rückgabewerte:
         <translation>Geben Sie den Anteil der Ersetzungen an, die im Kapitel bleiben, etwa 0,5.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_views.py" line="+178"/>
+        <location filename="../../project/release/long_views.py" line="+233"/>
         <source>Looking at the quasi-identifiers</source>
         <translation>Quasi-Identifikatoren werden betrachtet</translation>
     </message>
@@ -25246,7 +25244,7 @@ Rückgabewerte:
         <translation>Gruppen werden gezählt</translation>
     </message>
     <message>
-        <location line="+154"/>
+        <location line="+158"/>
         <source>The quasi-identifiers take more than {most:,} different {most:combination|combinations} of values as the most trusted recipient with a view sees them, too many to be counted in parts.</source>
         <translation>Die Quasi-Identifikatoren haben, wie sie der am meisten vertraute Empfänger mit einer Sicht sieht, mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um sie in Teilen zu zählen.</translation>
     </message>
@@ -25258,6 +25256,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/release/long_leaving.py" line="+84"/>
         <location line="+15"/>
+        <location filename="../../project/release/long_views.py" line="-409"/>
         <source>Looking at the units</source>
         <translation>Einheiten werden betrachtet</translation>
     </message>
