@@ -8,13 +8,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton
 
+from sfumato.analysis.views import with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.widgets.layout import ElidedButton, boxed
 from sfumato.ui.widgets.responsive import FlowLayout
-from tests.ui.clinic import clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
+from tests.ui.clinic import LEVELS, clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import on_screen
 
 LEFT = Qt.MouseButton.LeftButton
@@ -107,6 +108,20 @@ def test_an_empty_promise_leads_to_the_policy(qtbot, panel, tmp_path):
     qtbot.mouseClick(panel.primary, LEFT)
     wait_for_jobs(qtbot, panel.session)
     assert [one.recipient for one in panel.session.project.releases] == ["Public"]
+
+
+def test_a_unique_record_leads_to_stating_a_k_until_the_recipient_has_one(qtbot, found):
+    with qtbot.waitSignal(found.session.place_requested) as asked:
+        press(qtbot, found, "State a k")
+    assert asked.args == ["policy", "age", "Clinic A"]
+    document, _why = with_proposed_hierarchies(found.session.document, found.session.table)
+    for name in LEVELS:
+        document = with_statement(document, name, k=5)
+    found.session.edit("State k", document)
+    wait_for_jobs(qtbot, found.session)
+    buttons = [one.text() for one in found.readiness.findChildren(QPushButton) if one.isVisible()]
+    assert "Go to Policy" in buttons
+    assert "State a k" not in buttons
 
 
 def with_telling_wards():

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from sfumato.analysis.composition import belief_in
 from sfumato.analysis.holdings import Basis, Holding, members_of
@@ -119,7 +120,7 @@ def _by_unit(weights: Floats, of_unit: npt.NDArray[np.int64]) -> Floats:
     """Return rows' weights where each unit weighs as its best row, shared by its rows."""
     if not len(weights):
         return weights
-    _, places = np.unique(of_unit, return_inverse=True)
+    places = pd.factorize(of_unit)[0]
     best = np.zeros(int(places.max()) + 1)
     np.maximum.at(best, places, weights)
     total = np.bincount(places, weights=weights)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from sfumato.analysis.findings import Severity
 from sfumato.analysis.person_facts import Fact
@@ -200,7 +201,7 @@ class PersonFound:
             return 0.0
         if self.of_unit is None:
             return float(self.chances[0])
-        _, places = np.unique(self.of_unit, return_inverse=True)
+        places = pd.factorize(self.of_unit)[0]
         return float(np.bincount(places, weights=self.chances).max())
 
     @property

@@ -42,6 +42,10 @@ _BANDED: Final = 4
 """Bands are tried of so many columns, those that tell most."""
 _REMEDIES: Final = 3
 """So many remedies of a finding are offered, the best first."""
+UNIQUE_RECORDS: Final = "Unique records"
+SMALL_CLASSES: Final = "Small classes"
+CLASS_SIZES: Final = (UNIQUE_RECORDS, SMALL_CLASSES)
+"""The checks of how many records are alike in what leaves: a view with a k answers them."""
 
 
 _MOST: Final = 3
@@ -152,7 +156,7 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
     if classes.unique:
         remedies = _fewer_unique(examined, classes)
         yield Finding(
-            "Unique records",
+            UNIQUE_RECORDS,
             Severity.GRAVE,
             joined(_unique(examined, classes), _in_population(examined)),
             (*facts, classes.unique),
@@ -161,7 +165,7 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
         )
     elif classes.smallest < SMALL:
         yield Finding(
-            "Small classes",
+            SMALL_CLASSES,
             Severity.CAUTION,
             Sentence(
                 "No record is unique on the columns released unperturbed, but {small:,} of"
@@ -183,7 +187,7 @@ def unique_records(examined: Examined) -> Iterator[Finding]:
         )
     else:
         yield Finding(
-            "Unique records",
+            UNIQUE_RECORDS,
             Severity.GOOD,
             Sentence(
                 "No record is unique on the columns released unperturbed; the smallest class has"

@@ -22,6 +22,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy
 
 from sfumato.engine.core.progress import Context
@@ -76,9 +77,10 @@ def units_by_size(units: Counts, codes: npt.NDArray[np.integer], size: int) -> d
     dict
         By the number of rows, counts of shape (m,).
     """
-    _, first, places = np.unique(units, return_index=True, return_inverse=True)
+    places = pd.factorize(units)[0]
     sizes = np.bincount(places)
-    values = codes[first]
+    values = np.empty(len(sizes), dtype=codes.dtype)
+    values[places[::-1]] = codes[::-1]  # each unit's first row, assigned last
     return {
         int(rows): np.bincount(values[sizes == rows], minlength=size).astype(np.int64)
         for rows in np.unique(sizes)

@@ -187,7 +187,7 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="+97"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="+98"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
@@ -217,8 +217,8 @@
         <translation>{column} als {kind} lesen</translation>
     </message>
     <message>
-        <location line="+28"/>
-        <location line="+19"/>
+        <location line="+29"/>
+        <location line="+20"/>
         <source>Reading the values</source>
         <translation>Werte werden gelesen</translation>
     </message>
@@ -278,7 +278,7 @@
         <translation>Eine Klasse von {column} benennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="+60"/>
+        <location filename="../../ui/panels/attributes/unit.py" line="+65"/>
         <location line="+2"/>
         <source>Rows belong to</source>
         <translation>Zeilen gehören zu</translation>
@@ -306,17 +306,17 @@
     </message>
     <message>
         <location line="+14"/>
-        <location line="+38"/>
+        <location line="+36"/>
         <source>Protect by {column}</source>
         <translation>Nach {column} schützen</translation>
     </message>
     <message>
-        <location line="-28"/>
+        <location line="-26"/>
         <source>Protect each row by itself</source>
         <translation>Jede Zeile für sich schützen</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+19"/>
         <source>Looking for what is the same in rows of one {unit}</source>
         <translation>Gesucht wird, was in den Zeilen einer Einheit von {unit} gleich ist</translation>
     </message>
@@ -324,7 +324,7 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-450"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="-452"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
@@ -10027,7 +10027,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PreviewPanel</name>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="+55"/>
+        <location filename="../../ui/panels/preview/panel.py" line="+60"/>
         <source>This takes a moment for a large table.</source>
         <translation>Bei einer großen Tabelle dauert das einen Moment.</translation>
     </message>
@@ -10484,7 +10484,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="+53"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="+55"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
@@ -10557,6 +10557,11 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+0"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
+    </message>
+    <message>
+        <location line="+15"/>
+        <source>State a k</source>
+        <translation>Ein k angeben</translation>
     </message>
 </context>
 <context>
@@ -11221,7 +11226,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Datei wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="+87"/>
+        <location filename="../../analysis/find_person.py" line="+88"/>
         <source>Choose whose files the attacker has.</source>
         <translation>Wählen Sie, wessen Dateien der Angreifer hat.</translation>
     </message>
@@ -11715,7 +11720,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie es so an, wie die Tabelle es schreibt; mehrere werden durch | getrennt.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_found.py" line="+112"/>
+        <location filename="../../analysis/person_found.py" line="+113"/>
         <source>{attribute}: the likeliest value is believed with {after:.1%}; without the files, it was with {before:.1%}.</source>
         <translation>{attribute}: Der wahrscheinlichste Wert hat eine Wahrscheinlichkeit von {after:.1%}; ohne die Dateien waren es {before:.1%}.</translation>
     </message>
@@ -11905,13 +11910,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} sieht nach einer Nummer jedes Datensatzes aus: Jede Zeile hat eine eigene. An ihr erkannt, können Zeilen zwischen Freigaben sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location filename="../../analysis/previewed_numbers.py" line="+204"/>
+        <location filename="../../analysis/previewed_numbers.py" line="+203"/>
         <source>Comparing distributions</source>
         <translation>Verteilungen werden verglichen</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../analysis/previewed_values.py" line="+384"/>
+        <location filename="../../analysis/previewed_values.py" line="+393"/>
         <source>Releasing sample rows</source>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
@@ -11943,7 +11948,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} in {bins} einteilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="+94"/>
+        <location filename="../../analysis/readiness_checks.py" line="+98"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
@@ -12058,18 +12063,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="+18"/>
-        <location line="+31"/>
+        <location filename="../../analysis/readiness_checks.py" line="-96"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
     </message>
     <message>
-        <location line="-22"/>
+        <location line="+1"/>
         <source>Small classes</source>
         <translation>Kleine Klassen</translation>
     </message>
     <message>
-        <location line="+74"/>
+        <location line="+196"/>
         <location filename="../../project/release/uniqueness.py" line="+311"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique records are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
@@ -15037,7 +15041,7 @@ Rückgabewerte:
         <translation>Geben Sie ein ε über 0 und höchstens 1 an, etwa 0,3 für 30&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/pooled_rows.py" line="+107"/>
+        <location filename="../../engine/disclosure/pooled_rows.py" line="+109"/>
         <source>Pooling the rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
@@ -21532,7 +21536,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+200"/>
+        <location filename="../../project/release/long_table.py" line="+202"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -22112,7 +22116,7 @@ Rückgabewerte:
         <translation>Welche Zeilen einer Einheit freigegeben werden, wird für jede Ausgabe der Tabelle entschieden: Über mehrere Ausgaben können es mehr als {rows} sein.</translation>
     </message>
     <message>
-        <location line="+47"/>
+        <location line="+58"/>
         <source>{column} is sensitive, so it can&apos;t say which rows belong together.</source>
         <translation>{column} ist sensibel und kann daher nicht sagen, welche Zeilen zusammengehören.</translation>
     </message>
@@ -22127,17 +22131,17 @@ Rückgabewerte:
         <translation>Höchstens {rows} {rows:Zeile|Zeilen} einer Einheit {rows:soll|sollen} freigegeben werden.</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+74"/>
         <source>No {unit} has more than {largest:,} {largest:row|rows}, and K is {rows:,}: attributes that are drawn row by row get more noise than they need. Set K to {largest:,} or less.</source>
         <translation>Kein {unit} hat mehr als {largest:,} {largest:Zeile|Zeilen}, und K ist {rows:,}: Zeile für Zeile gezogene Merkmale erhalten mehr Rauschen, als sie brauchen. Setzen Sie K auf höchstens {largest:,}.</translation>
     </message>
     <message>
-        <location line="-57"/>
+        <location line="-73"/>
         <source>Give a whole number from 1 on.</source>
         <translation>Geben Sie eine ganze Zahl ab 1 an.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+11"/>
         <source>No two rows share {column}, so no rows belong together.</source>
         <translation>Keine zwei Zeilen teilen {column}, daher gehören keine Zeilen zusammen.</translation>
     </message>
@@ -22147,7 +22151,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Spalte, die mehrere Zeilen einer Person oder eines Haushalts teilen, oder verwenden Sie sie als Datensatzschlüssel.</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+78"/>
         <source>Rows with the same {unit} are protected together; at most {rows:,} of them leave.</source>
         <translation>Zeilen mit gleichem {unit} werden gemeinsam geschützt; höchstens {rows:,} davon werden freigegeben.</translation>
     </message>
@@ -24406,7 +24410,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+98"/>
-        <location filename="../../ui/state/attributes.py" line="+94"/>
+        <location filename="../../ui/state/attributes.py" line="+95"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
     </message>
@@ -24446,7 +24450,7 @@ Rückgabewerte:
         <translation>Kreuzen Sie mindestens einen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="-110"/>
+        <location filename="../../ui/panels/attributes/unit.py" line="-111"/>
         <source>Looking for what is the same in rows that belong together</source>
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
@@ -25254,16 +25258,25 @@ Rückgabewerte:
         <translation>Zeigen Sie sie gröber, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_leaving.py" line="+84"/>
-        <location line="+15"/>
+        <location filename="../../project/release/long_leaving.py" line="+108"/>
+        <source>drawn once</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location line="+61"/>
+        <location line="+19"/>
         <location filename="../../project/release/long_views.py" line="-409"/>
         <source>Looking at the units</source>
         <translation>Einheiten werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../ui/state/attributes.py" line="+30"/>
         <source>{column} is protected by rows that belong together, and the table is too long to hold all its rows at once.</source>
-        <translation>{column} wird anhand zusammengehöriger Zeilen geschützt, und die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten.</translation>
+        <translation type="vanished">{column} wird anhand zusammengehöriger Zeilen geschützt, und die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten.</translation>
+    </message>
+    <message>
+        <location filename="../../ui/state/attributes.py" line="+31"/>
+        <source>{column} is protected by groups of records, and the table is too long to hold all its rows at once.</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <location line="+2"/>

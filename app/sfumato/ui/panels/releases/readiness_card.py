@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Final
@@ -13,10 +13,12 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from sfumato.analysis.findings import About, Finding, Remedy, Severity
 from sfumato.analysis.readiness import Readiness, accepting, mended
+from sfumato.analysis.readiness_checks import CLASS_SIZES
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.formats.language import grouped
 from sfumato.project.document.model import Document
+from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.state.session import Session
@@ -198,7 +200,7 @@ class ReadinessCard(Card):
             ElidedButton(typeset(remedy.words), partial(self._mend, remedy)) for remedy in wanted
         ]
         if finding.severity is not Severity.GOOD and finding.about is not About.RELEASE:
-            ways.append(self._way_to(finding))
+            ways += [*self._way_to_k(finding), self._way_to(finding)]
         texts.addLayout(FlowLayout(*ways, spacing=0, elided=True))
         icon = IconLabel(look, look, 18)
         line = row(icon)
@@ -216,6 +218,17 @@ class ReadinessCard(Card):
         name = next(iter(finding.columns), "")
         go = partial(self._session.place_requested.emit, wanted, name, finding.recipient)
         return ElidedButton(words, go, name)
+
+    def _way_to_k(self, finding: Finding) -> Iterator[QWidget]:
+        """Yield the button that leads to a recipient's k, where small classes are due to none."""
+        if finding.check not in CLASS_SIZES:
+            return
+        document = self._session.document
+        known = [name for name in quasi_identifiers(document) if name in finding.columns]
+        recipient = document.recipient(finding.recipient)
+        if known and recipient.view is None:
+            go = partial(self._session.place_requested.emit, "policy", known[0], recipient.name)
+            yield ElidedButton(self.tr("State a k"), go, recipient.name)
 
     def _mend(self, remedy: Remedy) -> None:
         session, before, table = self._session, self._session.document, self._session.table
