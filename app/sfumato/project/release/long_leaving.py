@@ -106,7 +106,7 @@ def units_drawn(table: LongTable, unit: Unit, spec: ColumnSpec, context: Context
     PolicyError
         If it is not the same in all rows of a unit.
     """
-    asked = ("drawn once", repr((unit.columns, spec.name, spec.binning)))
+    asked = ("drawn_once", repr((unit.columns, spec.name, spec.binning)))
     every = replace(unit, most_rows=table.rows)
     return table.keep(asked, lambda: _Units(table, every, [spec]).units(None, context))
 

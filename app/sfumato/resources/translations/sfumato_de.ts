@@ -25258,12 +25258,7 @@ Rückgabewerte:
         <translation>Zeigen Sie sie gröber, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_leaving.py" line="+108"/>
-        <source>drawn once</source>
-        <translation type="unfinished"></translation>
-    </message>
-    <message>
-        <location line="+61"/>
+        <location filename="../../project/release/long_leaving.py" line="+169"/>
         <location line="+19"/>
         <location filename="../../project/release/long_views.py" line="-409"/>
         <source>Looking at the units</source>
@@ -25276,7 +25271,7 @@ Rückgabewerte:
     <message>
         <location filename="../../ui/state/attributes.py" line="+31"/>
         <source>{column} is protected by groups of records, and the table is too long to hold all its rows at once.</source>
-        <translation type="unfinished"></translation>
+        <translation>{column} wird durch Gruppen von Datensätzen geschützt, und die Tabelle ist zu lang, um alle ihre Zeilen auf einmal zu halten.</translation>
     </message>
     <message>
         <location line="+2"/>
