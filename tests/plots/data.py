@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
+from sfumato.analysis.coalitions import CoalitionAnswer
 from sfumato.analysis.previewed_values import UtilityData
 from sfumato.plots.beliefs import PosteriorData
-from sfumato.plots.coalitions import CollusionData, Member
 from sfumato.plots.ladders import LadderData, Rung
 from sfumato.plots.matrices import MatrixData
 
@@ -33,9 +35,12 @@ def utility() -> UtilityData:
     return UtilityData(NAMES, TRUE, estimated, estimated - 0.01, estimated + 0.01, 0.95, "Clinic A")
 
 
-def collusion(members: int = 3, uncertainty: float = 0.0) -> CollusionData:
-    listed = tuple(Member(f"Recipient {i}", 0.6 / i, 0.63 / i) for i in range(1, members + 1))
-    return CollusionData("disease", listed, 0.63, 0.71, uncertainty, 0.4)
+def collusion(members: int = 3, uncertainty: float = 0.0) -> CoalitionAnswer:
+    places = range(1, members + 1)
+    held = tuple(SimpleNamespace(recipient=f"Recipient {i}", trust=0.6 / i) for i in places)
+    independent = SimpleNamespace(guessed=0.71, guessed_error=uncertainty)
+    risk, alone = SimpleNamespace(independent=independent), tuple(0.63 / i for i in places)
+    return CoalitionAnswer("disease", held, np.ones(4), risk, alone, 0.4)
 
 
 def ladder(**changes: object) -> LadderData:

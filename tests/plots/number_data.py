@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from sfumato.analysis.number_estimates import Estimate, EstimatesData, Figure
 from sfumato.analysis.previewed_numbers import DistributionData, ScatterData
+from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.plots.numbers import Belief, RecordData
-from sfumato.plots.pooled_numbers import BayesData, CopiesData, ErrorsData
+from sfumato.plots.pooled_numbers import BayesData, ErrorsData
 
 COVARIANCE = np.array([[180.0, 80000.0], [80000.0, 4e8]])
 TRUE = np.array([45.0, 61000.0])
@@ -65,11 +68,16 @@ def record(members: int = 3, attributes: int = 2) -> RecordData:
     )
 
 
-def copies(count: int = 3) -> CopiesData:
+def copies(count: int = 3) -> tuple[SimpleNamespace, dict[Dependence, np.ndarray]]:
     names = tuple(f"Recipient {i}" for i in range(1, count + 1))
     ladder = np.full(count, 0.2)
     linear = np.array([0.2, *np.zeros(count - 1)])
-    return CopiesData("age + income", names, ladder, 0.2 / np.arange(1, count + 1), linear)
+    coalition = SimpleNamespace(names=names, entry=SimpleNamespace(key="age + income"))
+    return coalition, {
+        Dependence.LADDER: ladder,
+        Dependence.INDEPENDENT: 0.2 / np.arange(1, count + 1),
+        Dependence.LINEAR: linear,
+    }
 
 
 def errors(members: int = 3) -> ErrorsData:

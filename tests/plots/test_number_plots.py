@@ -33,7 +33,7 @@ BUILDERS = {
     "estimates": partial(build_number_estimates, data.estimates()),
     "ellipse": partial(build_number_ellipse, data.record()),
     "alone": partial(build_number_ellipse, data.record(members=1)),
-    "copies": partial(build_error_by_copies, data.copies()),
+    "copies": partial(build_error_by_copies, *data.copies()),
     "quantiles": partial(build_number_estimates, data.quantiles()),
     "regression": partial(build_number_estimates, data.regression()),
     "bayes": partial(build_bayes_by_copies, data.bayes()),
@@ -120,11 +120,11 @@ def test_amounts_have_three_digits_that_count(value, text):
 
 
 def test_copies_say_what_independent_noise_would_leave():
-    assert plain(build_error_by_copies(data.copies(), STYLE).headline) == (
+    assert plain(build_error_by_copies(*data.copies(), STYLE).headline) == (
         "With independent noise, 3 recipients together leave 6.7 % of the variance of"
         " age + income open; on the ladder, 20 %"
     )
-    alone = plain(build_error_by_copies(data.copies(1), STYLE).headline)
+    alone = plain(build_error_by_copies(*data.copies(1), STYLE).headline)
     assert alone == "Recipient 1 alone leaves 20 % of the variance of age + income open"
 
 

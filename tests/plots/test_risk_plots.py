@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from sfumato.analysis.coalitions import CoalitionAnswer
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.coalition_risk import added_recipient, coalition_risk
 from sfumato.engine.disclosure.risk_growth import risk_growth
@@ -17,7 +19,6 @@ from sfumato.plots.coalitions import AddedData, GrowthData, build_added_recipien
 from sfumato.plots.figure import register_fonts
 from sfumato.plots.record_risks import (
     RealizedData,
-    RiskData,
     build_realized_distribution,
     build_risk_distribution,
 )
@@ -34,7 +35,8 @@ NAMES = ("Clinic A", "Institute", "Public")
 
 def risk(members=3):
     weighed = coalition_risk(MATRICES[:members], FREQUENCIES, Silent())
-    return RiskData("disease", NAMES[:members], weighed)
+    held = tuple(SimpleNamespace(recipient=name) for name in NAMES[:members])
+    return CoalitionAnswer("disease", held, FREQUENCIES, weighed, (), 0.5)
 
 
 def files():

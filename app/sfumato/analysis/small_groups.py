@@ -42,7 +42,19 @@ from sfumato.engine.disclosure.group_risk import (
     remedies,
     risk_curves,
 )
-from sfumato.engine.disclosure.grouped_values import GroupedValues, GroupView, group_view
+from sfumato.engine.disclosure.grouped_values import (
+    Floats,
+    GroupedValues,
+    GroupView,
+    Integers,
+    group_view,
+)
+from sfumato.engine.disclosure.noisy_answers import (
+    RatioTails,
+    ratio_tails,
+    riskiest_groups,
+    shares_in_table,
+)
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.generalization.hierarchies import ground_series, hierarchy_of
 from sfumato.engine.mechanisms import mechanism_called
@@ -425,3 +437,75 @@ def _made_anew(entry: PolicyEntry, known: Attacked, shown: Exposure) -> RestsOn:
         return trials_of(replace(known, groups=groups, grouped=merged), protected, how)
 
     return rests_on
+
+
+@dataclass(frozen=True)
+class NoisyQuestion:
+    """What is asked of a system that answers counts with noise.
+
+    Parameters
+    ----------
+    privacy_loss
+        λ of one answer.
+    epsilon, delta
+        The relative error, and how often it should be exceeded on either side.
+    smallest
+        Groups have more records than this.
+    count
+        How many groups are examined.
+    """
+
+    privacy_loss: float
+    epsilon: float
+    delta: float
+    smallest: int
+    count: int
+
+
+@dataclass(frozen=True)
+class NoisyAnswer:
+    """The riskiest groups and how often two answers estimate them well.
+
+    Parameters
+    ----------
+    known
+        The attribute as the attacker sees it.
+    question
+        What was asked.
+    groups
+        The riskiest groups, shape (k,).
+    tails
+        How often the ratio misses, for each.
+    table_shares
+        The share of each group's most frequent value in the whole table, shape (k,).
+    """
+
+    known: Attacked
+    question: NoisyQuestion
+    groups: Integers
+    tails: RatioTails
+    table_shares: Floats
+
+    @property
+    def violating(self) -> int:
+        """How many of the groups are given away."""
+        return int(self.tails.violates(self.question.delta).sum())
+
+
+def answer_noisy(subject: Subject, question: NoisyQuestion, context: Context) -> NoisyAnswer:
+    """Find the riskiest groups and how often two noisy counts estimate them well.
+
+    Raises
+    ------
+    SfumatoError
+        If the groups can't be formed, or λ or ε is out of range.
+    """
+    known = subject.known(Part(context, 0.0, 0.9))
+    grouped = known.grouped
+    groups = riskiest_groups(grouped.sizes, grouped.largest, question.smallest, question.count)
+    tails = ratio_tails(
+        grouped.sizes[groups], grouped.largest[groups], question.privacy_loss, question.epsilon
+    )
+    shares = shares_in_table(known.codes, grouped.commonest[groups], grouped.values)
+    context.report(1.0, "Noisy counts are examined")
+    return NoisyAnswer(known, question, groups, tails, shares)

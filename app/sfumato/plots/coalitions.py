@@ -43,69 +43,7 @@ MOST_LETTERS = 38
 # ----- alone and together
 
 
-@dataclass(frozen=True)
-class Member:
-    """One recipient of the coalition.
-
-    Parameters
-    ----------
-    name
-        The recipient.
-    trust
-        From 0 (nothing) to 1 (the original).
-    restored
-        The share of records whose true value the recipient guesses right alone.
-    """
-
-    name: str
-    trust: float
-    restored: float
-
-
-@dataclass(frozen=True)
-class CollusionData:
-    """What members restore alone and together.
-
-    Parameters
-    ----------
-    attribute
-        The attribute in question.
-    members
-        The coalition, most trusted first.
-    on_ladder
-        The share of records restored together when the releases sit on one ladder.
-    independent
-        The same if every release had noise of its own.
-    uncertainty
-        Half the width of the 95 % interval of `independent`; 0 where it is exact.
-    without
-        The share guessed right without any release: the commonest value's.
-    """
-
-    attribute: str
-    members: tuple[Member, ...]
-    on_ladder: float
-    independent: float
-    uncertainty: float
-    without: float
-
-
-def collusion_data(answer: CoalitionAnswer) -> CollusionData:
-    """Return what a coalition restores as it is drawn."""
-    return CollusionData(
-        answer.entry,
-        tuple(
-            Member(held.recipient, held.trust, share)
-            for held, share in zip(answer.members, answer.alone, strict=True)
-        ),
-        on_ladder=answer.alone[0],
-        independent=answer.guessed_apart,
-        uncertainty=answer.risk.independent.guessed_error if len(answer.members) > 1 else 0.0,
-        without=answer.without,
-    )
-
-
-def build_collusion_bars(data: CollusionData, style: PlotStyle) -> PlotFigure:
+def build_collusion_bars(answer: CoalitionAnswer, style: PlotStyle) -> PlotFigure:
     """Draw what each member restores alone and what all restore together.
 
     Returns
@@ -113,56 +51,61 @@ def build_collusion_bars(data: CollusionData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has the columns who, noise and restored.
     """
-    members = data.members[:MOST_MEMBERS]
-    rows = [(each.name, each.restored, style.trust_colour(each.trust)) for each in members]
+    rows = [
+        (held.recipient, share, style.trust_colour(held.trust))
+        for held, share in zip(answer.members, answer.alone, strict=True)
+    ][:MOST_MEMBERS]
     rows += [
-        (style.say("Together, on the ladder"), data.on_ladder, style.accent),
-        (style.say("Together, independent noise"), data.independent, style.danger),
+        (style.say("Together, on the ladder"), answer.alone[0], style.accent),
+        (style.say("Together, independent noise"), answer.guessed_apart, style.danger),
     ]
     figure, axes = row_plot(
         style,
-        _collusion_headline(data, style),
+        _collusion_headline(answer, style),
         style.say(
             "Share of records whose true value the best guess hits. Dashed: guessing without any"
             " release, {without}.",
-            without=percent(data.without),
+            without=percent(answer.without),
         ),
-        _collusion_table(data),
+        _collusion_table(answer),
         [name for name, _, _ in rows],
         (150.0, 32.0),
         30,
     )
     shares, colours = [row[1] for row in rows], [row[2] for row in rows]
     axes.barh(range(len(rows)), shares, height=0.58, color=colours, zorder=2)
+    uncertainty = answer.risk.independent.guessed_error if len(answer.members) > 1 else 0.0
     axes.set_xlim(0.0, 1.1)
     percent_ticks(axes, "x")
     for place, (name, share, _) in enumerate(rows):
-        exact = place < len(rows) - 1 or not data.uncertainty
-        shown = percent(share) + ("" if exact else f" ± {percent(data.uncertainty, 1)}")
+        exact = place < len(rows) - 1 or not uncertainty
+        shown = percent(share) + ("" if exact else f" ± {percent(uncertainty, 1)}")
         write(axes, shown, (share, place), style)
         said = style.say("{name}: {share} of records", name=name, share=percent(share, 2))
         figure.tell_row(axes, place, said)
-    axes.axhline(len(members) - 0.5, color=style.line, linewidth=points(1.0))
-    axes.axvline(data.without, color=style.muted, linewidth=points(1.0), linestyle=DASHED, zorder=4)
+    axes.axhline(len(rows) - 2.5, color=style.line, linewidth=points(1.0))
+    axes.axvline(
+        answer.without, color=style.muted, linewidth=points(1.0), linestyle=DASHED, zorder=4
+    )
     return figure
 
 
-def _collusion_headline(data: CollusionData, style: PlotStyle) -> str:
+def _collusion_headline(answer: CoalitionAnswer, style: PlotStyle) -> str:
     """Return the sentence that the bars say."""
-    if len(data.members) == 1:
+    if len(answer.members) == 1:
         return style.say(
             "{name} alone guesses {ladder} of the values of {attribute} right",
-            name=data.members[0].name,
-            ladder=percent(data.on_ladder),
-            attribute=data.attribute,
+            name=answer.names[0],
+            ladder=percent(answer.alone[0]),
+            attribute=answer.entry,
         )
     return style.say(
         "{count} recipients who pool independent releases restore {independent} of the"
         " values of {attribute}; on the ladder, {ladder}",
-        count=_counted(len(data.members), style),
-        independent=percent(data.independent),
-        attribute=data.attribute,
-        ladder=percent(data.on_ladder),
+        count=_counted(len(answer.members), style),
+        independent=percent(answer.guessed_apart),
+        attribute=answer.entry,
+        ladder=percent(answer.alone[0]),
     )
 
 
@@ -172,12 +115,12 @@ def _counted(number: int, style: PlotStyle) -> str:
     return style.say(words[number - 2]) if 2 <= number <= 10 else str(number)
 
 
-def _collusion_table(data: CollusionData) -> pd.DataFrame:
-    rows = [(member.name, "own", member.restored) for member in data.members]
+def _collusion_table(answer: CoalitionAnswer) -> pd.DataFrame:
+    rows = [(name, "own", share) for name, share in zip(answer.names, answer.alone, strict=True)]
     rows += [
-        ("together", "ladder", data.on_ladder),
-        ("together", "independent", data.independent),
-        ("nobody", "no release", data.without),
+        ("together", "ladder", answer.alone[0]),
+        ("together", "independent", answer.guessed_apart),
+        ("nobody", "no release", answer.without),
     ]
     return pd.DataFrame(rows, columns=["who", "noise", "restored"])
 

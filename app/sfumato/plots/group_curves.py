@@ -2,117 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from sfumato.engine.disclosure.group_risk import CurvePoint, Parameter, QueryPoint, Setting
 from sfumato.formats.language import localized
-from sfumato.plots.axes import name_axes, name_ticks, percent, percent_ticks, quiet_axes, whole
+from sfumato.plots.axes import (
+    Floats,
+    name_axes,
+    name_ticks,
+    percent,
+    percent_ticks,
+    quiet_axes,
+    whole,
+)
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 
-
-@dataclass(frozen=True)
-class RiskPoint:
-    """One setting.
-
-    Parameters
-    ----------
-    parameter
-        What was moved: ``p``, ``ε``, ``δ`` or ``records``.
-    value
-        To where.
-    groups, records
-        The shares of groups, and of records in them, that violate.
-    """
-
-    parameter: str
-    value: float
-    groups: float
-    records: float
-
-
-@dataclass(frozen=True)
-class RiskCurveData:
-    """Four questions around one setting.
-
-    Parameters
-    ----------
-    attribute
-        The sensitive attribute.
-    retention, epsilon, delta, records
-        What the questions start from.
-    test
-        The test's name.
-    points
-        The settings, parameter by parameter, in ascending order.
-    """
-
-    attribute: str
-    retention: float
-    epsilon: float
-    delta: float
-    records: int
-    test: str
-    points: tuple[RiskPoint, ...]
-
-
-@dataclass(frozen=True)
-class ErrorPoint:
-    """One setting.
-
-    Parameters
-    ----------
-    parameter
-        What was moved: ``p``, ``ε``, ``δ`` or ``records``.
-    value
-        To where.
-    plain, published, exact
-        The mean relative error from a plain release, from one protected by the published
-        algorithm and from one protected by the exact test; NaN where limits can't be kept.
-    """
-
-    parameter: str
-    value: float
-    plain: float
-    published: float
-    exact: float
-
-
-@dataclass(frozen=True)
-class ErrorCurveData:
-    """Four questions around one setting.
-
-    Parameters
-    ----------
-    attribute
-        The sensitive attribute.
-    retention, epsilon, delta, records
-        What the questions start from.
-    points
-        The settings, parameter by parameter, in ascending order.
-    """
-
-    attribute: str
-    retention: float
-    epsilon: float
-    delta: float
-    records: int
-    points: tuple[ErrorPoint, ...]
-
-
-Point = TypeVar("Point", RiskPoint, ErrorPoint)
+Point = TypeVar("Point", CurvePoint, QueryPoint)
+Curve = tuple[str, str, str]
+"""Which column of the table is drawn, its stroke and its colour."""
 
 
 def _draw_panels(
     figure: PlotFigure,
     settings: Sequence[Point],
-    curves: Sequence[tuple[str, str, str]],
+    curves: Sequence[Curve],
     tell: Callable[[Point, dict[str, str]], str],
     scale: str = "linear",
 ) -> Sequence[Axes]:
@@ -121,17 +40,18 @@ def _draw_panels(
     Parameters
     ----------
     figure
-        Without axes so far.
+        Without axes so far; its data has a row for each setting.
     settings
-        The points, parameter by parameter.
+        The settings, parameter by parameter.
     curves
-        Which field of a point is drawn, its stroke and its colour.
+        What is drawn.
     tell
         What is said over a point, given how its setting is called.
     scale
         That of the vertical axis, which the panels share.
     """
     style = figure.style
+    table = figure.data
     parameters = list(dict.fromkeys(point.parameter for point in settings))
     panels: Sequence[Axes] = figure.subplots(1, len(parameters), sharey=True, squeeze=False)[0]
     for axes, parameter in zip(panels, parameters, strict=True):
@@ -141,10 +61,10 @@ def _draw_panels(
         places = np.arange(len(chosen), dtype=np.float64)
         for field, dash, colour in curves:
             axes.plot(
-                places, [getattr(point, field) for point in chosen], dash, color=colour,
+                places, table[field][table["parameter"] == parameter], dash, color=colour,
                 linewidth=points(2.0), marker="o", markersize=points(5.0), zorder=3,
             )  # fmt: skip
-        name = style.say("records") if parameter == "records" else parameter
+        name = style.say("records") if parameter is Parameter.RECORDS else str(parameter)
         ticks = [_tick(parameter, point.value) for point in chosen]
         axes.set_xticks(places, ticks)
         axes.set_xlim(-0.4, len(chosen) - 0.6)
@@ -155,56 +75,84 @@ def _draw_panels(
     return panels
 
 
-def _tick(parameter: str, value: float) -> str:
-    if parameter != "records":
+def _tick(parameter: Parameter, value: float) -> str:
+    if parameter is not Parameter.RECORDS:
         return localized(f"{value:g}")
     return f"{localized(f'{value / 1000:.3g}')}k" if value >= 1_000 else whole(int(value))
 
 
-def _start(data: RiskCurveData | ErrorCurveData) -> dict[str, str]:
+def _table(settings: Sequence[Point]) -> pd.DataFrame:
+    """Return which parameter each setting moves, and to where."""
+    return pd.DataFrame(
+        {
+            "parameter": [str(point.parameter) for point in settings],
+            "value": [point.value for point in settings],
+        }
+    )
+
+
+def _start(start: Setting) -> dict[str, str]:
     """Return how the setting is written that all questions start from."""
     return {
-        "p": localized(f"{data.retention:.3g}"),
-        "epsilon": localized(f"{data.epsilon:g}"),
-        "delta": localized(f"{data.delta:g}"),
-        "records": whole(data.records),
+        "p": localized(f"{start.retention:.3g}"),
+        "epsilon": localized(f"{start.limits.epsilon:g}"),
+        "delta": localized(f"{start.limits.delta:g}"),
+        "records": whole(start.records),
     }
 
 
 # ----- groups that are given away
 
 
-def build_risk_curves(data: RiskCurveData, style: PlotStyle) -> PlotFigure:
+def build_risk_curves(
+    attribute: str, test: str, settings: Sequence[CurvePoint], style: PlotStyle
+) -> PlotFigure:
     """Draw the violating shares over p, ε, δ and size (Wang, Han and Fu 2012, Figs. 2 and 4).
+
+    Parameters
+    ----------
+    attribute
+        The sensitive attribute.
+    test
+        What the test is called that is asked for.
+    settings
+        The settings, parameter by parameter, in ascending order; the last is what all start from.
+    style
+        The look.
 
     Returns
     -------
     PlotFigure
         Its data has the columns parameter, value, groups and records.
     """
+    start = settings[-1].setting
+    found = [point.found[start.limits.rule] for point in settings]
+    table = _table(settings)
+    table["groups"] = [each.group_share for each in found]
+    table["records"] = [each.record_share for each in found]
     figure = PlotFigure(
         style,
-        _risk_headline(data, style),
+        _risk_headline(attribute, table, style),
         style.say(
             "Around p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:record|records};"
             " {test}. Solid: share of records in groups that can be estimated closely. Dashed:"
             " share of groups.",
-            **_start(data),
-            test=data.test,
+            **_start(start),
+            test=test,
         ),
-        pd.DataFrame([vars(point) for point in data.points]),
+        table,
         size=(900.0, 300.0),
     )
     curves = (("records", "-", style.danger), ("groups", "--", style.accent))
     panels = _draw_panels(
         figure,
-        data.points,
+        settings,
         curves,
         lambda point, setting: style.say(
             "{name} = {value}: {groups} of the groups, {records} of the records",
             **setting,
-            groups=percent(point.groups, 2),
-            records=percent(point.records, 2),
+            groups=percent(point.found[start.limits.rule].group_share, 2),
+            records=percent(point.found[start.limits.rule].record_share, 2),
         ),
     )
     panels[0].set_ylim(-0.03, 1.03)
@@ -212,52 +160,69 @@ def build_risk_curves(data: RiskCurveData, style: PlotStyle) -> PlotFigure:
     return figure
 
 
-def _risk_headline(data: RiskCurveData, style: PlotStyle) -> str:
+def _risk_headline(attribute: str, table: pd.DataFrame, style: PlotStyle) -> str:
     """Return what the table's size does, or that nothing violates."""
-    sizes = [point for point in data.points if point.parameter == "records"]
-    if not any(point.records for point in data.points):
+    if not table["records"].any():
         return style.say(
             "Nowhere near this setting can the shares of {name} be estimated closely",
-            name=data.attribute,
+            name=attribute,
         )
-    first, last = sizes[0], sizes[-1]
+    sizes = table[table["parameter"] == Parameter.RECORDS]
+    small, large = (whole(int(sizes["value"].iloc[place])) for place in (0, -1))
+    few, many = (float(sizes["records"].iloc[place]) for place in (0, -1))
     return style.say(
         "In a larger table more groups' shares of {attribute} can be estimated closely: {few} of"
         " the records at {small}, {many} at {large}"
-        if last.records > first.records
+        if many > few
         else (
             "{attribute}: {few} of the records are in groups that can be estimated closely at"
             " {small} {small:record|records}, {many} at {large}"
         ),
-        attribute=data.attribute,
-        few=percent(first.records),
-        small=whole(int(first.value)),
-        many=percent(last.records),
-        large=whole(int(last.value)),
+        attribute=attribute,
+        few=percent(few),
+        small=small,
+        many=percent(many),
+        large=large,
     )
 
 
 # ----- the errors of counts
 
 
-def build_query_error_curves(data: ErrorCurveData, style: PlotStyle) -> PlotFigure:
+def build_query_error_curves(
+    attribute: str, start: Setting, settings: Sequence[QueryPoint], style: PlotStyle
+) -> PlotFigure:
     """Draw mean relative errors over p, ε, δ and size (Wang, Han and Fu 2012, Figs. 3 and 5).
+
+    Parameters
+    ----------
+    attribute
+        The sensitive attribute.
+    start
+        What all settings start from.
+    settings
+        The settings, parameter by parameter, in ascending order.
+    style
+        The look.
 
     Returns
     -------
     PlotFigure
         Its data has the columns parameter, value, plain, published and exact.
     """
+    table = _table(settings)
+    for name in ("plain", "published", "exact"):
+        table[name] = np.array([getattr(point, name) for point in settings], dtype=np.float64)
     figure = PlotFigure(
         style,
-        _error_headline(data, style),
+        _error_headline(attribute, settings[-1], style),
         style.say(
             "Around p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:record|records}."
             " Solid: plain release; dashed: groups protected by the published algorithm; dotted:"
             " by the exact test.",
-            **_start(data),
+            **_start(start),
         ),
-        pd.DataFrame([vars(point) for point in data.points]),
+        table,
         size=(900.0, 310.0),
     )
     curves = (
@@ -267,7 +232,7 @@ def build_query_error_curves(data: ErrorCurveData, style: PlotStyle) -> PlotFigu
     )
     panels = _draw_panels(
         figure,
-        data.points,
+        settings,
         curves,
         lambda point, setting: style.say(
             "{name} = {value}: plain {plain}, as published {published}, exact {exact}",
@@ -278,29 +243,27 @@ def build_query_error_curves(data: ErrorCurveData, style: PlotStyle) -> PlotFigu
         ),
         "log",
     )
-    _mark_factors(panels[0], data)
+    _mark_factors(panels[0], table[[name for name, _, _ in curves]].to_numpy())
     return figure
 
 
-def _error_headline(data: ErrorCurveData, style: PlotStyle) -> str:
+def _error_headline(attribute: str, start: QueryPoint, style: PlotStyle) -> str:
     """Return what protection costs at the setting all questions start from."""
-    start = data.points[-1]
     return style.say(
         "Counts of {attribute} are off by {plain} on average; with groups protected as"
         " published, by {published}"
-        if math.isnan(start.exact)
+        if start.exact is None
         else "Counts of {attribute} are off by {plain} on average; with groups protected as"
         " published, by {published}, by the exact test, {exact}",
-        attribute=data.attribute,
+        attribute=attribute,
         plain=percent(start.plain),
-        published=percent(start.published),
+        published=_share(start.published, None),
         exact=_share(start.exact, None),
     )
 
 
-def _mark_factors(axes: Axes, data: ErrorCurveData) -> None:
+def _mark_factors(axes: Axes, errors: Floats) -> None:
     """Mark the error in percent, on a scale of factors."""
-    errors = np.array([[point.plain, point.published, point.exact] for point in data.points])
     low, high = max(float(np.nanmin(errors)), 1e-4) / 1.3, float(np.nanmax(errors)) * 1.3
     marks = [factor * 10.0**power for power in range(-4, 4) for factor in (1.0, 3.0)]
     ticks = [mark for mark in marks if low <= mark <= high]
@@ -309,5 +272,5 @@ def _mark_factors(axes: Axes, data: ErrorCurveData) -> None:
     name_ticks(axes, "y", ticks, [percent(tick) for tick in ticks])
 
 
-def _share(value: float, decimals: int | None = 1) -> str:
-    return "–" if math.isnan(value) else percent(value, decimals)
+def _share(value: float | None, decimals: int | None = 1) -> str:
+    return "–" if value is None else percent(value, decimals)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sfumato.engine.disclosure.grouped_values import GroupView
+from sfumato.analysis.small_groups import NoisyAnswer, RiskAnswer
+from sfumato.engine.disclosure.estimate_tails import retention_of
+from sfumato.engine.disclosure.group_privacy import Rule, allowed_size
+from sfumato.engine.disclosure.group_risk import Change, Remedy
 from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     DASHED,
     QUARTERS,
-    Flags,
-    Floats,
-    Whole,
     fit_percent_ticks,
     name_axes,
     name_ticks,
@@ -43,39 +43,7 @@ MOST_VALUES = 10
 # ----- sizes and shares
 
 
-@dataclass(frozen=True)
-class SizesData:
-    """Groups by their size and their largest share.
-
-    Parameters
-    ----------
-    attribute
-        The sensitive attribute.
-    recipient
-        Who is given the release.
-    sizes, shares
-        Each group's size and the share of its most frequent value, shape (G,).
-    violating
-        Which groups violate, shape (G,).
-    curve_shares, curve_sizes
-        The largest size that the simplified published test allows at some shares, shape (k,);
-        empty where there is no such test.
-    epsilon, delta
-        What was asked for.
-    """
-
-    attribute: str
-    recipient: str
-    sizes: Whole = field(repr=False)
-    shares: Floats = field(repr=False)
-    violating: Flags = field(repr=False)
-    curve_shares: Floats = field(repr=False)
-    curve_sizes: Floats = field(repr=False)
-    epsilon: float
-    delta: float
-
-
-def build_group_sizes(data: SizesData, style: PlotStyle) -> PlotFigure:
+def build_group_sizes(answer: RiskAnswer, style: PlotStyle) -> PlotFigure:
     """Draw a dot for each group, and the size above which the published test finds it too large.
 
     Returns
@@ -83,12 +51,13 @@ def build_group_sizes(data: SizesData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has the columns records, share, violates and groups.
     """
-    columns = {"records": data.sizes, "share": data.shares, "violates": data.violating}
+    groups, risk = answer.known.grouped, answer.risk
+    columns = {"records": groups.sizes, "share": groups.shares, "violates": risk.violating}
     counted = pd.DataFrame(columns).value_counts(list(columns), sort=False)
     table = counted.rename("groups").reset_index()
     figure, axes = plot(
         style,
-        _sizes_headline(data, style),
+        _sizes_headline(answer, style),
         style.say(
             "A dot is a group of people alike; its area tells how many groups it stands for."
         ),
@@ -97,15 +66,15 @@ def build_group_sizes(data: SizesData, style: PlotStyle) -> PlotFigure:
         "both",
     )
     _dots(figure, axes, table, style)
-    if len(data.curve_sizes):
-        axes.plot(
-            data.curve_sizes, data.curve_shares, color=style.text, linewidth=points(1.5), zorder=4
-        )
-        at = int(len(data.curve_shares) * 0.8)
-        end = (data.curve_sizes[at], data.curve_shares[at])
+    retention = retention_of(answer.shown.matrix)
+    if risk.allowed is not None and retention is not None:
+        shares, limits = np.linspace(0.02, 1.0, 100), (risk.limits.epsilon, risk.limits.delta)
+        allowed = allowed_size(Rule.SIMPLIFIED, retention, groups.values, shares, *limits)
+        axes.plot(allowed, shares, color=style.text, linewidth=points(1.5), zorder=4)
+        end = (allowed[80], shares[80])
         write(axes, style.say("published limit"), end, style, (-8.0, 0.0), ha="right", zorder=5)
     axes.set_xscale("log")
-    highest = max(float(data.sizes.max()) * 1.6, 10.0)
+    highest = max(float(groups.sizes.max()) * 1.6, 10.0)
     axes.set_xlim(0.8, highest)
     ticks = [10.0**power for power in range(7) if 10.0**power <= highest]
     name_ticks(axes, "x", ticks, [whole(tick) for tick in ticks])
@@ -117,21 +86,22 @@ def build_group_sizes(data: SizesData, style: PlotStyle) -> PlotFigure:
     return figure
 
 
-def _sizes_headline(data: SizesData, style: PlotStyle) -> str:
+def _sizes_headline(answer: RiskAnswer, style: PlotStyle) -> str:
     """Return what the dots show."""
-    count = int(data.violating.sum())
+    violating, sizes = answer.risk.violating, answer.known.grouped.sizes
+    attribute, count = answer.known.attribute.name, int(violating.sum())
     if count == 0:
         return style.say(
             "{recipient} can estimate the shares of {attribute} closely in no group",
-            attribute=data.attribute,
-            recipient=data.recipient,
+            attribute=attribute,
+            recipient=answer.shown.recipient,
         )
     return style.say(
         "In {share} of the groups, the smallest with {least} {least:record|records}, the shares of"
         " {attribute} can be estimated closely",
-        share=percent(count / len(data.sizes)),
-        attribute=data.attribute,
-        least=int(data.sizes[data.violating].min()),
+        share=percent(count / len(sizes)),
+        attribute=attribute,
+        least=int(sizes[violating].min()),
     )
 
 
@@ -168,57 +138,31 @@ def _dots(figure: PlotFigure, axes: Axes, table: pd.DataFrame, style: PlotStyle)
 # ----- one group
 
 
-@dataclass(frozen=True)
-class ReconstructionData:
-    """One group. For the custodian only.
+def build_group_reconstruction(answer: RiskAnswer, group: int, style: PlotStyle) -> PlotFigure:
+    """Draw true shares as bars, and what the release lets the recipient reconstruct.
 
     Parameters
     ----------
-    attribute
-        The sensitive attribute.
-    recipient
-        Who is given the release.
-    names
-        The names of the values, by code.
-    view
-        The group.
-    within
-        The attacker's confidence in the most frequent value's estimate.
-    epsilon
-        The relative error the confidence is about.
-    """
-
-    attribute: str
-    recipient: str
-    names: Sequence[str]
-    view: GroupView
-    within: float
-    epsilon: float
-
-
-def build_group_reconstruction(data: ReconstructionData, style: PlotStyle) -> PlotFigure:
-    """Draw true shares as bars, and what the release lets the recipient reconstruct.
+    answer
+        What the release gives away. For the custodian only.
+    group
+        Which group is drawn.
+    style
+        The look.
 
     Returns
     -------
     PlotFigure
         Its data has the columns value, true, reconstructed and spread.
     """
-    view = data.view
-    names = [data.names[int(code)] for code in view.values]
+    view, domain = answer.view(group), answer.known.attribute.domain
+    names = [domain.names[int(code)] if domain is not None else "" for code in view.values]
     shown = min(MOST_VALUES, max(int((view.true > 0).sum()), 2), len(names))
     estimated = view.estimated if view.estimated is not None else np.full(len(names), np.nan)
     columns = {"value": names, "true": view.true, "reconstructed": estimated}
     figure, axes = row_plot(
         style,
-        style.say(
-            "{recipient} estimates this group of {size} within {epsilon} of the truth with a"
-            " confidence of {within}",
-            recipient=data.recipient,
-            size=view.size,
-            epsilon=percent(data.epsilon, 0),
-            within=percent(data.within),
-        ),
+        _reconstruction_headline(answer, group, style),
         style.say(
             "Bars: true shares. Points: as reconstructed from this release; the lines hold 95 %"
             " of all reconstructions."
@@ -255,57 +199,21 @@ def build_group_reconstruction(data: ReconstructionData, style: PlotStyle) -> Pl
     return figure
 
 
+def _reconstruction_headline(answer: RiskAnswer, group: int, style: PlotStyle) -> str:
+    return style.say(
+        "{recipient} estimates this group of {size} within {epsilon} of the truth with a"
+        " confidence of {within}",
+        recipient=answer.shown.recipient,
+        size=int(answer.known.grouped.sizes[group]),
+        epsilon=percent(answer.risk.limits.epsilon, 0),
+        within=percent(float(answer.risk.tails.within[group])),
+    )
+
+
 # ----- what releasing less would save
 
 
-@dataclass(frozen=True)
-class RemedyRow:
-    """One change to a public column.
-
-    Parameters
-    ----------
-    column
-        The column.
-    bins
-        In how many bins it would be released; None where in none.
-    groups, violating
-        How many groups there would be, and how many of them would violate.
-    records
-        The share of records in violating groups.
-    level, classes
-        At which level of its hierarchy it would be released, and in how many classes; None where
-        at none. Without bins and a level it would be dropped.
-    """
-
-    column: str
-    bins: int | None
-    groups: int
-    violating: int
-    records: float
-    level: int | None = None
-    classes: int | None = None
-
-
-@dataclass(frozen=True)
-class RemedyData:
-    """What changes to public columns would do.
-
-    Parameters
-    ----------
-    attribute
-        The sensitive attribute.
-    now
-        The share of records in violating groups as things are.
-    rows
-        The changes.
-    """
-
-    attribute: str
-    now: float
-    rows: tuple[RemedyRow, ...]
-
-
-def build_remedy_bars(data: RemedyData, style: PlotStyle) -> PlotFigure:
+def build_remedy_bars(answer: RiskAnswer, style: PlotStyle) -> PlotFigure:
     """Draw the share of records in violating groups after each change, the best first.
 
     Returns
@@ -313,137 +221,98 @@ def build_remedy_bars(data: RemedyData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has the columns change, groups, violating_groups and record_share.
     """
-    rows = sorted(data.rows, key=lambda row: row.records)
-    names = [_change(row, style) for row in rows]
+    now = answer.risk.total.record_share
+    remedies = sorted(answer.remedies, key=_share)
+    names = [_change(remedy.change, style) for remedy in remedies]
+    totals, shares = [remedy.total for remedy in remedies], [_share(each) for each in remedies]
     listed = [
-        (name, row.groups, row.violating, row.records)
-        for name, row in zip(names, rows, strict=True)
+        (name, total.all_groups, total.groups, total.record_share)
+        for name, total in zip(names, totals, strict=True)
     ]
     columns = ["change", "groups", "violating_groups", "record_share"]
     figure, axes = row_plot(
         style,
-        _remedy_headline(data, style),
+        _remedy_headline(answer.known.attribute.name, now, remedies, style),
         style.say(
             "Share of records in groups that can be estimated closely. Dashed: as things are,"
             " {now}.",
-            now=percent(data.now),
+            now=percent(now),
         ),
         pd.DataFrame(listed, columns=columns),
         names,
         widest=30,
     )
-    if not rows:
+    if not remedies:
         return figure
-    shares = [row.records for row in rows]
-    colours = [style.good if share < data.now else style.danger for share in shares]
-    axes.barh(np.arange(len(rows)), shares, height=0.58, color=colours, zorder=2)
-    axes.axvline(data.now, color=style.muted, linewidth=points(1.0), linestyle=DASHED)
+    colours = [style.good if share < now else style.danger for share in shares]
+    axes.barh(np.arange(len(shares)), shares, height=0.58, color=colours, zorder=2)
+    axes.axvline(now, color=style.muted, linewidth=points(1.0), linestyle=DASHED)
     axes.set_xlim(0.0, 1.12)
     percent_ticks(axes, "x")
-    for place, (name, row) in enumerate(zip(names, rows, strict=True)):
-        write(axes, percent(row.records), (row.records, place), style)
+    for place, (name, total) in enumerate(zip(names, totals, strict=True)):
+        write(axes, percent(total.record_share), (total.record_share, place), style)
         said = style.say(
             "{name}: {violating} of {groups} {groups:group|groups}, {records} of the records",
             name=name,
-            violating=row.violating,
-            groups=row.groups,
-            records=percent(row.records, 2),
+            violating=total.groups,
+            groups=total.all_groups,
+            records=percent(total.record_share, 2),
         )
         figure.tell_row(axes, place, said)
     return figure
 
 
-def _remedy_headline(data: RemedyData, style: PlotStyle) -> str:
-    """Return what helps most, or that nothing does."""
-    if not data.rows:
+def _share(remedy: Remedy) -> float:
+    return remedy.total.record_share
+
+
+def _remedy_headline(
+    attribute: str, now: float, remedies: Sequence[Remedy], style: PlotStyle
+) -> str:
+    """Return what the first remedy, the best, does, or that none helps."""
+    if not remedies:
         return style.say("The attacker knows no public column that could be released less of")
-    best = min(data.rows, key=lambda row: row.records)
-    if data.now == 0.0:
-        worst = max(data.rows, key=lambda row: row.records)
-        change = _change(worst, style)
+    best = remedies[0]
+    if now == 0.0:
+        worst = max(remedies, key=_share)
+        change = _change(worst.change, style)
         return style.say(
             "The shares of {attribute} can be estimated closely in no group now; releasing less"
             " merges groups: {change}, {share}",
-            attribute=data.attribute,
+            attribute=attribute,
             change=change[:1].lower() + change[1:],
-            share=percent(worst.records),
+            share=percent(_share(worst)),
         )
-    if best.records >= data.now:
+    if _share(best) >= now:
         return style.say(
             "Releasing less of one public column protects no record of {attribute}: groups grow"
             " as they merge",
-            attribute=data.attribute,
+            attribute=attribute,
         )
     return style.say(
         "{change}: {best} instead of {now} of the records would be in groups that can be estimated"
         " closely",
-        change=_change(best, style),
-        best=percent(best.records),
-        now=percent(data.now),
+        change=_change(best.change, style),
+        best=percent(_share(best)),
+        now=percent(now),
     )
 
 
-def _change(row: RemedyRow, style: PlotStyle) -> str:
-    if row.level is not None:
+def _change(change: Change, style: PlotStyle) -> str:
+    column = change.attribute
+    if change.level is not None:
         return style.say(
             "With {column} at level {level}, {classes} {classes:class|classes}",
-            column=row.column,
-            level=row.level,
-            classes=row.classes,
+            column=column,
+            level=change.level,
+            classes=change.classes,
         )
-    if row.bins is None:
-        return style.say("Without {column}", column=row.column)
-    return style.say("With {column} in {bins} {bins:bin|bins}", column=row.column, bins=row.bins)
+    if change.bins is None:
+        return style.say("Without {column}", column=column)
+    return style.say("With {column} in {bins} {bins:bin|bins}", column=column, bins=change.bins)
 
 
 # ----- noisy counts
-
-
-@dataclass(frozen=True)
-class RatioRow:
-    """One group.
-
-    Parameters
-    ----------
-    records
-        Its size.
-    share, table_share
-        The share of its most frequent value in the group and in the whole table.
-    high, low
-        How often the ratio is too high or too low by more than ε.
-    """
-
-    records: int
-    share: float
-    table_share: float
-    high: float
-    low: float
-
-    @property
-    def within(self) -> float:
-        """How often it is neither."""
-        return 1.0 - self.low - self.high
-
-
-@dataclass(frozen=True)
-class RatioData:
-    """The riskiest groups.
-
-    Parameters
-    ----------
-    attribute
-        The sensitive attribute.
-    privacy_loss, epsilon, delta
-        λ of one answer, the relative error, and how often it should be exceeded on each side.
-    rows
-        The groups, the most skewed first.
-    """
-
-    attribute: str
-    privacy_loss: float
-    epsilon: float
-    delta: float
-    rows: tuple[RatioRow, ...]
 
 
 def _ratio_name(records: int, share: float, style: PlotStyle) -> str:
@@ -452,7 +321,7 @@ def _ratio_name(records: int, share: float, style: PlotStyle) -> str:
     )
 
 
-def build_ratio_tails(data: RatioData, style: PlotStyle) -> PlotFigure:
+def build_ratio_tails(answer: NoisyAnswer, style: PlotStyle) -> PlotFigure:
     """Draw, for each group, how often two noisy answers miss low, hit, and miss high.
 
     Returns
@@ -460,20 +329,17 @@ def build_ratio_tails(data: RatioData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has the columns records, share, table_share, low, within and high.
     """
-    rows = data.rows
-    columns = ["records", "share", "table_share", "low", "within", "high"]
-    table = pd.DataFrame(
-        [[getattr(row, name) for name in columns] for row in rows], columns=columns
-    )
+    asked, table = answer.question, _ratio_table(answer)
+    rows: list[Any] = list(table.itertuples())
     figure, axes = row_plot(
         style,
-        _ratio_headline(data, style),
+        _ratio_headline(answer, table, style),
         style.say(
             "How often the ratio of two counts with Laplace noise (λ = {loss}) is too low, within"
             " {epsilon} of the truth, or too high. Dashed: {delta} on either side.",
-            loss=localized(f"{data.privacy_loss:g}"),
-            epsilon=percent(data.epsilon, 0),
-            delta=percent(data.delta, 0),
+            loss=localized(f"{asked.privacy_loss:g}"),
+            epsilon=percent(asked.epsilon, 0),
+            delta=percent(asked.delta, 0),
         ),
         table,
         [_ratio_name(row.records, row.share, style) for row in rows],
@@ -489,7 +355,7 @@ def build_ratio_tails(data: RatioData, style: PlotStyle) -> PlotFigure:
         width = table[part].to_numpy()
         axes.barh(places, width, left=start, height=0.62, color=colour, zorder=2)
         start = start + width
-    for limit in (data.delta, 1.0 - data.delta):
+    for limit in (asked.delta, 1.0 - asked.delta):
         axes.axvline(limit, color=style.text, linewidth=points(1.0), linestyle=DASHED, zorder=4)
     axes.set_xlim(0.0, 1.0)
     percent_ticks(axes, "x")
@@ -510,16 +376,30 @@ def build_ratio_tails(data: RatioData, style: PlotStyle) -> PlotFigure:
     return figure
 
 
-def _ratio_headline(data: RatioData, style: PlotStyle) -> str:
+def _ratio_table(answer: NoisyAnswer) -> pd.DataFrame:
+    tails, groups = answer.tails, answer.known.grouped
+    return pd.DataFrame(
+        {
+            "records": groups.sizes[answer.groups],
+            "share": groups.shares[answer.groups],
+            "table_share": answer.table_shares,
+            "low": tails.low,
+            "within": tails.within,
+            "high": tails.high,
+        }
+    )
+
+
+def _ratio_headline(answer: NoisyAnswer, table: pd.DataFrame, style: PlotStyle) -> str:
     """Return how sure two noisy answers make anyone, at worst."""
-    if not data.rows:
+    if table.empty:
         return style.say("No group is as large as that")
-    worst = max(data.rows, key=lambda row: row.within)
+    worst = table.iloc[int(table["within"].argmax())]
     return style.say(
         "Two noisy answers estimate the {attribute} of {records} {records:person|people} within"
         " {epsilon} with a confidence of {within}",
-        attribute=data.attribute,
-        records=worst.records,
-        epsilon=percent(data.epsilon, 0),
-        within=percent(worst.within),
+        attribute=answer.known.attribute.name,
+        records=int(worst["records"]),
+        epsilon=percent(answer.question.epsilon, 0),
+        within=percent(float(worst["within"])),
     )

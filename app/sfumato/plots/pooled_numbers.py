@@ -64,98 +64,80 @@ def _draw_copies(axes: Axes, curves: Sequence[Curve], highest: float, style: Plo
 # ----- the best linear estimate
 
 
-@dataclass(frozen=True)
-class CopiesData:
-    """The normalized error of the best linear estimate, by the number of copies pooled.
+def build_error_by_copies(
+    coalition: NumbersCoalition, errors: Mapping[Dependence, Floats], style: PlotStyle
+) -> PlotFigure:
+    """Draw the error over the number of copies (Li et al. 2012, Fig. 2).
 
     Parameters
     ----------
-    attribute
-        The policy entry's attributes.
-    names
-        Who joins, in this order, shape (M,).
-    ladder, independent, linear
-        The error once so many have joined, shape (M,): with noise on the ladder, with noise of
-        its own for every copy, and with noise that differs by a factor only.
-    """
-
-    attribute: str
-    names: tuple[str, ...]
-    ladder: Floats
-    independent: Floats
-    linear: Floats
-
-
-def copies_data(coalition: NumbersCoalition, errors: Mapping[Dependence, Floats]) -> CopiesData:
-    """Return the errors of `sfumato.analysis.pooled_numbers.linear_errors` as they are drawn."""
-    return CopiesData(
-        coalition.entry.key,
-        coalition.names,
-        errors[Dependence.LADDER],
-        errors[Dependence.INDEPENDENT],
-        errors[Dependence.LINEAR],
-    )
-
-
-def build_error_by_copies(data: CopiesData, style: PlotStyle) -> PlotFigure:
-    """Draw the error over the number of copies (Li et al. 2012, Fig. 2).
+    coalition
+        Who pools what; they join in this order.
+    errors
+        As `sfumato.analysis.pooled_numbers.linear_errors` returns them, shape (M,) each.
+    style
+        The look.
 
     Returns
     -------
     PlotFigure
         Its data has a row for each number of copies: who joined, and the three errors.
     """
+    names = coalition.names
+    kinds = (Dependence.LADDER, Dependence.INDEPENDENT, Dependence.LINEAR)
+    ladder, independent, linear = (errors[kind] for kind in kinds)
     table = pd.DataFrame(
         {
-            "copies": np.arange(1, len(data.names) + 1),
-            "joined": data.names,
-            "ladder": data.ladder,
-            "independent": data.independent,
-            "linearly_dependent": data.linear,
+            "copies": np.arange(1, len(names) + 1),
+            "joined": names,
+            "ladder": ladder,
+            "independent": independent,
+            "linearly_dependent": linear,
         }
     )
     subtitle = style.say(
         "Share of the variance that the best linear estimate leaves unexplained, the most trusted"
         " recipient first. Higher is safer."
     )
-    figure, axes = plot(style, _copies_headline(data, style), subtitle, table)
+    figure, axes = plot(style, _copies_headline(coalition, table, style), subtitle, table)
     curves = (
-        (data.ladder, style.accent, "-", style.say("on the ladder")),
-        (data.independent, style.danger, "--", style.say("independent noise")),
-        (data.linear, style.muted, ":", style.say("noise that differs by a factor")),
+        (ladder, style.accent, "-", style.say("on the ladder")),
+        (independent, style.danger, "--", style.say("independent noise")),
+        (linear, style.muted, ":", style.say("noise that differs by a factor")),
     )
-    highest = float(max(data.ladder.max(), data.independent.max(), 1e-6))
+    highest = float(max(ladder.max(), independent.max(), 1e-6))
     _draw_copies(axes, curves, highest, style)
-    for place, name in enumerate(data.names):
+    for place, name in enumerate(names):
         text = style.say(
             "{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent"
             " {independent}, differing by a factor {linear}",
             count=place + 1,
             name=name,
-            ladder=percent(float(data.ladder[place]), 1),
-            independent=percent(float(data.independent[place]), 1),
-            linear=percent(float(data.linear[place]), 1),
+            ladder=percent(float(ladder[place]), 1),
+            independent=percent(float(independent[place]), 1),
+            linear=percent(float(linear[place]), 1),
         )
         figure.tell_column(axes, place + 1, text)
     return figure
 
 
-def _copies_headline(data: CopiesData, style: PlotStyle) -> str:
+def _copies_headline(coalition: NumbersCoalition, table: pd.DataFrame, style: PlotStyle) -> str:
     """Return what all of them together leave open."""
-    if len(data.names) == 1:
+    last = table.iloc[-1]
+    if len(coalition.names) == 1:
         return style.say(
             "{name} alone leaves {ladder} of the variance of {attribute} open",
-            name=data.names[0],
-            ladder=percent(float(data.ladder[-1])),
-            attribute=data.attribute,
+            name=coalition.names[0],
+            ladder=percent(float(last["ladder"])),
+            attribute=coalition.entry.key,
         )
     return style.say(
         "With independent noise, {count} recipients together leave {independent} of the variance"
         " of {attribute} open; on the ladder, {ladder}",
-        count=len(data.names),
-        independent=percent(float(data.independent[-1])),
-        attribute=data.attribute,
-        ladder=percent(float(data.ladder[-1])),
+        count=len(coalition.names),
+        independent=percent(float(last["independent"])),
+        attribute=coalition.entry.key,
+        ladder=percent(float(last["ladder"])),
     )
 
 

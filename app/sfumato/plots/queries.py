@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
+from sfumato.analysis.query_desk import CONFIDENCE, PoolResult, QueryResult
 from sfumato.plots.axes import (
     DASHED,
     fit_percent_ticks,
@@ -22,40 +21,7 @@ from sfumato.plots.style import PlotStyle
 # ----- one query
 
 
-@dataclass(frozen=True)
-class EstimateRow:
-    """One recipient's answer, with its interval."""
-
-    recipient: str
-    trust: float
-    estimate: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class EstimatesData:
-    """One query.
-
-    Parameters
-    ----------
-    truth
-        The true answer.
-    matching
-        How many records meet the public conditions.
-    confidence
-        The intervals' level.
-    rows
-        The answers, the most trusted first.
-    """
-
-    truth: int
-    matching: int
-    confidence: float
-    rows: tuple[EstimateRow, ...]
-
-
-def build_query_estimates(data: EstimatesData, style: PlotStyle) -> PlotFigure:
+def build_query_estimates(result: QueryResult, style: PlotStyle) -> PlotFigure:
     """Draw each recipient's estimate and interval against the true answer.
 
     Returns
@@ -63,45 +29,45 @@ def build_query_estimates(data: EstimatesData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has the columns recipient, estimate, low, high and truth.
     """
-    rows = data.rows
-    listed = [(row.recipient, row.estimate, row.low, row.high, data.truth) for row in rows]
+    rows = [(each.recipient, each.trust, each.answer) for each in result.answers]
+    listed = [(name, it.estimate, it.low, it.high, result.truth) for name, _, it in rows]
     figure, axes = row_plot(
         style,
-        _estimates_headline(data, style),
+        _estimates_headline(result, style),
         style.say(
             "Points: estimates; lines: {confidence} intervals. Dashed: the true answer.",
-            confidence=percent(data.confidence, 0),
+            confidence=percent(CONFIDENCE, 0),
         ),
         pd.DataFrame(listed, columns=["recipient", "estimate", "low", "high", "truth"]),
-        [row.recipient for row in rows],
+        [name for name, _, _ in rows],
         (140.0, 40.0),
     )
     if not rows:
         return figure
     axes.axvline(
-        data.truth, color=style.original, linewidth=points(1.5), linestyle=DASHED, zorder=2
+        result.truth, color=style.original, linewidth=points(1.5), linestyle=DASHED, zorder=2
     )
     ground = {"boxstyle": "square,pad=0.15", "facecolor": style.background, "linewidth": 0}
-    for place, row in enumerate(rows):
-        colour = style.trust_colour(row.trust)
-        axes.hlines(place, row.low, row.high, color=colour, linewidth=points(3.0), zorder=3)
+    for place, (name, trust, it) in enumerate(rows):
+        colour = style.trust_colour(trust)
+        axes.hlines(place, it.low, it.high, color=colour, linewidth=points(3.0), zorder=3)
         axes.plot(
-            [row.estimate], [place], "o", color=colour, markersize=points(9.0),
+            [it.estimate], [place], "o", color=colour, markersize=points(9.0),
             markeredgecolor=style.background, zorder=4,
         )  # fmt: skip
-        words, at = whole(row.estimate), (row.estimate, place)
+        words, at = whole(it.estimate), (it.estimate, place)
         write(axes, words, at, style, (0.0, 9.0), ha="center", va="bottom", zorder=5, bbox=ground)
         said = style.say(
             "{recipient}: {estimate}, from {low} to {high}; truth {truth}",
-            recipient=row.recipient,
-            estimate=whole(row.estimate),
-            low=whole(row.low),
-            high=whole(row.high),
-            truth=whole(data.truth),
+            recipient=name,
+            estimate=whole(it.estimate),
+            low=whole(it.low),
+            high=whole(it.high),
+            truth=whole(result.truth),
         )
         figure.tell_row(axes, place, said)
-    low = min([data.truth, *(min(row.low, row.estimate) for row in rows)])
-    high = max([data.truth, *(max(row.high, row.estimate) for row in rows)])
+    low = min([result.truth, *(min(it.low, it.estimate) for _, _, it in rows)])
+    high = max([result.truth, *(max(it.high, it.estimate) for _, _, it in rows)])
     room = max((high - low) * 0.08, 1.0)
     axes.set_xlim(low - room, high + room)
     axes.set_ylim(len(rows) - 0.4, -0.7)
@@ -109,57 +75,28 @@ def build_query_estimates(data: EstimatesData, style: PlotStyle) -> PlotFigure:
     return figure
 
 
-def _estimates_headline(data: EstimatesData, style: PlotStyle) -> str:
+def _estimates_headline(result: QueryResult, style: PlotStyle) -> str:
     """Return the truth and the best trusted answer."""
-    if not data.rows:
+    if not result.answers:
         return style.say(
             "{truth} of {matching} matching {matching:record|records} {truth:has|have} the value;"
             " nobody can estimate it",
-            truth=whole(data.truth),
-            matching=whole(data.matching),
+            truth=whole(result.truth),
+            matching=whole(result.matching),
         )
-    best = data.rows[0]
+    best = result.answers[0]
     return style.say(
         "{recipient} counts {estimate} where the truth is {truth}",
         recipient=best.recipient,
-        estimate=whole(best.estimate),
-        truth=whole(data.truth),
+        estimate=whole(best.answer.estimate),
+        truth=whole(result.truth),
     )
 
 
 # ----- many random queries
 
 
-@dataclass(frozen=True)
-class ErrorRow:
-    """One recipient's relative errors: their mean and quartiles."""
-
-    recipient: str
-    trust: float
-    mean: float
-    quartiles: tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class ErrorsData:
-    """The relative errors of a pool of queries.
-
-    Parameters
-    ----------
-    attribute
-        The sensitive attribute.
-    queries
-        How many queries were asked.
-    rows
-        The recipients, the most trusted first.
-    """
-
-    attribute: str
-    queries: int
-    rows: tuple[ErrorRow, ...]
-
-
-def build_query_errors(data: ErrorsData, style: PlotStyle) -> PlotFigure:
+def build_query_errors(attribute: str, result: PoolResult, style: PlotStyle) -> PlotFigure:
     """Draw each recipient's mean relative error, with the middle half of all errors.
 
     Returns
@@ -167,16 +104,16 @@ def build_query_errors(data: ErrorsData, style: PlotStyle) -> PlotFigure:
     PlotFigure
         Its data has the columns recipient, mean, lower_quartile, median and upper_quartile.
     """
-    rows = data.rows
+    rows = result.recipients
     columns = ["recipient", "mean", "lower_quartile", "median", "upper_quartile"]
     figure, axes = row_plot(
         style,
-        _errors_headline(data, style),
+        _errors_headline(attribute, result, style),
         style.say(
             "Relative error of {queries} random {queries:count|counts} by one to three public"
             " columns, each answered by 0.1 % of the records or more. Bars: mean; lines: the"
             " middle half.",
-            queries=whole(data.queries),
+            queries=whole(result.queries),
         ),
         pd.DataFrame([(row.recipient, row.mean, *row.quartiles) for row in rows], columns=columns),
         [row.recipient for row in rows],
@@ -205,17 +142,17 @@ def build_query_errors(data: ErrorsData, style: PlotStyle) -> PlotFigure:
     return figure
 
 
-def _errors_headline(data: ErrorsData, style: PlotStyle) -> str:
+def _errors_headline(attribute: str, result: PoolResult, style: PlotStyle) -> str:
     """Return the best and the worst mean error."""
-    if not data.rows:
-        return style.say("Nobody can count anything about {name}", name=data.attribute)
-    best = min(data.rows, key=lambda row: row.mean)
-    worst = max(data.rows, key=lambda row: row.mean)
+    if not result.recipients:
+        return style.say("Nobody can count anything about {name}", name=attribute)
+    best = min(result.recipients, key=lambda row: row.mean)
+    worst = max(result.recipients, key=lambda row: row.mean)
     return style.say(
         "{best} is off by {low} on average when counting {attribute}"
         if best is worst
         else "When counting {attribute}, {best} is off by {low} on average, {worst} by {high}",
-        attribute=data.attribute,
+        attribute=attribute,
         best=best.recipient,
         low=percent(best.mean),
         worst=worst.recipient,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from sfumato.engine.disclosure.coalition_risk import CoalitionRisk
+from sfumato.analysis.coalitions import CoalitionAnswer
 from sfumato.engine.disclosure.record_risk import BINS, RecordRisk
 from sfumato.plots.axes import (
     Floats,
@@ -84,26 +84,7 @@ def _tell_steps(figure: PlotFigure, texts: Sequence[str]) -> None:
 # ----- as expected
 
 
-@dataclass(frozen=True)
-class RiskData:
-    """A coalition's risk, record by record.
-
-    Parameters
-    ----------
-    attribute
-        The attribute in question.
-    members
-        The coalition's names, the most trusted first.
-    risk
-        Its risk.
-    """
-
-    attribute: str
-    members: tuple[str, ...]
-    risk: CoalitionRisk
-
-
-def build_risk_distribution(data: RiskData, style: PlotStyle) -> PlotFigure:
+def build_risk_distribution(answer: CoalitionAnswer, style: PlotStyle) -> PlotFigure:
     """Draw how many records are restored with which probability, on the ladder and without.
 
     Returns
@@ -112,8 +93,8 @@ def build_risk_distribution(data: RiskData, style: PlotStyle) -> PlotFigure:
         Its data has the columns from, to, on_ladder, alone and independent: shares of records
         for each step of the probability.
     """
-    risk, together = data.risk, len(data.members) > 1
-    ladder = style.say("on the ladder") if together else data.members[0]
+    risk, together = answer.risk, len(answer.members) > 1
+    ladder = style.say("on the ladder") if together else answer.names[0]
     drawn = [(risk.on_ladder.histogram, ladder, style.accent)]
     if together:
         drawn.append((risk.independent.histogram, style.say("independent noise"), style.danger))
@@ -123,43 +104,43 @@ def build_risk_distribution(data: RiskData, style: PlotStyle) -> PlotFigure:
         "independent": risk.independent.histogram,
     }
     figure, coarse = _distributions(
-        style, _risk_headline(data, style), _risk_subtitle(data, style), columns, drawn
+        style, _risk_headline(answer, style), _risk_subtitle(answer, style), columns, drawn
     )
     _tell_steps(figure, [_risk_text(step, coarse, style) for step in range(BARS)])
     return figure
 
 
-def _risk_headline(data: RiskData, style: PlotStyle) -> str:
+def _risk_headline(answer: CoalitionAnswer, style: PlotStyle) -> str:
     """Return the sentence that the distribution says."""
-    risk = data.risk
-    if len(data.members) == 1:
+    risk = answer.risk
+    if len(answer.members) == 1:
         return style.say(
             "{name} alone gives a record's true {attribute} a probability of {share} on average",
-            name=data.members[0],
-            attribute=data.attribute,
+            name=answer.names[0],
+            attribute=answer.entry,
             share=percent(risk.alone.average),
         )
     return style.say(
         "Independent noise would give a record's true {attribute} a probability of {independent} on"
         " average; the ladder {ladder}, as {best} alone",
-        attribute=data.attribute,
+        attribute=answer.entry,
         independent=probability(risk.independent.average),
         ladder=probability(risk.on_ladder.average),
-        best=data.members[0],
+        best=answer.names[0],
     )
 
 
-def _risk_subtitle(data: RiskData, style: PlotStyle) -> str:
+def _risk_subtitle(answer: CoalitionAnswer, style: PlotStyle) -> str:
     """Return how to read the bars, and how exact they are."""
     words = style.say(
         "Share of records by the probability that Bayes' rule gives to their true value."
     )
-    if data.risk.independent.exact:
+    if answer.risk.independent.exact:
         return words + " " + style.say("Exact: every outcome was gone through.")
     drawn = style.say(
         "From {draws} drawn {draws:outcome|outcomes}; the average is exact to ± {error}.",
-        draws=whole(data.risk.independent.draws),
-        error=percent(data.risk.independent.average_error, 2),
+        draws=whole(answer.risk.independent.draws),
+        error=percent(answer.risk.independent.average_error, 2),
     )
     return f"{words} {drawn}"
 

@@ -19,14 +19,15 @@ from sfumato.analysis.pooled_numbers import form_leak_sentences
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.values import rounded_down
 from sfumato.engine.core.wording import Sentence
+from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Fact, Promise
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH, localized, said, spoken, worded
 from sfumato.plots.axes import percent, whole
-from sfumato.plots.coalitions import build_collusion_bars, collusion_data
+from sfumato.plots.coalitions import build_collusion_bars
 from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
-from sfumato.plots.pooled_numbers import build_error_by_copies, copies_data
+from sfumato.plots.pooled_numbers import build_error_by_copies
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.publication.publish import LIMITS
@@ -327,7 +328,7 @@ def _restored(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
     if answer.rows_change_places:
         yield Paragraph(ROWS_CHANGE_PLACES)
     yield Picture(
-        partial(build_collusion_bars, collusion_data(answer)),
+        partial(build_collusion_bars, answer),
         worded("What members restore, alone and together."),
     )
 
@@ -337,20 +338,20 @@ def _pooled(material: ReportMaterial, entry: PolicyEntry) -> Iterator[Block]:
     pooled = material.findings[entry.key].numbers
     if pooled is None or len(pooled.coalition.members) < 2:
         return
-    data = copies_data(pooled.coalition, pooled.expected)
+    names, expected = pooled.coalition.names, pooled.expected
     yield Paragraph(
         worded(
             "All {names} together leave {ladder} of the numbers' variance open to the best linear"
             " estimate, as {names_2} does alone. Had every release noise of its own, they would"
             " leave {independent}.",
-            names=len(data.names),
-            ladder=percent(float(data.ladder[-1])),
-            names_2=data.names[0],
-            independent=percent(float(data.independent[-1])),
+            names=len(names),
+            ladder=percent(float(expected[Dependence.LADDER][-1])),
+            names_2=names[0],
+            independent=percent(float(expected[Dependence.INDEPENDENT][-1])),
         )
     )
     yield Picture(
-        partial(build_error_by_copies, data),
+        partial(build_error_by_copies, pooled.coalition, expected),
         worded("What stays open as releases are put together."),
     )
     if pooled.forms is not None:

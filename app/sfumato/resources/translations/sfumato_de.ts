@@ -352,7 +352,7 @@
 <context>
     <name>Audit</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/group_risk.py" line="+69"/>
+        <location filename="../../ui/panels/audit/pages/group_risk.py" line="+63"/>
         <source>exact test</source>
         <translation>exakter Test</translation>
     </message>
@@ -469,7 +469,7 @@
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+152"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+151"/>
         <source>Whose records are in most danger?</source>
         <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
     </message>
@@ -500,7 +500,7 @@
         <translation>Ein neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/count_queries.py" line="+161"/>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="+150"/>
         <source>Count queries</source>
         <translation>Auszählungen</translation>
     </message>
@@ -535,7 +535,7 @@
         <translation>Kleine Gruppen werden geprüft</translation>
     </message>
     <message>
-        <location line="+277"/>
+        <location line="+163"/>
         <source>{test}, were no record repeated</source>
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
@@ -555,7 +555,7 @@
         <translation>Sobald ein Projekt Freigaben hat, können Sie eine irgendwo aufgetauchte Datei wählen und sehen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+153"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+33"/>
         <source>Noisy answers</source>
         <translation>Verrauschte Antworten</translation>
     </message>
@@ -565,7 +565,7 @@
         <translation>Verrauschte Antworten werden geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="+85"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="+84"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
@@ -720,7 +720,7 @@
         <translation>{known} Auf der Leiter beträgt die größte Abweichung zwischen dem, was {names} gemeinsam raten, und dem, was {best} allein rät, {apart} der Streuung</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups.py" line="+171"/>
+        <location filename="../../ui/panels/audit/groups.py" line="+211"/>
         <source>Nothing to examine yet</source>
         <translation>Noch nichts zu prüfen</translation>
     </message>
@@ -1096,7 +1096,7 @@
         <translation>Empfänger sehen, welche Datensätze passen, denn diese Spalten werden unverändert freigegeben; sie schätzen, wie viele davon den Wert haben.</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+17"/>
         <source>Comparing plain with protected releases</source>
         <translation>Einfache und geschützte Freigaben werden verglichen</translation>
     </message>
@@ -1660,7 +1660,7 @@
 <context>
     <name>GroupRiskPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/group_risk.py" line="-261"/>
+        <location filename="../../ui/panels/audit/pages/group_risk.py" line="-147"/>
         <source>Exact</source>
         <translation>Exakt</translation>
     </message>
@@ -1701,59 +1701,28 @@
     </message>
     <message>
         <location line="+14"/>
-        <location line="+6"/>
         <source>Groups</source>
         <translation>Gruppen</translation>
     </message>
     <message>
-        <location line="-5"/>
+        <location line="+1"/>
         <source>Choose a group to see its true distribution beside the reconstructed one.</source>
         <translation>Wählen Sie eine Gruppe, um ihre wahre Verteilung neben der rekonstruierten zu sehen.</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+63"/>
         <source>Moving p, ε, δ and size</source>
         <translation>p, ε, δ und Größe verändern</translation>
     </message>
     <message>
-        <location line="+18"/>
-        <source>Records</source>
-        <translation>Datensätze</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Most frequent</source>
-        <translation>Häufigster Wert</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Share, %</source>
-        <translation>Anteil, %</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location line="+16"/>
         <source>Within ε, %</source>
         <translation>Innerhalb von ε, %</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>Published limit</source>
         <translation>Veröffentlichte Grenze</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Given away</source>
-        <translation>Preisgegeben</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>yes</source>
-        <translation>ja</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>no</source>
-        <translation>nein</translation>
     </message>
 </context>
 <context>
@@ -1807,6 +1776,44 @@
         <location line="+3"/>
         <source>Of these ≥ {certain}</source>
         <translation>Davon ≥ {certain}</translation>
+    </message>
+</context>
+<context>
+    <name>GroupsTable</name>
+    <message>
+        <location filename="../../ui/panels/audit/groups.py" line="-46"/>
+        <source>Groups</source>
+        <translation>Gruppen</translation>
+    </message>
+    <message>
+        <location line="+14"/>
+        <source>Records</source>
+        <translation>Datensätze</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Most frequent</source>
+        <translation>Häufigster Wert</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Share, %</source>
+        <translation>Anteil, %</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Given away</source>
+        <translation>Preisgegeben</translation>
+    </message>
+    <message>
+        <location line="+0"/>
+        <source>no</source>
+        <translation>nein</translation>
+    </message>
+    <message>
+        <location line="+0"/>
+        <source>yes</source>
+        <translation>ja</translation>
     </message>
 </context>
 <context>
@@ -2622,7 +2629,7 @@
 <context>
     <name>KnowledgeButton</name>
     <message>
-        <location filename="../../ui/panels/audit/groups.py" line="-133"/>
+        <location filename="../../ui/panels/audit/groups.py" line="-139"/>
         <source>What the attacker knows</source>
         <translation>Was der Angreifer weiß</translation>
     </message>
@@ -3463,8 +3470,7 @@
 <context>
     <name>NoisyAnswersPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+15"/>
-        <location line="+3"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+14"/>
         <source>Groups</source>
         <translation>Gruppen</translation>
     </message>
@@ -3509,54 +3515,24 @@
         <translation>Keine Gruppe hat mehr als {size} {size:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+21"/>
         <source>{violating} of the {count} most skewed {count:group|groups} {violating:is|are} given away by two noisy counts at λ = {loss}.</source>
         <translation>{violating} der {count} schiefsten {count:Gruppe|Gruppen} {violating:wird|werden} durch zwei verrauschte Anzahlen bei λ = {loss} preisgegeben.</translation>
     </message>
     <message>
-        <location line="-20"/>
+        <location line="-18"/>
         <source>Ask about smaller groups, or let the attacker know fewer columns.</source>
         <translation>Fragen Sie nach kleineren Gruppen oder nehmen Sie an, dass der Angreifer weniger Spalten kennt.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+28"/>
         <source>Each answer is {loss}-differentially private: it hides whether one person is in the table. The ratio of two answers, the size of a group and how many of it have a value, still estimates their share. A group is given away where that is too high or too low by more than {epsilon} less than {delta} of the time. The chances are exact.</source>
         <translation>Jede Antwort erfüllt Differential Privacy mit ε = {loss}: Sie verbirgt, ob eine einzelne Person in der Tabelle ist. Das Verhältnis zweier Antworten – die Größe einer Gruppe und wie viele davon einen Wert haben – schätzt dennoch ihren Anteil. Eine Gruppe ist preisgegeben, wenn dieser Schätzwert seltener als in {delta} der Fälle um mehr als {epsilon} zu hoch oder zu niedrig ist. Die Wahrscheinlichkeiten sind exakt.</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <source>Records</source>
-        <translation>Datensätze</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Most frequent</source>
-        <translation>Häufigster Wert</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Share, %</source>
-        <translation>Anteil, %</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location line="-23"/>
         <source>Within ε, %</source>
         <translation>Innerhalb von ε, %</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Given away</source>
-        <translation>Preisgegeben</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>yes</source>
-        <translation>ja</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>no</source>
-        <translation>nein</translation>
     </message>
 </context>
 <context>
@@ -4627,7 +4603,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     <message>
         <location line="+16"/>
         <location line="+203"/>
-        <location filename="../../plots/coalitions.py" line="+246"/>
+        <location filename="../../plots/coalitions.py" line="+189"/>
         <source>{name}: {before} before, {after} after</source>
         <translation>{name}: zuvor {before}, danach {after}</translation>
     </message>
@@ -4692,7 +4668,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Balken: was der Angreifer mit den Dateien annimmt. Strich: ohne sie.</translation>
     </message>
     <message>
-        <location filename="../../plots/coalitions.py" line="-128"/>
+        <location filename="../../plots/coalitions.py" line="-131"/>
         <source>Together, on the ladder</source>
         <translation>Gemeinsam, auf der Leiter</translation>
     </message>
@@ -4707,12 +4683,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Anteil der Datensätze, deren wahren Wert die beste Vermutung trifft. Gestrichelt: Raten ohne jede Freigabe, {without}.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+18"/>
         <source>{name}: {share} of records</source>
         <translation>{name}: {share} der Datensätze</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+13"/>
         <source>{name} alone guesses {ladder} of the values of {attribute} right</source>
         <translation>{name} allein rät {ladder} der Werte von {attribute} richtig</translation>
     </message>
@@ -4768,17 +4744,17 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../plots/pooled_numbers.py" line="+123"/>
-        <location line="+97"/>
+        <location filename="../../plots/pooled_numbers.py" line="+104"/>
+        <location line="+98"/>
         <location line="+159"/>
-        <location filename="../../plots/record_risks.py" line="+118"/>
+        <location filename="../../plots/record_risks.py" line="+99"/>
         <source>independent noise</source>
         <translation>unabhängiges Rauschen</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../plots/pooled_numbers.py" line="-257"/>
-        <location line="+99"/>
+        <location filename="../../plots/pooled_numbers.py" line="-258"/>
+        <location line="+100"/>
         <location line="+157"/>
         <location filename="../../plots/record_risks.py" line="-3"/>
         <location line="+61"/>
@@ -5050,38 +5026,38 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{before} der Personen sind in der Tabelle, wie sie ist, einzigartig; in der veröffentlichten {after}</translation>
     </message>
     <message>
-        <location filename="../../plots/group_curves.py" line="+146"/>
+        <location filename="../../plots/group_curves.py" line="+66"/>
         <location filename="../../ui/widgets/plot_view.py" line="-11"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location line="+57"/>
+        <location line="+85"/>
         <source>{name} = {value}: {groups} of the groups, {records} of the records</source>
         <translation>{name} = {value}: {groups} der Gruppen, {records} der Datensätze</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+15"/>
         <source>Nowhere near this setting can the shares of {name} be estimated closely</source>
         <translation>Nirgends in der Nähe dieser Einstellung lassen sich die Anteile von {name} genau schätzen</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+7"/>
         <source>In a larger table more groups&apos; shares of {attribute} can be estimated closely: {few} of the records at {small}, {many} at {large}</source>
         <translation>In einer größeren Tabelle lassen sich die Anteile von {attribute} in mehr Gruppen genau schätzen: {few} der Datensätze bei {small}, {many} bei {large}</translation>
     </message>
     <message>
-        <location line="-36"/>
+        <location line="-37"/>
         <source>Around p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:record|records}; {test}. Solid: share of records in groups that can be estimated closely. Dashed: share of groups.</source>
         <translation>Um p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:Datensatz|Datensätze}; {test}. Durchgezogen: Anteil der Datensätze in genau schätzbaren Gruppen. Gestrichelt: Anteil der Gruppen.</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+41"/>
         <source>{attribute}: {few} of the records are in groups that can be estimated closely at {small} {small:record|records}, {many} at {large}</source>
         <translation>{attribute}: {few} der Datensätze sind bei {small} {small:Datensatz|Datensätzen} in genau schätzbaren Gruppen, {many} bei {large}</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+42"/>
         <source>Around p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:record|records}. Solid: plain release; dashed: groups protected by the published algorithm; dotted: by the exact test.</source>
         <translation>Um p = {p}, ε = {epsilon}, δ = {delta}, {records} {records:Datensatz|Datensätze}. Durchgezogen: einfache Freigabe; gestrichelt: Gruppen geschützt nach dem veröffentlichten Algorithmus; gepunktet: nach dem exakten Test.</translation>
     </message>
@@ -5091,7 +5067,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{name} = {value}: einfach {plain}, wie veröffentlicht {published}, exakt {exact}</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+15"/>
         <source>Counts of {attribute} are off by {plain} on average; with groups protected as published, by {published}</source>
         <translation>Anzahlen von {attribute} weichen im Mittel um {plain} ab; mit wie veröffentlicht geschützten Gruppen um {published}</translation>
     </message>
@@ -5101,7 +5077,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Anzahlen von {attribute} weichen im Mittel um {plain} ab; mit wie veröffentlicht geschützten Gruppen um {published}, nach dem exakten Test um {exact}</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="+92"/>
+        <location filename="../../plots/groups.py" line="+61"/>
         <source>A dot is a group of people alike; its area tells how many groups it stands for.</source>
         <translation>Ein Punkt ist eine Gruppe gleicher Personen; seine Fläche zeigt, für wie viele Gruppen er steht.</translation>
     </message>
@@ -5121,7 +5097,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Datensätze in der Gruppe</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+15"/>
         <source>In {share} of the groups, the smallest with {least} {least:record|records}, the shares of {attribute} can be estimated closely</source>
         <translation>In {share} der Gruppen, die kleinste mit {least} {least:Datensatz|Datensätzen}, lassen sich die Anteile von {attribute} genau schätzen</translation>
     </message>
@@ -5131,12 +5107,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>geschützt</translation>
     </message>
     <message>
-        <location line="+73"/>
+        <location line="+92"/>
         <source>{recipient} estimates this group of {size} within {epsilon} of the truth with a confidence of {within}</source>
         <translation>{recipient} schätzt diese Gruppe der Größe {size} mit einer Sicherheit von {within} auf {epsilon} genau</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="-37"/>
         <source>Bars: true shares. Points: as reconstructed from this release; the lines hold 95 % of all reconstructions.</source>
         <translation>Balken: wahre Anteile. Punkte: aus dieser Freigabe rekonstruiert; die Linien enthalten 95&#xa0;% aller Rekonstruktionen.</translation>
     </message>
@@ -5146,7 +5122,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{name}: wahr {true}, rekonstruiert {estimated} (± {spread} in 95&#xa0;% der Freigaben)</translation>
     </message>
     <message>
-        <location line="+111"/>
+        <location line="+82"/>
         <source>The attacker knows no public column that could be released less of</source>
         <translation>Der Angreifer kennt keine öffentliche Spalte, von der weniger freigegeben werden könnte</translation>
     </message>
@@ -5156,7 +5132,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Weniger von einer öffentlichen Spalte freizugeben schützt keinen Datensatz von {attribute}: Gruppen wachsen, wenn sie verschmelzen</translation>
     </message>
     <message>
-        <location line="-248"/>
+        <location line="-193"/>
         <source>{recipient} can estimate the shares of {attribute} closely in no group</source>
         <translation>{recipient} kann die Anteile von {attribute} in keiner Gruppe genau schätzen</translation>
     </message>
@@ -5171,17 +5147,17 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{groups} {groups:Gruppe|Gruppen} mit {records} {records:Datensatz|Datensätzen}, häufigster Wert {share}</translation>
     </message>
     <message>
-        <location line="+168"/>
+        <location line="+108"/>
         <source>Share of records in groups that can be estimated closely. Dashed: as things are, {now}.</source>
         <translation>Anteil der Datensätze in genau schätzbaren Gruppen. Gestrichelt: derzeit, {now}.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+18"/>
         <source>{name}: {violating} of {groups} {groups:group|groups}, {records} of the records</source>
         <translation>{name}: {violating} von {groups} {groups:Gruppe|Gruppen}, {records} der Datensätze</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+25"/>
         <source>The shares of {attribute} can be estimated closely in no group now; releasing less merges groups: {change}, {share}</source>
         <translation>Die Anteile von {attribute} lassen sich derzeit in keiner Gruppe genau schätzen; weniger freizugeben verschmilzt Gruppen: {change}, {share}</translation>
     </message>
@@ -5191,7 +5167,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{change}: {best} statt {now} der Datensätze wären in genau schätzbaren Gruppen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+12"/>
         <source>With {column} at level {level}, {classes} {classes:class|classes}</source>
         <translation>Mit {column} auf Stufe {level}, {classes} {classes:Klasse|Klassen}</translation>
     </message>
@@ -5201,32 +5177,32 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Mit {column} in {bins} {bins:Klasse|Klassen}</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+8"/>
         <source>{records} {records:record|records}, {share}</source>
         <translation>{records} {records:Datensatz|Datensätze}, {share}</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+46"/>
         <source>{records} {records:record|records}, share {share} (in the table {table}): too low {low}, within {within}, too high {high}</source>
         <translation>{records} {records:Datensatz|Datensätze}, Anteil {share} (in der Tabelle {table}): zu niedrig {low}, innerhalb {within}, zu hoch {high}</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+33"/>
         <source>Two noisy answers estimate the {attribute} of {records} {records:person|people} within {epsilon} with a confidence of {within}</source>
         <translation>Zwei verrauschte Antworten schätzen {attribute} von {records} {records:Person|Personen} mit einer Sicherheit von {within} auf {epsilon} genau</translation>
     </message>
     <message>
-        <location line="-124"/>
+        <location line="-88"/>
         <source>Without {column}</source>
         <translation>Ohne {column}</translation>
     </message>
     <message>
-        <location line="+77"/>
+        <location line="+27"/>
         <source>How often the ratio of two counts with Laplace noise (λ = {loss}) is too low, within {epsilon} of the truth, or too high. Dashed: {delta} on either side.</source>
         <translation>Wie oft das Verhältnis zweier Anzahlen mit Laplace-Rauschen (λ = {loss}) zu niedrig, auf {epsilon} genau oder zu hoch ist. Gestrichelt: {delta} auf jeder Seite.</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+58"/>
         <source>No group is as large as that</source>
         <translation>Keine Gruppe ist so groß</translation>
     </message>
@@ -5441,12 +5417,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>eine Grenze für alle</translation>
     </message>
     <message>
-        <location filename="../../plots/pooled_numbers.py" line="-319"/>
+        <location filename="../../plots/pooled_numbers.py" line="-301"/>
         <source>copies pooled</source>
         <translation>zusammengelegte Kopien</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+39"/>
         <source>Share of the variance that the best linear estimate leaves unexplained, the most trusted recipient first. Higher is safer.</source>
         <translation>Anteil der Varianz, den der beste lineare Schätzwert ungeklärt lässt, der Empfänger mit dem höchsten Vertrauen zuerst. Höher ist sicherer.</translation>
     </message>
@@ -5456,7 +5432,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Rauschen, das sich um einen Faktor unterscheidet</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+23"/>
         <source>{name} alone leaves {ladder} of the variance of {attribute} open</source>
         <translation>{name} allein lässt {ladder} der Varianz von {attribute} offen</translation>
     </message>
@@ -5471,12 +5447,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>bester linearer Schätzwert, auf der Leiter</translation>
     </message>
     <message>
-        <location line="-89"/>
+        <location line="-90"/>
         <source>{count} {count:copy|copies}, {name} joined last: ladder {ladder}, independent {independent}, differing by a factor {linear}</source>
         <translation>{count} {count:Kopie|Kopien}, {name} kam zuletzt: Leiter {ladder}, unabhängig {independent}, um einen Faktor verschieden {linear}</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+84"/>
         <source>Share of the variance that the mean given the distribution and the releases leaves unexplained, measured on {records} {records:record|records}. Higher is safer.</source>
         <translation>Anteil der Varianz, den der Mittelwert bei bekannter Verteilung und gegebenen Freigaben ungeklärt lässt, gemessen an {records} {records:Datensatz|Datensätzen}. Höher ist sicherer.</translation>
     </message>
@@ -5556,7 +5532,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Zeilen mit gleichem {column} zusammenzufassen bestimmt {attribute} aus der Freigabe an {recipient} auf ± {pooled} genau; eine Zeile allein auf ± {alone}</translation>
     </message>
     <message>
-        <location filename="../../plots/queries.py" line="+71"/>
+        <location filename="../../plots/queries.py" line="+37"/>
         <source>Points: estimates; lines: {confidence} intervals. Dashed: the true answer.</source>
         <translation>Punkte: Schätzwerte; Linien: {confidence}-Intervalle. Gestrichelt: die wahre Antwort.</translation>
     </message>
@@ -5581,7 +5557,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{truth} von {matching} {matching:passendem Datensatz|passenden Datensätzen} {truth:hat|haben} den Wert; niemand kann es schätzen</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+31"/>
         <source>Relative error of {queries} random {queries:count|counts} by one to three public columns, each answered by 0.1 % of the records or more. Bars: mean; lines: the middle half.</source>
         <translation>Relativer Fehler von {queries} {queries:zufälliger Auszählung|zufälligen Auszählungen} nach einer bis drei öffentlichen Spalten, jede mit 0,1&#xa0;% der Datensätze oder mehr als Antwort. Balken: Mittelwert; Linien: die mittlere Hälfte.</translation>
     </message>
@@ -5641,7 +5617,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Gemeinsam kennen {count} Empfänger Zeile {row} nicht besser als {best} allein; unabhängiges Rauschen würde sie auf {share} davon eingrenzen lassen</translation>
     </message>
     <message>
-        <location filename="../../plots/record_risks.py" line="-111"/>
+        <location filename="../../plots/record_risks.py" line="-92"/>
         <source>Probability given to the record&apos;s true value</source>
         <translation>Wahrscheinlichkeit des wahren Werts des Datensatzes</translation>
     </message>
@@ -5651,7 +5627,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Wahrscheinlichkeit {low} bis {high}</translation>
     </message>
     <message>
-        <location line="+64"/>
+        <location line="+45"/>
         <source>{name} alone gives a record&apos;s true {attribute} a probability of {share} on average</source>
         <translation>{name} allein gibt dem wahren Wert von {attribute} im Mittel eine Wahrscheinlichkeit von {share}</translation>
     </message>
@@ -10402,7 +10378,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>QueryForm</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/count_queries.py" line="-188"/>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="-183"/>
         <source>any</source>
         <translation>beliebig</translation>
     </message>
@@ -11923,7 +11899,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/promise_checks.py" line="+46"/>
         <location line="+24"/>
-        <location filename="../../report/sections.py" line="+390"/>
+        <location filename="../../report/sections.py" line="+391"/>
         <source>Open columns</source>
         <translation>Offene Spalten</translation>
     </message>
@@ -12298,7 +12274,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Leiter wird durchlaufen</translation>
     </message>
     <message>
-        <location filename="../../analysis/small_groups.py" line="+292"/>
+        <location filename="../../analysis/small_groups.py" line="+304"/>
         <source>In none of the {groups:,} {groups:group|groups} of people alike can {recipient} estimate the shares of {name} closely.</source>
         <translation>In keiner der {groups:,} {groups:Gruppe|Gruppen} gleicher Personen kann {recipient} die Anteile von {name} genau schätzen.</translation>
     </message>
@@ -21556,10 +21532,6 @@ Rückgabewerte:
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <source>rows belong to units, which views count</source>
-        <translation type="vanished">Zeilen gehören zu Einheiten, die von Sichten gezählt werden</translation>
-    </message>
-    <message>
         <location line="+301"/>
         <source>The table is too long to hold all its rows at once, which releases need here: {why}.</source>
         <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; Freigaben brauchen das hier: {why}.</translation>
@@ -24455,7 +24427,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="-124"/>
+        <location filename="../../analysis/small_groups.py" line="+85"/>
         <source>Noisy counts are examined</source>
         <translation>Verrauschte Anzahlen sind geprüft</translation>
     </message>
@@ -25265,10 +25237,6 @@ Rückgabewerte:
         <translation>Einheiten werden betrachtet</translation>
     </message>
     <message>
-        <source>{column} is protected by rows that belong together, and the table is too long to hold all its rows at once.</source>
-        <translation type="vanished">{column} wird anhand zusammengehöriger Zeilen geschützt, und die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten.</translation>
-    </message>
-    <message>
         <location filename="../../ui/state/attributes.py" line="+31"/>
         <source>{column} is protected by groups of records, and the table is too long to hold all its rows at once.</source>
         <translation>{column} wird durch Gruppen von Datensätzen geschützt, und die Tabelle ist zu lang, um alle ihre Zeilen auf einmal zu halten.</translation>
@@ -25643,10 +25611,6 @@ Rückgabewerte:
         <location line="+2"/>
         <source>The sample is a made-up clinic with 10,000 patients.</source>
         <translation>Das Beispiel ist eine erfundene Klinik mit 10.000 Patienten.</translation>
-    </message>
-    <message>
-        <source>The sample is a made-up clinic with 10 000 patients.</source>
-        <translation type="vanished">Das Beispiel ist eine erfundene Klinik mit 10.000 Patienten.</translation>
     </message>
     <message>
         <location line="+20"/>

@@ -12,10 +12,8 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.analysis.attacker import Attacked
 from sfumato.analysis.query_desk import (
-    CONFIDENCE,
     PoolResult,
     QueryDesk,
-    QueryResult,
     answer_pool,
     open_desk,
 )
@@ -25,8 +23,6 @@ from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.engine.disclosure.group_risk import (
-    USUAL_DELTA,
-    USUAL_EPSILON,
     QueryPoint,
     RiskLimits,
     Setting,
@@ -35,15 +31,8 @@ from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.mechanisms.base import GroupProtection
 from sfumato.engine.table.micro_groups import PublicAttribute
 from sfumato.formats.language import grouped
-from sfumato.plots.group_curves import ErrorCurveData, ErrorPoint, build_query_error_curves
-from sfumato.plots.queries import (
-    ErrorRow,
-    ErrorsData,
-    EstimateRow,
-    EstimatesData,
-    build_query_errors,
-    build_query_estimates,
-)
+from sfumato.plots.group_curves import build_query_error_curves
+from sfumato.plots.queries import build_query_errors, build_query_estimates
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import value_name
 from sfumato.ui.panels.audit.groups import GroupsPage
@@ -263,16 +252,11 @@ class CountQueriesPage(GroupsPage):
                 " they estimate how many of them have the value."
             ),
         )
-        self.estimates.show_plot(partial(build_query_estimates, estimates_data(result)))
+        self.estimates.show_plot(partial(build_query_estimates, result))
 
     def _show_pool(self, result: PoolResult) -> None:
         subject = self.bar.attribute.value
-        rows = tuple(
-            ErrorRow(each.recipient, each.trust, each.mean, each.quartiles)
-            for each in result.recipients
-        )
-        data = ErrorsData(str(subject), result.queries, rows)
-        self.errors.show_plot(partial(build_query_errors, data))
+        self.errors.show_plot(partial(build_query_errors, str(subject), result))
 
     def _compare(self) -> None:
         """Start on the releases that show what protection costs."""
@@ -289,13 +273,13 @@ class CountQueriesPage(GroupsPage):
                 known.grouped.values,
                 start,
             ),
-            partial(self._show_curves, self.desk),
+            partial(self._show_curves, known.attribute.name, start),
             self._no_curves,
             key=CURVES_JOB,
         )
 
-    def _show_curves(self, desk: QueryDesk, found: Sequence[QueryPoint]) -> None:
-        self.curves.show_plot(partial(build_query_error_curves, curve_data(desk, found)))
+    def _show_curves(self, name: str, start: Setting, found: Sequence[QueryPoint]) -> None:
+        self.curves.show_plot(partial(build_query_error_curves, name, start, found))
 
     def _no_curves(self, error: SfumatoError) -> None:
         self.tell(Message.of_error(error, topic=CURVES_JOB))
@@ -303,39 +287,6 @@ class CountQueriesPage(GroupsPage):
     def _no_pool(self, error: Exception) -> None:
         del error  # a table this small has no query that enough records answer
         self.errors.clear()
-
-
-def curve_data(desk: QueryDesk, points: Sequence[QueryPoint]) -> ErrorCurveData:
-    """Return the errors as they are drawn."""
-    nothing = float("nan")
-    return ErrorCurveData(
-        desk.known.attribute.name,
-        START_RETENTION,
-        USUAL_EPSILON,
-        USUAL_DELTA,
-        desk.known.groups.records,
-        tuple(
-            ErrorPoint(
-                str(point.parameter),
-                point.value,
-                point.plain,
-                nothing if point.published is None else point.published,
-                nothing if point.exact is None else point.exact,
-            )
-            for point in points
-        ),
-    )
-
-
-def estimates_data(result: QueryResult) -> EstimatesData:
-    """Return the answers as they are drawn."""
-    rows = tuple(
-        EstimateRow(
-            each.recipient, each.trust, each.answer.estimate, each.answer.low, each.answer.high
-        )
-        for each in result.answers
-    )
-    return EstimatesData(result.truth, result.matching, CONFIDENCE, rows)
 
 
 PAGE = CountQueriesPage

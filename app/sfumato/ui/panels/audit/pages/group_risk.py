@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
-import pandas as pd
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QItemSelection, Qt
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QItemSelection
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from sfumato.analysis.small_groups import (
@@ -24,17 +23,12 @@ from sfumato.analysis.small_groups import (
     with_remedies,
 )
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.estimate_tails import retention_of
-from sfumato.engine.disclosure.group_privacy import Rule, allowed_size
+from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, CurvePoint, RiskLimits
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
-from sfumato.plots.group_curves import RiskCurveData, RiskPoint, build_risk_curves
+from sfumato.plots.group_curves import build_risk_curves
 from sfumato.plots.groups import (
-    ReconstructionData,
-    RemedyData,
-    RemedyRow,
-    SizesData,
     build_group_reconstruction,
     build_group_sizes,
     build_remedy_bars,
@@ -42,7 +36,7 @@ from sfumato.plots.groups import (
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, spoken, told, typeset
-from sfumato.ui.panels.audit.groups import GroupsPage
+from sfumato.ui.panels.audit.groups import GroupsPage, GroupsTable
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import Card, label
@@ -242,12 +236,9 @@ class GroupRiskPage(GroupsPage):
             self.tr("Choose a group to see its true distribution beside the reconstructed one."),
             parent=self,
         )
-        self.table = TableView(self, row_numbers=False)
-        self.table.setProperty("framed", False)
-        self.table.setAccessibleName(self.tr("Groups"))
+        self.table = GroupsTable(self)
         self.table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(TableView.SelectionMode.SingleSelection)
-        self.table.setSortingEnabled(True)
         self.table.setMinimumHeight(scaled(TABLE_HEIGHT))
         card.body.addWidget(self.table)
         return card
@@ -301,8 +292,8 @@ class GroupRiskPage(GroupsPage):
         )
         self.limits_text.setText(limits_sentence(answer.risk.limits))
         self.say(risk_sentence(answer), " ".join(note for note in notes if note))
-        self.sizes.show_plot(partial(build_group_sizes, sizes_data(answer)))
-        self.remedies.show_plot(partial(build_remedy_bars, remedy_data(answer)))
+        self.sizes.show_plot(partial(build_group_sizes, answer))
+        self.remedies.show_plot(partial(build_remedy_bars, answer))
         self._fill_table(answer)
         self.session.runner.run(
             self.tr("Moving p, ε, δ and size"),
@@ -320,24 +311,11 @@ class GroupRiskPage(GroupsPage):
         self.table.setModel(None)
 
     def _fill_table(self, answer: RiskAnswer) -> None:
-        frame = _frame(
-            answer,
-            {
-                "size": self.tr("Records"),
-                "value": self.tr("Most frequent"),
-                "share": self.tr("Share, %"),
-                "within": self.tr("Within ε, %"),
-                "allowed": self.tr("Published limit"),
-                "violates": self.tr("Given away"),
-                "yes": self.tr("yes"),
-                "no": self.tr("no"),
-            },
-        )
-        model = FrameModel(frame)
-        model.setParent(self.table)
-        self.table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        self.table.setModel(model)
-        self.table.fit_columns()
+        rows = np.array(answer.listed, dtype=np.int64)
+        chances = {self.tr("Within ε, %"): np.round(100.0 * answer.risk.tails.within[rows], 1)}
+        if answer.risk.allowed is not None:
+            chances[self.tr("Published limit")] = np.round(answer.risk.allowed[rows], 1)
+        self.table.show_groups(answer.known, rows, chances, answer.risk.violating[rows])
         self.table.selectionModel().selectionChanged.connect(self._choose)
         self.table.selectRow(0)
 
@@ -346,24 +324,17 @@ class GroupRiskPage(GroupsPage):
         model = self.table.model()
         if not rows or self._answer is None or not isinstance(model, FrameModel):
             return
-        answer = self._answer
-        group = answer.listed[model.source_row(rows[0].row())]
-        domain = answer.known.attribute.domain
-        data = ReconstructionData(
-            answer.known.attribute.name,
-            answer.shown.recipient,
-            domain.names if domain is not None else (),
-            answer.view(group),
-            float(answer.risk.tails.within[group]),
-            answer.risk.limits.epsilon,
-        )
-        self.group.show_plot(partial(build_group_reconstruction, data))
+        group = self._answer.listed[model.source_row(rows[0].row())]
+        self.group.show_plot(partial(build_group_reconstruction, self._answer, group))
 
     def _show_curves(self, points: tuple[CurvePoint, ...]) -> None:
         if self._answer is None:
             return
-        data = curve_data(self._answer, points)
-        self.curves.show_plot(partial(build_risk_curves, data))
+        test = rule_name(self._answer.risk.limits.rule)
+        if self._answer.shown.trials is not None:
+            test = tr("{test}, were no record repeated", test=test)
+        name = self._answer.known.attribute.name
+        self.curves.show_plot(partial(build_risk_curves, name, test, points))
 
 
 def _examined(
@@ -375,94 +346,6 @@ def _examined(
     answer = answer_risk(subject, known, chosen, limits, Part(context, 0.2, 0.4))
     answer = with_remedies(subject, answer, Part(context, 0.4, 0.8))
     return with_released(subject, answer, keys, Part(context, 0.8, 1.0))
-
-
-def _frame(answer: RiskAnswer, names: dict[str, str]) -> pd.DataFrame:
-    """Return the listed groups as a table, with `names` for headings: the custodian's alone."""
-    grouped, risk = answer.known.grouped, answer.risk
-    rows = np.array(answer.listed, dtype=np.int64)
-    domain = answer.known.attribute.domain
-    labels = domain.names if domain is not None else ()
-    columns: dict[str, object] = {
-        names["size"]: grouped.sizes[rows],
-        names["value"]: [labels[int(code)] for code in grouped.commonest[rows]],
-        names["share"]: np.round(100.0 * grouped.shares[rows], 1),
-        names["within"]: np.round(100.0 * risk.tails.within[rows], 1),
-    }
-    if risk.allowed is not None:
-        columns[names["allowed"]] = np.round(risk.allowed[rows], 1)
-    columns[names["violates"]] = np.where(risk.violating[rows], names["yes"], names["no"])
-    for attribute in grouped.attributes:
-        shown = [attribute.value(int(code)) for code in attribute.codes[rows]]
-        heading = attribute.name if attribute.name not in columns else f"{attribute.name} "
-        columns[heading] = pd.Series(shown, dtype=object)
-    return pd.DataFrame(columns)
-
-
-def sizes_data(answer: RiskAnswer) -> SizesData:
-    """Return the groups as they are drawn, with the published limit where there is one."""
-    grouped, risk = answer.known.grouped, answer.risk
-    shares = np.linspace(0.02, 1.0, 100)
-    sizes = np.empty(0)
-    retention = retention_of(answer.shown.matrix)
-    if risk.allowed is not None and retention is not None:
-        limits = risk.limits
-        sizes = allowed_size(
-            Rule.SIMPLIFIED, retention, grouped.values, shares, limits.epsilon, limits.delta
-        )
-    return SizesData(
-        answer.known.attribute.name,
-        answer.shown.recipient,
-        grouped.sizes,
-        grouped.shares,
-        risk.violating,
-        shares if len(sizes) else np.empty(0),
-        sizes,
-        risk.limits.epsilon,
-        risk.limits.delta,
-    )
-
-
-def remedy_data(answer: RiskAnswer) -> RemedyData:
-    """Return what changes to public columns would do, as it is drawn."""
-    rows = tuple(
-        RemedyRow(
-            remedy.change.attribute,
-            remedy.change.bins,
-            remedy.total.all_groups,
-            remedy.total.groups,
-            remedy.total.record_share,
-            remedy.change.level,
-            remedy.change.classes,
-        )
-        for remedy in answer.remedies
-    )
-    return RemedyData(answer.known.attribute.name, answer.risk.total.record_share, rows)
-
-
-def curve_data(answer: RiskAnswer, points: tuple[CurvePoint, ...]) -> RiskCurveData:
-    """Return the curves as they are drawn."""
-    limits = answer.risk.limits
-    start = points[-1].setting
-    return RiskCurveData(
-        answer.known.attribute.name,
-        start.retention,
-        limits.epsilon,
-        limits.delta,
-        start.records,
-        rule_name(limits.rule)
-        if answer.shown.trials is None
-        else tr("{test}, were no record repeated", test=rule_name(limits.rule)),
-        tuple(
-            RiskPoint(
-                str(point.parameter),
-                point.value,
-                point.found[limits.rule].group_share,
-                point.found[limits.rule].record_share,
-            )
-            for point in points
-        ),
-    )
 
 
 PAGE = GroupRiskPage

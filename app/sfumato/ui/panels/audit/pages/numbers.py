@@ -22,14 +22,13 @@ from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.engine.mechanisms.number_copies import BayesExperiment
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.engine.table.table import Attribute
+from sfumato.plots.axes import Floats
 from sfumato.plots.pooled_numbers import (
     BayesData,
-    CopiesData,
     ErrorsData,
     build_bayes_by_copies,
     build_error_by_copies,
     build_error_histogram,
-    copies_data,
 )
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import scaled
@@ -60,8 +59,8 @@ class WeighedNumbers:
 
     Parameters
     ----------
-    copies
-        The error by the number of copies.
+    expected
+        The error by the number of copies, see `linear_errors`.
     errors
         For each knowledge, by its samples per squared attribute (0 for perfect knowledge), and
         each attribute's place, how far off single guesses are.
@@ -73,7 +72,7 @@ class WeighedNumbers:
         How closely the most trusted member alone tells 90 of 100 of the table's numbers.
     """
 
-    copies: CopiesData
+    expected: Mapping[Dependence, Floats]
     errors: Mapping[tuple[int, int], ErrorsData]
     bayes: tuple[BayesData, ...]
     forms: FormLeaks | None
@@ -231,7 +230,7 @@ class NumbersPage(AuditPage):
         if asked is not self._shown:
             return
         self._weighed = weighed
-        self.copies.show_plot(partial(build_error_by_copies, weighed.copies))
+        self.copies.show_plot(partial(build_error_by_copies, asked, weighed.expected))
         self._draw_guesses()
         self._tell_forms(weighed.forms)
         self.state_changed.emit()
@@ -278,9 +277,8 @@ def _weigh(coalition: NumbersCoalition, words: Sequence[str], context: Context) 
                 off[Dependence.LADDER][place],
                 off[Dependence.INDEPENDENT][place],
             )
-    copies = copies_data(coalition, pooled.expected)
     bayes = _bayes(coalition, pooled.bayes)
-    return WeighedNumbers(copies, errors, bayes, pooled.forms, pooled.in_table)
+    return WeighedNumbers(pooled.expected, errors, bayes, pooled.forms, pooled.in_table)
 
 
 def _bayes(coalition: NumbersCoalition, found: BayesExperiment) -> tuple[BayesData, ...]:

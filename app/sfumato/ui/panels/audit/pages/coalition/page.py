@@ -31,11 +31,10 @@ from sfumato.plots.coalitions import (
     GrowthData,
     build_collusion_bars,
     build_risk_growth,
-    collusion_data,
 )
 from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
-from sfumato.plots.pooled_numbers import build_error_by_copies, copies_data
-from sfumato.plots.record_risks import RiskData, build_risk_distribution
+from sfumato.plots.pooled_numbers import build_error_by_copies
+from sfumato.plots.record_risks import build_risk_distribution
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.audit.holders import HoldersModel, HoldersTable, OpenNote
@@ -358,13 +357,13 @@ class CoalitionPage(AuditPage):
         if asked is None:
             return
         try:
-            data = copies_data(asked, linear_errors(asked))
+            errors = linear_errors(asked)
             self.say(numbers_sentence(asked))
         except SfumatoError as error:
             self._fail(error)
             return
         self._weighed = True
-        self.bars.show_plot(partial(build_error_by_copies, data))
+        self.bars.show_plot(partial(build_error_by_copies, asked, errors))
 
     def _show_ladder(self, entry: PolicyEntry) -> None:
         chosen = {holding.recipient for holding in self.model.coalition}
@@ -390,11 +389,10 @@ class CoalitionPage(AuditPage):
             self._show_nothing()
         else:
             answer, growth = weighed
-            risk = RiskData(answer.entry, answer.names, answer.risk)
             self.say(coalition_sentence(answer.entry, coalition, answer))
             self.agreement.setText(agreement_sentence(answer))
-            self.bars.show_plot(partial(build_collusion_bars, collusion_data(answer)))
-            self.distribution.show_plot(partial(build_risk_distribution, risk))
+            self.bars.show_plot(partial(build_collusion_bars, answer))
+            self.distribution.show_plot(partial(build_risk_distribution, answer))
             self.growth.show_plot(partial(build_risk_growth, growth))
             self.groups.show_risk(attribute.domain.values, attribute.counts, answer.risk)
             policy = self.session.document.entry_for(attribute.name)
