@@ -66,7 +66,7 @@ def test_everything_on_a_page_can_be_told(themed, tmp_path, name):
     panel, _, scene = name.partition("-")
     home = tmp_path / "Clinic"
     home.mkdir()
-    stage = Stage(home)
+    stage = Stage(home, rows=300)
     try:
         stage.panel(panel)
         next(each for each in scenes_of(panel) if each.name == scene).arrange(stage)
