@@ -14,7 +14,7 @@ from sfumato.commands.shared.command import (
     ExitCode,
     file_argument,
 )
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 from sfumato.formats.language import translated, worded
@@ -24,11 +24,18 @@ if TYPE_CHECKING:
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.release.long_table import LongTable
     from sfumato.project.verification.leak import read_leak, trace_file
+    from sfumato.project.verification.long_leak import trace_long, why_traced_whole
 
-    with opened(arguments, terminal, 0.3) as (project, table, context):
+    with opened_by_parts(arguments, terminal, 0.3, why_whole=why_traced_whole) as opened:
+        project, table, context = opened
         leak = read_leak(arguments.file, Part(context, 0.0, 0.3))
-        report = trace_file(project, table, leak, Part(context, 0.3, 1.0))
+        rest = Part(context, 0.3, 1.0)
+        if isinstance(table, LongTable):
+            report = trace_long(project, table, leak, rest)
+        else:
+            report = trace_file(project, table, leak, rest)
     terminal.tell(arguments.json, _plain(report), _lines(report))
     return ExitCode.OK if report.is_traced else ExitCode.CHECK_FAILED
 
@@ -96,6 +103,7 @@ COMMAND = Command(
     (
         file_argument("file", "FILE", "the file that was found: a table or a bundle, also zipped"),
         BY_PROJECT,
+        MEMORY,
         JSON,
         PASSPHRASE,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -121,12 +121,17 @@ def opened(
 
 @contextmanager
 def opened_by_parts(
-    arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
+    arguments: Namespace,
+    terminal: Terminal,
+    share: float,
+    read_only: bool = True,
+    why_whole: Callable[[ProjectFile], str] | None = None,
 ) -> Iterator[tuple[ProjectFile, Table | LongTable, Context]]:
     """Open a project and its source table as `opened` does.
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
-    it can be worked on in parts; which is said.
+    it can be worked on in parts; which is said. `why_whole` tells why it can't; usual: by what
+    releases need (`why_released_whole`).
     """
     from sfumato.project.release.long_table import why_released_whole
     from sfumato.project.source import is_long, open_long_source
@@ -136,7 +141,7 @@ def opened_by_parts(
         document = project.document
         by_engine = getattr(arguments, "engine", None) is not None
         if not by_engine and is_long(document, arguments.memory * 1e6):
-            why = why_released_whole(document)
+            why = why_whole(project) if why_whole else why_released_whole(document)
             if not why:
                 found = open_long_source(document, reading, project.path.parent)
             terminal.note(

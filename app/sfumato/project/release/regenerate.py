@@ -65,8 +65,8 @@ class PoliciesInForce:
     def __init__(
         self, document: Document, table: Table, keys: KeyRing, folders: Sequence[Path] = ()
     ) -> None:
-        self.today = Regenerator(document, table, keys, folders)
         self._table, self._keys, self._folders = table, keys, folders
+        self.today = self.maker(document, document)
         self._known = [(_what_counts(document), self.today)]
 
     def at(self, record: ReleaseRecord | None) -> Regenerator:
@@ -86,10 +86,13 @@ class PoliciesInForce:
         for counted, regenerator in self._known:
             if counted == wanted:
                 return regenerator
-        today = self.today.document
-        made = Regenerator(policy, self._table, self._keys, self._folders, today)
+        made = self.maker(policy, self.today.document)
         self._known.append((wanted, made))
         return made
+
+    def maker(self, policy: Document, today: Document) -> Regenerator:
+        """Return what makes columns again by a document."""
+        return Regenerator(policy, self._table, self._keys, self._folders, today)
 
 
 def _what_counts(document: Document) -> Document:
@@ -160,6 +163,8 @@ class Regenerator:
         Where adopted files are looked for that are not in their places.
     today
         Where adopted files are today, if the document is an earlier one.
+    encoded
+        What is known of the policy's attributes, where these are only some of a table's rows.
     """
 
     def __init__(
@@ -169,6 +174,7 @@ class Regenerator:
         keys: KeyRing,
         folders: Sequence[Path] = (),
         today: Document | None = None,
+        encoded: Mapping[str, EncodedColumn] | None = None,
     ) -> None:
         self.document = document
         self._today = today or document
@@ -176,7 +182,7 @@ class Regenerator:
         self._keys = keys
         self._folders = tuple(folders)
         self._adopted: dict[tuple[tuple[str, ...], str], tuple[Adopted, ...]] = {}
-        self._encoded: dict[str, EncodedColumn] = {}
+        self._encoded = dict(encoded or {})
         self._groups: dict[str, dict[str, EncodedColumn]] = {}
         self._columns: dict[tuple[tuple[str, ...], str, float], Mapping[str, pd.Series]] = {}
         self._views: list[Coarsened] = []

@@ -6,7 +6,7 @@ added, altered here and there, or put together from several recipients' files.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -109,6 +109,32 @@ class Candidate:
     def name(self) -> str:
         """The recipients, as they are shown."""
         return ", ".join(self.recipients)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows of a table that a leaked file may show, and what is known of all its rows.
+
+    Parameters
+    ----------
+    table
+        These rows. The others are like no leaked one in what no release perturbs.
+    rows
+        How many rows the table has, n.
+    candidates
+        Make these rows' columns.
+    different
+        How many different values a column has at least, by name.
+    occurs
+        How often each leaked value stands in a column of the table, shape (k,), by the places of
+        what makes it (`Candidate.maker`) and the column's name; found here where it is not told.
+    """
+
+    table: Table
+    rows: int
+    candidates: tuple[Candidate, ...]
+    different: Mapping[str, int] = field(default_factory=dict)
+    occurs: Mapping[tuple[int, str], npt.NDArray[np.int64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -230,8 +256,27 @@ def read_leak(path: Path, context: Context, options: ReadOptions | None = None) 
         return undone_if_escaped(read_table(file, usual, context))
 
 
+@dataclass(frozen=True)
+class Sources:
+    """Where the rows of a source table come from that a leaked file is compared with.
+
+    Parameters
+    ----------
+    policies
+        The policies in force.
+    parts
+        Yields all rows with some columns, those that the table has.
+    like
+        Finds the rows that a leaked table may show, by the columns that releases perturb.
+    """
+
+    policies: PoliciesInForce
+    parts: Callable[[Sequence[str], Context], Iterator[Table]]
+    like: Callable[[Table, Sequence[str], tuple[Candidate, ...], Context], Source]
+
+
 def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context) -> LeakReport:
-    """Say which of a project's releases a leaked table comes from.
+    """Say which of a project's releases a leaked table comes from; see `traced_in`.
 
     Parameters
     ----------
@@ -250,7 +295,20 @@ def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context
         If there is no release to compare with, or the file has no column that differs
         between releases.
     """
-    policies = PoliciesInForce(project.document, table, project.keys, (project.path.parent,))
+    sources = Sources(
+        PoliciesInForce(project.document, table, project.keys, (project.path.parent,)),
+        lambda *_: iter([table]),
+        lambda _leak, _telling, candidates, _: Source(table, table.rows, candidates),
+    )
+    return traced_in(project, sources, leak, context)
+
+
+def traced_in(project: ProjectFile, sources: Sources, leak: Table, context: Context) -> LeakReport:
+    """Say which of a project's releases a leaked table comes from, however long the source is.
+
+    Raises the errors of `trace_file`.
+    """
+    policies = sources.policies
     candidates = candidates_of(project.releases, policies)
     if not candidates:
         raise NotTraceable(
@@ -258,7 +316,9 @@ def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context
             "Make a release first, or open the project that the file may have been made with.",
         )
     first = Part(context, 0.0, 0.2)
-    pseudonyms = pseudonym_matches(leak, table, project.releases, policies, project.keys, first)
+    pseudonyms = pseudonym_matches(
+        leak, sources.parts, project.releases, policies, project.keys, first
+    )
     perturbed = {name for candidate in candidates for p in candidate.plans for name in p.attributes}
     telling = [name for name in leak.columns if name in perturbed]
     if not telling and not pseudonyms:
@@ -271,9 +331,9 @@ def trace_file(project: ProjectFile, table: Table, leak: Table, context: Context
     traced = TracedLeak((), mixed=False, altered=0.0, rows=leak.rows)
     compared: tuple[str, ...] = ()
     if telling:
-        part = Part(context, 0.2, 0.8)
-        comparison = _Comparison(leak, table, telling, candidates)
-        counts, compared = comparison.counts(part)
+        source = sources.like(leak, telling, candidates, Part(context, 0.2, 0.6))
+        comparison = _Comparison(leak, source, telling)
+        counts, compared = comparison.counts(Part(context, 0.6, 0.8))
         traced = trace_leak(counts, Part(context, 0.8, 0.9))
         if len(traced.sources) != 1 and traced.of_table < _NEARLY_ALL:
             traced = comparison.mixed(traced, counts, Part(context, 0.9, 1.0))
@@ -354,29 +414,19 @@ class _Comparison:
     def __init__(
         self,
         leak: Table,
-        table: Table,
+        source: Source,
         telling: Sequence[str],
-        candidates: Sequence[Candidate],
     ) -> None:
-        self._leak, self._table, self._telling = leak, table, telling
-        self._candidates = candidates
-        self._different: dict[str, int] = {}
-        self._start = RowGroups.before_any_column(leak.rows, table.rows)
+        self._leak, self._source, self._telling = leak, source, telling
+        self._candidates = source.candidates
+        self._different = dict(source.different)
+        self._start = RowGroups.before_any_column(leak.rows, source.table.rows)
         self._shown: list[dict[str, pd.Series]] = []
         self._open: dict[tuple[int, str], dict[str, pd.Series]] = {}
-        for candidate in candidates:
+        names = [name for name in leak.columns if name not in telling]
+        for candidate in self._candidates:
             if candidate.seen not in self._open:
-                self._open[candidate.seen] = self._opened(candidate.maker, candidate.view)
-
-    def _opened(self, maker: Regenerator, view: Coarsening | None) -> dict[str, pd.Series]:
-        """Return the leaked columns that a policy releases unperturbed, as they are seen."""
-        names = [name for name in self._leak.columns if name not in self._telling]
-        return {
-            name: column
-            for name in names
-            if not _is_dropped(maker, name)
-            and (column := maker.unperturbed(name, view)) is not None
-        }
+                self._open[candidate.seen] = opened(candidate.maker, names, candidate.view)
 
     def counts(self, context: Context) -> tuple[LeakCounts, tuple[str, ...]]:
         """Count the leaked rows in every candidate; return the columns compared as well."""
@@ -385,14 +435,14 @@ class _Comparison:
         # The policy that explains most of the rows tells how the table's own rows look.
         nearest = max(self._candidates, key=lambda one: starts[one.seen].found)
         self._nearest = start = starts[nearest.seen]
-        every = -(-len(mixings(len(self._candidates), True)) * self._table.rows // _CELLS_TRIED)
+        every = -(-len(mixings(len(self._candidates), True)) * self._source.rows // _CELLS_TRIED)
         self._tried = start.leaked % max(every, 1) == 0
         self._kept = np.flatnonzero((start.table != ABSENT) & (start.table % max(every, 1) == 0))
         for place, candidate in enumerate(self._candidates):
             part = Part(context, place / len(self._candidates), (place + 1) / len(self._candidates))
             part.report(0.0, Sentence("Making the release to {name} again", name=candidate.name))
             seen = candidate.seen
-            made = self._made(candidate, part)
+            made = made_again(candidate, self._telling, part)
             if every:
                 self._shown.append({name: each.iloc[self._kept] for name, each in made.items()})
             groups.append(self._split(starts[seen], made))
@@ -404,16 +454,16 @@ class _Comparison:
         )
         whole = RowGroups.before_any_column(self._leak.rows, self._leak.rows)
         for name in compared:
-            whole = _split(whole, self._leak.column(name), self._leak.column(name), {})
+            whole = split_by(whole, self._leak.column(name), self._leak.column(name), {})
         added = np.array([self._chance(everything - own) for own in had])
         context.report(1.0, "Comparing with the table itself")
         telling, self._whole = self._telling, whole.leaked
-        ways = _ways(start, self._leak, telling, nearest.maker, self._different)
+        ways = _ways(start, self._leak, telling, nearest.maker, self._different, self._source)
         lacked = self._chance(everything - {*self._open[nearest.seen], *telling})
         ways = [replace(way, others=way.others * lacked) for way in ways]
         possible = float(prod(map(float, self._different.values())))
         together = self._together(starts, whole)
-        found = count_rows(groups, self._table.rows, possible, ways, whole, added, together)
+        found = count_rows(groups, self._source.rows, possible, ways, whole, added, together)
         return found, tuple(compared)
 
     def mixed(self, traced: TracedLeak, counts: LeakCounts, context: Context) -> TracedLeak:
@@ -436,7 +486,7 @@ class _Comparison:
         whole = self._whole[self._tried]
         for place, mixing in enumerate(tried):
             context.report(0.8 * place / len(tried), "Weighing the releases")
-            found[place, whole] = mixed_likelihood(mixing, columns, start, self._table.rows)
+            found[place, whole] = mixed_likelihood(mixing, columns, start, self._source.rows)
         rows = np.isin(np.arange(len(counts.leaked)), whole)
         part = Part(context, 0.8, 1.0)
         return with_mixing(traced, counts.only(rows), tried, found[:, rows], part)
@@ -499,30 +549,10 @@ class _Comparison:
             if not varying_units(units, factorize(column.iloc[leaving])[0]).any()
         ]
         for name in (*once, *constant):
-            alike = _split(alike, self._leak.column(name), self._leak.column(name), {})
+            alike = split_by(alike, self._leak.column(name), self._leak.column(name), {})
         here = np.bincount(alike.leaked)[alike.leaked]
         together: npt.NDArray[np.int64] = np.minimum(bound, here)
         return together
-
-    def _made(self, candidate: Candidate, context: Context) -> dict[str, pd.Series]:
-        """Return the telling columns as a candidate releases them."""
-        maker = candidate.maker
-        made = {
-            name: column
-            for plan in candidate.plans
-            for name, column in maker.perturbed(plan, context).items()
-        }
-        maker.forget()
-        found = {}
-        for name in self._telling:
-            spec = maker.specification(name)
-            if name in made:
-                found[name] = made[name]
-            elif spec is None or spec.role is Role.SENSITIVE:
-                found[name] = self._table.column(name)
-            elif spec.role is not Role.IDENTIFYING:
-                found[name] = open_column(self._table, spec)
-        return found
 
     def _chance(self, names: Collection[str]) -> float:
         """Return how likely the values of columns are that a release does not have."""
@@ -530,8 +560,42 @@ class _Comparison:
 
     def _split(self, groups: RowGroups, columns: Mapping[str, pd.Series]) -> RowGroups:
         for name, column in columns.items():
-            groups = _split(groups, column, self._leak.column(name), self._different)
+            groups = split_by(groups, column, self._leak.column(name), self._different)
         return groups
+
+
+def opened(
+    maker: Regenerator, names: Sequence[str], view: Coarsening | None
+) -> dict[str, pd.Series]:
+    """Return those of some columns that a policy releases unperturbed, as they are seen."""
+    return {
+        name: column
+        for name in names
+        if not _is_dropped(maker, name) and (column := maker.unperturbed(name, view)) is not None
+    }
+
+
+def made_again(
+    candidate: Candidate, telling: Sequence[str], context: Context
+) -> dict[str, pd.Series]:
+    """Return the telling columns as a candidate releases them."""
+    maker = candidate.maker
+    made = {
+        name: column
+        for plan in candidate.plans
+        for name, column in maker.perturbed(plan, context).items()
+    }
+    maker.forget()
+    found = {}
+    for name in telling:
+        spec = maker.specification(name)
+        if name in made:
+            found[name] = made[name]
+        elif spec is None or spec.role is Role.SENSITIVE:
+            found[name] = maker.table.column(name)
+        elif spec.role is not Role.IDENTIFYING:
+            found[name] = open_column(maker.table, spec)
+    return found
 
 
 def _ways(
@@ -540,6 +604,7 @@ def _ways(
     telling: Sequence[str],
     regenerator: Regenerator,
     different: Mapping[str, int],
+    source: Source,
 ) -> list[Way]:
     """Return how rows can come about without any release, the table itself last.
 
@@ -551,12 +616,17 @@ def _ways(
     if any(column is None for column in truth.values()):
         return [Way(start, _product(even.values(), leak.rows), shows_truth=False)]
     true = {name: column for name, column in truth.items() if column is not None}
-    usual = {name: _shares(column, leak.column(name)) for name, column in true.items()}
+    usual = {}
+    for name, column in true.items():
+        occurs = source.occurs.get((id(regenerator), name))
+        if occurs is None:
+            occurs = occurrences(column, leak.column(name))
+        usual[name] = occurs / source.rows
     ways = []
     for kept in true_together(telling):
         groups = start
         for name in kept:
-            groups = _split(groups, true[name], leak.column(name), dict(different))
+            groups = split_by(groups, true[name], leak.column(name), dict(different))
         # With all columns true nothing is left to chance.
         for chances in (even, usual) if len(kept) < len(telling) else (even,):
             others = _product((chances[name] for name in telling if name not in kept), leak.rows)
@@ -564,13 +634,13 @@ def _ways(
     return ways
 
 
-def _shares(true: pd.Series, leaked: pd.Series) -> npt.NDArray[np.float64]:
-    """Return how often each leaked value occurs in a column of the table, as a share of it."""
-    places, leaked_places = common_positions(*_alike(true, leaked))
+def occurrences(true: pd.Series, leaked: pd.Series) -> npt.NDArray[np.int64]:
+    """Return how often each leaked value occurs in a column of the table, shape (k,)."""
+    places, leaked_places = common_positions(*alike(true, leaked))
     # Missing is -1, and what the table does not have lies below.
-    counts = np.bincount(places + 1)
-    found = counts[np.maximum(leaked_places + 1, 0)] / len(places)
-    return np.where(leaked_places < -1, 0.0, found)
+    counts = np.bincount(places + 1, minlength=1)
+    found: npt.NDArray[np.int64] = counts[np.maximum(leaked_places + 1, 0)]
+    return np.where(leaked_places < -1, 0, found)
 
 
 def _product(factors: Iterable[npt.NDArray[np.float64]], rows: int) -> npt.NDArray[np.float64]:
@@ -578,10 +648,11 @@ def _product(factors: Iterable[npt.NDArray[np.float64]], rows: int) -> npt.NDArr
     return product
 
 
-def _split(
+def split_by(
     groups: RowGroups, released: pd.Series, leaked: pd.Series, different: dict[str, int]
 ) -> RowGroups:
-    expected, actual = _alike(released, leaked)
+    """Return groups split by one more column, and say how many values it has in `different`."""
+    expected, actual = alike(released, leaked)
     table_places, leaked_places = common_positions(expected, actual)
     name = str(leaked.name)
     # One more would make chance less likely than it is, and speak for every release.
@@ -589,7 +660,7 @@ def _split(
     return groups.split_by(leaked_places, table_places)
 
 
-def _alike(released: pd.Series, leaked: pd.Series) -> tuple[pd.Series, pd.Series]:
+def alike(released: pd.Series, leaked: pd.Series) -> tuple[pd.Series, pd.Series]:
     """Return both columns as text where one was read as numbers and the other was not."""
     if is_number(released) == is_number(leaked):
         return released, leaked

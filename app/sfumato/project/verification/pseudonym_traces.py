@@ -7,9 +7,11 @@ the pseudonyms of its scope, and pseudonyms made by others are nobody's here.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence, listed
@@ -69,7 +71,7 @@ class PseudonymMatch:
 
 def pseudonym_matches(
     leak: Table,
-    table: Table,
+    parts: Callable[[Sequence[str], Context], Iterator[Table]],
     releases: Sequence[ReleaseRecord],
     policies: PoliciesInForce,
     keys: KeyRing,
@@ -79,8 +81,10 @@ def pseudonym_matches(
 
     Parameters
     ----------
-    leak, table
-        The table that was found, and the source table.
+    leak
+        The table that was found.
+    parts
+        Yields the source table's rows with some columns, those that it has.
     releases
         The ledger's releases.
     policies, keys
@@ -105,16 +109,18 @@ def pseudonym_matches(
     for document, recipient in _given(releases, policies):
         for name, scope in scopes_for(document, recipient).items():
             holders[name, scope][recipient] = None
-    found = []
-    for place, ((of, scope), recipients) in enumerate(holders.items()):
-        context.report(place / len(holders), "Making pseudonyms again")
-        if of not in table.columns:
-            continue
-        made = pseudonym_column(table, of, scope, keys, Silent())
-        for name, texts in looked_at.items():
-            rows = int((texts.notna() & texts.isin(made)).sum())
-            if rows:
-                found.append(PseudonymMatch(name, of, tuple(recipients), rows, leak.rows))
+    shown = {(name, *held): np.zeros(leak.rows, np.bool_) for held in holders for name in looked_at}
+    for table in parts(list(dict.fromkeys(of for of, _ in holders)), context):
+        for of, scope in holders:
+            if of in table.columns:
+                made = pseudonym_column(table, of, scope, keys, Silent())
+                for name, texts in looked_at.items():
+                    shown[name, of, scope] |= (texts.notna() & texts.isin(made)).to_numpy()
+    found = [
+        PseudonymMatch(name, of, tuple(holders[of, scope]), int(rows.sum()), leak.rows)
+        for (name, of, scope), rows in shown.items()
+        if rows.any()
+    ]
     return tuple(sorted(found, key=lambda match: -match.rows))
 
 

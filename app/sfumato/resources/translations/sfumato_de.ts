@@ -14243,7 +14243,7 @@ Rückgabewerte:
         <translation>eine Tabelle in Parquet oder CSV in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (üblich: 1000)</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location line="+56"/>
         <source>The table is read in parts, since it is long.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
@@ -14413,7 +14413,7 @@ Rückgabewerte:
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
     <message>
-        <location line="+72"/>
+        <location line="+79"/>
         <source>Compared: {compared}.</source>
         <translation>Verglichen: {compared}.</translation>
     </message>
@@ -15070,7 +15070,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/disclosure/mixed_files.py" line="+226"/>
         <location filename="../../engine/disclosure/tracing.py" line="+524"/>
-        <location filename="../../project/verification/leak.py" line="+437"/>
+        <location filename="../../project/verification/leak.py" line="+487"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
     </message>
@@ -21665,7 +21665,7 @@ Rückgabewerte:
         <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../project/release/regenerate.py" line="+267"/>
+        <location filename="../../project/release/regenerate.py" line="+273"/>
         <source>The project has no column {name} any more.</source>
         <translation>Das Projekt hat keine Spalte {name} mehr.</translation>
     </message>
@@ -23110,7 +23110,7 @@ Rückgabewerte:
         <translation>Entpacken Sie es und überprüfen Sie den Ordner, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="-368"/>
+        <location filename="../../project/verification/leak.py" line="-418"/>
         <source>by averaging their values</source>
         <translation>durch Mitteln ihrer Werte</translation>
     </message>
@@ -23135,7 +23135,7 @@ Rückgabewerte:
         <translation>indem jeder Wert aus einer von ihnen genommen wurde</translation>
     </message>
     <message>
-        <location line="+86"/>
+        <location line="+112"/>
         <source>The file has no perturbed column, so nothing else was compared.</source>
         <translation>Die Datei hat keine verfremdete Spalte, daher wurde sonst nichts verglichen.</translation>
     </message>
@@ -23180,7 +23180,7 @@ Rückgabewerte:
         <translation>Die {rows:,} {rows:Zeile stammt|Zeilen stammen} aus keiner Freigabe dieses Projekts. {share:.0%} sind Zeilen der Quelltabelle selbst: So sieht eine Verfremdung von ihr aus, die nicht dieses Projekt erstellt hat.</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+81"/>
         <source>There is no release of this table that the file could come from.</source>
         <translation>Es gibt keine Freigabe dieser Tabelle, aus der die Datei stammen könnte.</translation>
     </message>
@@ -23190,7 +23190,7 @@ Rückgabewerte:
         <translation>Erstellen Sie zuerst eine Freigabe oder öffnen Sie das Projekt, mit dem die Datei erstellt worden sein könnte.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+10"/>
         <source>The file has none of the perturbed columns ({columns}), so every release of this project looks the same in it.</source>
         <translation>Die Datei hat keine der verfremdeten Spalten ({columns}), daher sieht darin jede Freigabe dieses Projekts gleich aus.</translation>
     </message>
@@ -23200,7 +23200,7 @@ Rückgabewerte:
         <translation>Geben Sie den Spalten die Namen, unter denen sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location line="+125"/>
+        <location line="+115"/>
         <source>Making the release to {name} again</source>
         <translation>Die Freigabe an {name} wird nachgebildet</translation>
     </message>
@@ -23210,7 +23210,7 @@ Rückgabewerte:
         <translation>Mit der Tabelle selbst wird verglichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/pseudonym_traces.py" line="+55"/>
+        <location filename="../../project/verification/pseudonym_traces.py" line="+57"/>
         <source>Pseudonyms of {column} that {names} alone is given stand in {rows:,} of the {all_rows:,} {all_rows:row|rows} ({share:.0%}).</source>
         <translation>Pseudonyme von {column}, die allein {names} erhält, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}).</translation>
     </message>
@@ -23220,9 +23220,29 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location filename="../../project/verification/long_leak.py" line="+55"/>
+        <source>rows belong to units, and leaks are traced by them</source>
+        <translation>Zeilen gehören zu Einheiten, und Lecks werden nach diesen zurückverfolgt</translation>
+    </message>
+    <message>
+        <location line="+70"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
+    </message>
+    <message>
+        <location line="+21"/>
+        <source>Comparing the rows</source>
+        <translation>Zeilen werden verglichen</translation>
+    </message>
+    <message>
+        <location line="+6"/>
+        <source>More than {most:,} {most:row|rows} of the table are like the leaked ones in what releases show unperturbed, too many to be compared in parts.</source>
+        <translation>Mehr als {most:,} {most:Zeile|Zeilen} der Tabelle gleichen denen der Datei in dem, was Freigaben unverändert zeigen: zu viele, um in Teilen verglichen zu werden.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Give the file the names of more of its columns, or let more memory be taken.</source>
+        <translation>Geben Sie weiteren Spalten der Datei die Namen, unter denen sie freigegeben wurden, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
         <location filename="../../project/verification/recognition.py" line="+34"/>

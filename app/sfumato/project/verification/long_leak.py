@@ -1,0 +1,258 @@
+"""Tracing a leak against a table that is too long for memory.
+
+One pass looks for the rows that are like a leaked one in what no release perturbs, and counts in
+all rows what chance is judged by. Only these rows are then compared, as those of a table in memory
+are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.errors import SfumatoError, TableError
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.disclosure.tracing import ABSENT, RowGroups
+from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Document
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.long_table import LongTable, frame_of, why_released_whole
+from sfumato.project.release.long_views import LongView, long_view
+from sfumato.project.release.regenerate import PoliciesInForce, Regenerator
+from sfumato.project.release.release_columns import material_with
+from sfumato.project.release.value_counts import OpenColumn
+from sfumato.project.release.views import Coarsening
+from sfumato.project.verification.leak import (
+    Candidate,
+    LeakReport,
+    Source,
+    Sources,
+    alike,
+    made_again,
+    occurrences,
+    opened,
+    split_by,
+    traced_in,
+)
+
+MOST_ALIKE: Final = 1 << 21
+"""So many rows of the table are compared at most."""
+
+
+def why_traced_whole(project: ProjectFile) -> str:
+    """Return why a leak is traced with all rows in memory; empty where it can be in parts."""
+    policies = [each.policy for each in project.releases if each.counts and each.plans]
+    for document in (project.document, *(policy for policy in policies if policy is not None)):
+        if document.unit is not None:
+            return Sentence("rows belong to units, and leaks are traced by them")
+        if why := why_released_whole(document):
+            return why
+    return ""
+
+
+class _Policies(PoliciesInForce):
+    """Knows of each policy in force what its attributes come to in all rows."""
+
+    def __init__(self, project: ProjectFile, table: LongTable, context: Context) -> None:
+        self._long, self._context = table, context
+        self.settled: dict[int, Document] = {}
+        """By the place of what makes columns again: its document, with every domain."""
+        nothing = Table(pd.DataFrame({"": []}), is_part=True)
+        super().__init__(project.document, nothing, project.keys, (project.path.parent,))
+
+    def maker(self, policy: Document, today: Document) -> Regenerator:
+        """Return what tells which releases can be made again, by rows of every sort."""
+        found = self._long.summary(policy, self._context, for_checks=False)
+        known = (found.witnesses, self._keys, self._folders, today, found.encoded)
+        made = Regenerator(policy, *known)
+        self.settled[id(made)] = material_with(policy, found.witnesses, found.encoded).document
+        return made
+
+
+class _PartMaker(Regenerator):
+    """Makes columns of some rows again."""
+
+    def __init__(
+        self, document: Document, part: Table, keys: KeyRing, views: Mapping[str, LongView | None]
+    ) -> None:
+        super().__init__(document, part, keys)
+        self._of_all = views
+
+    def unperturbed(self, name: str, coarsening: Coarsening | None = None) -> pd.Series | None:
+        """Return a column as it is released unperturbed; see `Regenerator.unperturbed`."""
+        if coarsening is not None and name in coarsening.hierarchies:
+            seen = self._of_all[repr(coarsening)]
+            if seen is None:
+                return None
+            if name in seen.changed:
+                return seen.shown_in(self.table)[name]
+        return super().unperturbed(name)
+
+
+def trace_long(project: ProjectFile, table: LongTable, leak: Table, context: Context) -> LeakReport:
+    """Say which of a project's releases a leaked table comes from, as `trace_file` does.
+
+    Raises
+    ------
+    NotTraceable
+        See `trace_file`.
+    SfumatoError
+        If a row does not fit a policy in force, or too many are like leaked ones.
+    """
+    rows = _LongRows(project, table, Part(context, 0.0, 0.3))
+    sources = Sources(rows.policies, rows.parts, rows.like)
+    return traced_in(project, sources, leak, Part(context, 0.3, 1.0))
+
+
+class _LongRows:
+    """The rows of a table that is too long for memory; see `Sources`."""
+
+    def __init__(self, project: ProjectFile, table: LongTable, context: Context) -> None:
+        self._long, self._keys = table, project.keys
+        self.policies = _Policies(project, table, context)
+
+    def parts(self, names: Sequence[str], context: Context) -> Iterator[Table]:
+        """Yield all rows with some columns, those that the table has."""
+        known = [name for name in names if name in self._long.columns]
+        for batch, _ in self._long.read(known, "Making pseudonyms again", context):
+            yield self._table([batch], known)
+
+    def like(
+        self,
+        leak: Table,
+        telling: Sequence[str],
+        candidates: tuple[Candidate, ...],
+        context: Context,
+    ) -> Source:
+        """Return the rows that are like a leaked one in what a release does not perturb.
+
+        Raises
+        ------
+        TableError
+            If they are too many, or the table changed.
+        """
+        names, views = self._needed(leak, candidates), self._views(candidates)
+        search = _Search(leak, telling, candidates)
+        kept: list[pa.RecordBatch] = []
+        found = 0
+        for batch, _ in self._long.read(names, "Comparing the rows", context):
+            part = self._table([batch], names)
+            alike = search.look_at(self._made_of(part, candidates, views))
+            found += int(alike.sum())
+            if found > MOST_ALIKE:
+                raise TableError(
+                    "More than {most:,} {most:row|rows} of the table are like the leaked ones in"
+                    " what releases show unperturbed, too many to be compared in parts.",
+                    "Give the file the names of more of its columns, or let more memory be taken.",
+                    most=MOST_ALIKE,
+                )
+            if alike.any():
+                kept.append(batch.filter(pa.array(alike)))
+        those = self._made_of(self._table(kept, names), candidates, views)
+        rows = self._long.rows
+        return Source(those[0].maker.table, rows, those, *search.told(those))
+
+    def _table(self, batches: Sequence[pa.RecordBatch], names: Sequence[str]) -> Table:
+        types = {name: self._long.batches.types[name] for name in names}
+        frame = frame_of(batches, types, max(sum(map(len, batches)), 1))
+        return Table(frame, self._long.batches.value_labels, is_part=True)
+
+    def _needed(self, leak: Table, candidates: Sequence[Candidate]) -> list[str]:
+        """Return the columns that the comparison needs, in the table's order."""
+        wanted = set(leak.columns)
+        for candidate in candidates:
+            wanted |= {name for plan in candidate.plans for name in plan.attributes}
+            wanted |= set(() if candidate.view is None else candidate.view.hierarchies)
+            wanted |= {candidate.maker.document.record_key or ""}
+        return [name for name in self._long.columns if name in wanted]
+
+    def _views(self, candidates: Sequence[Candidate]) -> dict[str, LongView | None]:
+        """Return what the views make of all rows; None for those that don't fit the table."""
+        found: dict[str, LongView | None] = {}
+        for candidate in candidates:
+            if candidate.view is not None and repr(candidate.view) not in found:
+                columns = self.policies.settled[id(candidate.maker)].columns
+                try:
+                    seen = long_view(self._long, columns, candidate.view, Silent())
+                except TableError:
+                    raise
+                except SfumatoError:
+                    seen = None
+                found[repr(candidate.view)] = seen
+        return found
+
+    def _made_of(
+        self, part: Table, candidates: Sequence[Candidate], views: Mapping[str, LongView | None]
+    ) -> tuple[Candidate, ...]:
+        """Return the candidates as they make some rows' columns."""
+        makers = {
+            place: _PartMaker(document, part, self._keys, views)
+            for place, document in self.policies.settled.items()
+        }
+        return tuple(replace(each, maker=makers[id(each.maker)]) for each in candidates)
+
+
+class _Search:
+    """Looks for rows like a leaked one, and counts in all rows what chance is judged by."""
+
+    def __init__(
+        self, leak: Table, telling: Sequence[str], candidates: Sequence[Candidate]
+    ) -> None:
+        self._leak, self._telling = leak, telling
+        self._names = [name for name in leak.columns if name not in telling]
+        self._makers = list(dict.fromkeys(id(each.maker) for each in candidates))
+        self._of_maker = [self._makers.index(id(each.maker)) for each in candidates]
+        self._counted: dict[tuple[object, str], OpenColumn] = {}
+        self._occurs: dict[tuple[int, str], npt.NDArray[np.int64]] = {}
+
+    def look_at(self, candidates: Sequence[Candidate]) -> npt.NDArray[np.bool_]:
+        """Return which of the rows that candidates make are like a leaked one, shape (n,)."""
+        rows = candidates[0].maker.table.rows
+        found = np.zeros(rows, dtype=np.bool_)
+        done: dict[object, None] = {}
+        for place, (number, each) in enumerate(zip(self._of_maker, candidates, strict=True)):
+            seen = number, each.seen[1]
+            if seen not in done:
+                done[seen] = None
+                groups = RowGroups.before_any_column(self._leak.rows, rows)
+                for name, column in opened(each.maker, self._names, each.view).items():
+                    self._count(seen, name, column)
+                    groups = split_by(groups, column, self._leak.column(name), {})
+                found |= groups.table != ABSENT
+            for name, column in made_again(each, self._telling, Silent()).items():
+                self._count(place, name, column)
+            for name in self._telling:
+                true = None if (number, name) in done else each.maker.unperturbed(name)
+                if true is not None:
+                    done[number, name] = None
+                    here = occurrences(true, self._leak.column(name))
+                    self._occurs[number, name] = self._occurs.get((number, name), 0) + here
+        return found
+
+    def _count(self, of: object, name: str, column: pd.Series) -> None:
+        known = self._counted.setdefault((of, name), OpenColumn(ColumnSpec(name, Role.INSENSITIVE)))
+        known.marks(alike(column, self._leak.column(name))[0].rename(name), True)
+
+    def told(
+        self, candidates: Sequence[Candidate]
+    ) -> tuple[dict[str, int], dict[tuple[int, str], npt.NDArray[np.int64]]]:
+        """Return how many values columns have, and how often leaked ones occur; see `Source`."""
+        different: dict[str, int] = {}
+        for (_, name), column in self._counted.items():
+            facts = column.facts()
+            values = facts.distinct + bool(facts.missing)
+            different[name] = max(different.get(name, 1), values)
+        makers = {
+            number: id(each.maker) for number, each in zip(self._of_maker, candidates, strict=True)
+        }
+        occurs = {(makers[number], name): each for (number, name), each in self._occurs.items()}
+        return different, occurs

@@ -1,0 +1,113 @@
+"""A leaked file is traced against a table in parts as against the whole table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.project.document.model import Unit, ViewRule
+from sfumato.project.verification import long_leak
+from sfumato.project.verification.leak import read_leak, trace_file
+from sfumato.project.verification.long_leak import trace_long, why_traced_whole
+from tests.project import test_long_release
+from tests.project.test_long_release import (
+    bundle,
+    frame_of,
+    long_of,
+    seen_coarsely,
+    whole_of,
+)
+
+ward, small_parts = test_long_release.ward, test_long_release.small_parts
+
+
+def two_recipients(*rules):
+    """Clinic B is trusted less than Clinic A; both may have views."""
+
+    def change(document):
+        document = seen_coarsely(*(rules or (None, None)))(document)
+        first, second = document.recipients[:2]
+        less = {
+            key: {name: level / 2 if level < 1 else level for name, level in stated.items()}
+            for key, stated in second.statements.items()
+        }
+        return replace(document, recipients=(first, replace(second, statements=less)))
+
+    return change
+
+
+def told(report):
+    """What a report says, without the makers of its candidates."""
+    return (
+        [(each.recipients, each.plans, each.view) for each in report.candidates],
+        report.traced,
+        report.compared,
+        report.ignored,
+        report.pseudonyms,
+        str(report.verdict),
+    )
+
+
+def released(project, folder):
+    bundle(project, whole_of(project), folder, "csv")
+    [made] = folder.iterdir()
+    return read_leak(made, Silent()).frame
+
+
+def other(frame):
+    """The same values in rows that no release of this project made."""
+    return frame.apply(lambda column: column.sample(frac=1, random_state=len(column.name)).array)
+
+
+LEAKS = {
+    "all": lambda frame: frame,
+    "some rows": lambda frame: frame.iloc[40:120].assign(added="x"),
+    "few columns": lambda frame: frame[["age", "illness"]],
+    "altered": lambda frame: pd.concat([frame.iloc[:60], other(frame.iloc[60:120])]),
+    "strangers": other,
+    "numbers as texts": lambda frame: frame.iloc[:80].assign(age=frame["age"].astype(str)),
+}
+VIEWS = {
+    "as they are": (),
+    "views": (
+        ViewRule(2, 0.9, {"age": 1, "zip": 2, "grade": 0}),
+        ViewRule(4, 0.9, {"age": 2, "zip": 2, "grade": 1}),
+    ),
+}
+
+
+@pytest.mark.parametrize("views", VIEWS)
+def test_a_leak_is_traced_in_parts_as_in_the_whole_table(ward, tmp_path, views, monkeypatch):
+    with ward(frame_of(), two_recipients(*VIEWS[views])) as project:
+        frame = released(project, tmp_path / "out")
+        # Another policy than the release's is in force today.
+        dropped = replace(project.document.column("smoker"), role=Role.IDENTIFYING)
+        project.save_document(project.document.with_column(dropped))
+        assert not why_traced_whole(project)
+        verdicts = {}
+        for name, change in LEAKS.items():
+            leak = Table(change(frame).reset_index(drop=True))
+            wanted = told(trace_file(project, whole_of(project), leak, Silent()))
+            assert told(trace_long(project, long_of(project), leak, Silent())) == wanted, name
+            verdicts[name] = wanted[-1]
+        monkeypatch.setattr(long_leak, "MOST_ALIKE", 30)
+        with pytest.raises(TableError, match="More than 30 rows of the table are like"):
+            trace_long(project, long_of(project), Table(frame), Silent())
+    for name in ("all", "some rows"):
+        assert "from the release to Clinic A" in verdicts[name]
+        assert "Pseudonyms of name that Clinic A alone is given" in verdicts[name]
+    assert "from the release to" not in verdicts["strangers"]
+
+
+def test_what_needs_all_rows_at_once_is_said(ward):
+    with ward(frame_of()) as project:
+        project.save_document(replace(project.document, unit=Unit(("zip",), 3)))
+        assert "rows belong to units" in why_traced_whole(project)
+        project.save_document(replace(project.document, unit=None, record_key=None))
+        assert "position" in why_traced_whole(project)
