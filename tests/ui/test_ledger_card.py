@@ -15,7 +15,7 @@ from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.ledger.records import Subject, events_in
 from sfumato.ui.look.theme import current_theme
 from sfumato.ui.panels.releases import PANEL
-from sfumato.ui.panels.releases.ledger_model import (
+from sfumato.ui.panels.releases.ledger import (
     BUNDLE,
     LEVELS,
     RECIPIENT,

@@ -12,7 +12,7 @@ from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
 from sfumato.project.document.generalization import CriterionChoice
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.audit.pages.report import ReportPage
-from sfumato.ui.panels.releases.ledger_model import LEVELS, RECIPIENT, STATE
+from sfumato.ui.panels.releases.ledger import LEVELS, RECIPIENT, STATE
 from tests.cli.conftest import Screen
 from tests.ui.clinic import save_clinic
 from tests.ui.generalized_steps import small_document, small_table

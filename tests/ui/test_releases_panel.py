@@ -14,7 +14,7 @@ from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
-from sfumato.ui.panels.releases.ledger_model import BUNDLE, LEVELS, RECIPIENT, STATE
+from sfumato.ui.panels.releases.ledger import BUNDLE, LEVELS, RECIPIENT, STATE
 from sfumato.ui.panels.releases.panel import dropped_bundle
 from sfumato.ui.panels.releases.recipients_model import Candidate
 from sfumato.ui.state.records import events_of

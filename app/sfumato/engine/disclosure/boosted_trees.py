@@ -9,7 +9,6 @@ gradients (Iosipoi and Vakhrushev 2022), its leaves hold a step for every outcom
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -140,9 +139,6 @@ class Rows:
     features: Floats
     start: Floats
     outcomes: Floats
-
-
-Gradient = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
 
 def boost(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -315,11 +315,6 @@ class Bundle:
     descriptor: Descriptor
     files: Mapping[str, str]
     altered: tuple[str, ...]
-
-    @property
-    def datapackage(self) -> Mapping[str, Any]:
-        """The content of ``datapackage.json``."""
-        return self.descriptor.content
 
     @property
     def digest(self) -> str:

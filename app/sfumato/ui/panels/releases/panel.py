@@ -26,7 +26,7 @@ from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.releases import PANEL
-from sfumato.ui.panels.releases.ledger_card import LedgerCard
+from sfumato.ui.panels.releases.ledger import LedgerCard
 from sfumato.ui.panels.releases.making import Made, Refusal, make_all
 from sfumato.ui.panels.releases.order_card import OrderCard
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard

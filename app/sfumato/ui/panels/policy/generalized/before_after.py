@@ -150,7 +150,6 @@ class PopulationCard(Card):
 
 TABLES_HEIGHT: Final = 270
 WIDE: Final = 700
-STATISTICS_ROW: Final = 32
 
 
 class BeforeAfterPage(ScrollPage):
