@@ -62,6 +62,7 @@ OPTIONS = {
 def small_parts(monkeypatch):
     for each in (delimited, parquet):
         monkeypatch.setattr(each, "BATCH_ROWS", 70)
+    monkeypatch.setattr(parquet, "_LONG", 1)  # texts that repeat are read as dictionaries
     monkeypatch.setattr(buckets, "BUCKET_ROWS", 40)
     monkeypatch.setattr(long_table, "SAMPLE", 90)
 
@@ -146,6 +147,32 @@ def test_the_bundle_of_a_release_in_parts_is_that_of_the_whole_table(
     assert sorted(
         path.name for path in (tmp_path / "parts").rglob("*") if path.is_file()
     ) == sorted(whole)
+
+
+def test_texts_of_a_dictionary_that_no_row_has_are_in_no_domain(ward, tmp_path):
+    def open_domain(document):
+        columns = [replace(each, domain=None) for each in document.columns]
+        return replace(document, columns=tuple(columns))
+
+    frame = frame_of()
+    with ward(frame, open_domain) as project:
+        path = project.document.source.place
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        names = sorted(frame["severity"].unique())
+        texts = pa.array([*names, "nowhere"])
+        codes = pa.array([names.index(each) for each in frame["severity"]], type=pa.int32())
+        place = table.schema.get_field_index("severity")
+        held = pa.DictionaryArray.from_arrays(codes, texts)
+        table = table.set_column(place, "severity", held)
+        pa.parquet.write_table(table, path, row_group_size=110)
+        [stored, *_] = pa.parquet.read_table(path, read_dictionary=["severity"])["severity"].chunks
+        assert "nowhere" in stored.dictionary.to_pylist()
+        _, source = read_source(path, OPTIONS["parquet"], Silent())
+        project.save_document(replace(project.document, source=source))
+        whole, _ = bundle(project, whole_of(project), tmp_path / "whole", "parquet")
+        parts, _ = bundle(project, long_of(project), tmp_path / "parts", "parquet")
+    assert parts == whole
+    assert not any(b"nowhere" in content for content in parts.values())
 
 
 def test_the_checks_before_a_release_count_in_all_rows(ward):

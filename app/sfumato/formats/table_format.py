@@ -41,6 +41,7 @@ class Batches:
         See `Table`.
     read
         Yields the rows of some columns in the file's order, no more than `BATCH_ROWS` at a time.
+        Texts may be dictionaries that hold them once, and others that no row has.
     notes
         What the custodian should know.
     digest

@@ -20,14 +20,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.columns import Codes
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.parallel import side_by_side
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.disclosure.boosted_trees import Ensemble, Rows, boost
 from sfumato.engine.disclosure.open_features import (
     PARTS,
@@ -263,12 +264,22 @@ def _number_fits(
     known = slice(None) if finite.all() else np.flatnonzero(finite)
     sought = Sought(sample, parts, known, (Outcome(known, numbers[known]),))
     seen = _looked_at(columns, sought, look, context)
-    fits = []
-    for part in range(PARTS):
-        share = Part(context, (1 + part) / (1 + PARTS), (2 + part) / (1 + PARTS))
+
+    def fit(part: int, share: Context) -> _NumberFit:
         features = features_of(seen, part)
-        fits.append(_NumberFit(numbers[sample], features, parts[sample] == part, share))
-    return fits
+        return _NumberFit(numbers[sample], features, parts[sample] == part, share)
+
+    return _each_part(fit, context)
+
+
+_Fit = TypeVar("_Fit")
+
+
+def _each_part(fit: Callable[[int, Context], _Fit], context: Context) -> list[_Fit]:
+    """Learn each part from the others: the first in this thread, which reports, others beside."""
+    with side_by_side(PARTS - 1) as beside:
+        others = beside(lambda part: fit(part, Silent()), range(1, PARTS))
+        return [fit(0, Part(context, 1 / (1 + PARTS), 1.0)), *others]
 
 
 def _looked_at(
@@ -347,13 +358,14 @@ def estimate_values(
 def _value_fits(sought: Sought, seen: Sequence[Known], context: Context) -> list[_ValueFit]:
     """Learn each part's chances from the others."""
     assert sought.places is not None
-    true, parts, fits = sought.places[sought.sample], sought.parts[sought.sample], []
-    for part in range(PARTS):
-        share = Part(context, (1 + part) / (1 + PARTS), (2 + part) / (1 + PARTS))
+    true, parts = sought.places[sought.sample], sought.parts[sought.sample]
+
+    def fit(part: int, share: Context) -> _ValueFit:
         there = parts == part
         start = _beliefs(seen, part, true, ~there, sought.width)
-        fits.append(_ValueFit(true, start, features_of(seen, part), there, share))
-    return fits
+        return _ValueFit(true, start, features_of(seen, part), there, share)
+
+    return _each_part(fit, context)
 
 
 def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:

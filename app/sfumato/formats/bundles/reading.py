@@ -372,7 +372,9 @@ def read_long_bundle(folder: Path, context: Context) -> Bundle:
     batch = next(data_batches(folder / descriptor.data_name, descriptor), None)
     frame = pd.DataFrame({field.column: [] for field in descriptor.fields})
     if batch is not None:
-        frame = batch.slice(0, 1).to_pandas()
+        texts = pa.types.is_dictionary
+        columns = [c.dictionary_decode() if texts(c.type) else c for c in batch.slice(0, 1)]
+        frame = pa.record_batch(columns, names=batch.schema.names).to_pandas()
     return Bundle(Table(frame, is_part=True), descriptor, files, altered)
 
 

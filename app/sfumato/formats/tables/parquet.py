@@ -53,6 +53,10 @@ _ROWS: Final = 1 << 17
 _GROUP: Final = 1 << 17
 _BUFFER: Final = 1 << 20
 """Bytes of each column that are read at once where a file is too long for memory."""
+_SMALL: Final = 1 << 16
+"""Bytes of a dictionary of texts that repeat, packed: they are read as it, and never one by one."""
+_LONG: Final = 1 << 16
+"""The rows of row groups that are long."""
 _TAIL: Final = 8
 """A file ends with its footer's length in 4 bytes, and 4 more."""
 _LABELS: Final = b"sfumato"
@@ -111,7 +115,7 @@ class _Parquet(TableFormat):
             _refuse_changed(path, marks)
             stored = [schema.names[names.index(name)] for name in wanted]
             for part in parts:
-                yield from _batches_of(part, stored, wanted, types)
+                yield from _batches_of(part, stored, wanted, types, coded=True)
             _refuse_changed(path, marks)
 
         labels = _labels(schema.metadata or {})
@@ -228,28 +232,59 @@ def _batches_of(
     names: Sequence[str],
     types: Mapping[str, pa.DataType],
     groups: Sequence[int] | None = None,
+    *,
+    coded: bool = False,
 ) -> Generator[pa.RecordBatch]:
     """Yield the rows of one file, with the columns' names and types as they are read.
 
-    Where row groups are named, no others are read, and fewer rows at once.
+    Where row groups are named, no others are read, and fewer rows at once. Where texts may be
+    `coded`, those that the file holds once are dictionaries, which other files' rows don't share.
     """
     # What is read ahead is kept until the file is closed.
     with (
         _understood(part),
-        pa.parquet.ParquetFile(part, pre_buffer=False, buffer_size=_BUFFER) as file,
+        pa.parquet.ParquetFile(
+            part,
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+            read_dictionary=_repeating(part) if coded else None,
+        ) as file,
     ):
         size = BATCH_ROWS if groups is None else SHOWN_ROWS
         for batch in file.iter_batches(size, row_groups=groups, columns=list(stored)):
             arrays = []
             for name, in_file in zip(names, stored, strict=True):
-                values = batch.column(in_file)
+                values, kind = batch.column(in_file), types[name]
                 if pa.types.is_dictionary(values.type):
+                    if coded and kind == values.type.value_type == pa.string():
+                        check_texts(name, values.dictionary)
+                        arrays.append(values)
+                        continue
                     values = values.dictionary_decode()
-                values = values.cast(types[name])
-                if pa.types.is_string(values.type):
+                values = values.cast(kind)
+                if pa.types.is_string(kind):
                     check_texts(name, values)
                 arrays.append(values)
             yield pa.record_batch(arrays, names=list(names))
+
+
+def _repeating(part: Path) -> list[str]:
+    """Return the columns of a file whose first rows share few texts, by the file's own account.
+
+    None where its row groups are short: each has dictionaries of its own, with which a batch ends.
+    """
+    metadata = pa.parquet.read_metadata(part)
+    if metadata.num_rows < max(metadata.num_row_groups, 1) * _LONG:
+        return []
+    group = metadata.row_group(0)
+    found = []
+    for place in range(group.num_columns):
+        column = group.column(place)
+        begins = column.dictionary_page_offset
+        are_texts = metadata.schema.column(place).logical_type.type == "STRING"
+        if are_texts and begins is not None and column.data_page_offset - begins <= _SMALL:
+            found.append(column.path_in_schema)
+    return found
 
 
 def parts_of(path: Path) -> list[Path]:

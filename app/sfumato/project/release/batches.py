@@ -117,18 +117,34 @@ def table_of(batch: pa.RecordBatch, schema: Schema) -> Table:
 def with_codes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches whose texts, where those of the first rows repeat, are each held but once.
 
-    A column of such texts is a dictionary: whatever is done with it is done for each text once.
+    A column of such texts is a dictionary of those that occur: whatever is done with it is done for
+    each text once.
     """
     coded: set[str] | None = None
     for batch in batches:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        texts = {n: each for n, each in columns.items() if pa.types.is_string(each.type)}
-        encoded = {n: texts[n].dictionary_encode() for n in texts if coded is None or n in coded}
+        texts = [name for name, each in columns.items() if _are_texts(each.type)]
+        encoded = {n: _encoded(columns[n]) for n in texts if coded is None or n in coded}
         if coded is None:
             few = len(batch) // _REPEATED
             coded = {name for name, each in encoded.items() if len(each.dictionary) <= few}
-        columns |= {name: encoded[name] for name in coded}
+        columns |= {n: encoded[n] if n in coded else columns[n].cast(pa.string()) for n in texts}
         yield pa.record_batch(columns)
+
+
+def _are_texts(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind))
+
+
+def _encoded(texts: pa.Array) -> pa.DictionaryArray:
+    """Return texts as a dictionary in which each text stands once, and none that no row has."""
+    if pa.types.is_dictionary(texts.type):
+        known, places = texts.dictionary, texts.indices.drop_null().to_numpy()
+        counts = np.bincount(places, minlength=len(known))
+        if counts.all() and not known.null_count and len(known.unique()) == len(known):
+            return texts
+        texts = texts.cast(pa.string())
+    return texts.dictionary_encode()
 
 
 def batch_of(frame: pd.DataFrame, schema: pa.Schema, *, coded: bool = False) -> pa.RecordBatch:

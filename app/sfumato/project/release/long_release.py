@@ -44,19 +44,22 @@ def _made(
 ) -> Iterator[pa.RecordBatch]:
     plan, texts = releaser.plan, _Texts()
     order_key = releaser.keys.for_row_order(plan.release_id)
-    with Buckets(folder, table.rows) as buckets:
-        part = Part(context, 0.0, 0.6)
+    part = Part(context, 0.0, 0.6)
+
+    def each() -> Iterator[tuple[pa.RecordBatch, Hashes, Hashes]]:
         for batch, rows in table.read(tuple(plan.schema), "Releasing the rows", part):
             with naming_rows(rows):
                 released, hashes = releaser.release_part(batch, coded=True)
             if whose and table.units is not None:
                 released = released.append_column(UNIT, pa.array(table.units.of(batch, rows).units))
-            words = order_words(hashes[:, 0].copy(), order_key)
+            yield released, hashes, order_words(hashes[:, 0].copy(), order_key)
+
+    with Buckets(folder, table.rows) as buckets:
+        for released, hashes, words in made_ahead(each()):
             if plan.rows_as_in_table:
                 yield released
-                released = released.select([])
-            held = _with_words(texts.put_away(released), words, hashes[:, 1].copy())
-            buckets.add(held, words[:, 0])
+            put = released.select([]) if plan.rows_as_in_table else texts.put_away(released)
+            buckets.add(_with_words(put, words, hashes[:, 1].copy()), words[:, 0])
         done, part = 0, Part(context, 0.6, 1.0)
         for ordered, repeated in made_ahead(map(_in_order, buckets)):
             refuse_repeated(plan.record_key, repeated)

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
-from sfumato.engine.core.parallel import made_ahead
+from sfumato.engine.core.parallel import made_ahead, side_by_side
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.open_columns import sample_rows
@@ -296,13 +296,18 @@ class _Pass:
         self.witnesses = _Witnesses(self.types, leaving)
         self.left = _Witnesses(self.types, leaving)
         self.sampling, self.from_all = Sampling(table), Sampling(table.whole)
+        self.beside: Callable[..., Iterator[Any]] = map
         self.key = AttributeKey(token_bytes(SECRET_BYTES))
 
     def summary(self, context: Context) -> Summary:
         """Read all rows; see `LongTable.summary`."""
         table = self.table
-        with Buckets(table.folder, table.rows) as shown, Buckets(table.folder, table.rows) as some:
-            reading = Part(context, 0.0, 0.9)
+        with (
+            Buckets(table.folder, table.rows) as shown,
+            Buckets(table.folder, table.rows) as some,
+            side_by_side(pa.cpu_count()) as beside,
+        ):
+            self.beside, reading = beside, Part(context, 0.0, 0.9)
             for batch, rows in table.whole.read(table.columns, "Looking at the rows", reading):
                 self._look_at(batch, rows, shown, some)
             counting = Part(context, 0.9, 1.0)
@@ -371,8 +376,11 @@ class _Pass:
         Count these columns' values too.
         """
         total, marked = np.zeros((2, len(batch)), dtype=np.uint64)
-        for name, column in self.open.items():
-            found = column.marks(series_of(batch[name], name), True, units)
+
+        def of_column(name: str) -> Marks:
+            return self.open[name].marks(series_of(batch[name], name), True, units)
+
+        for name, found in zip(self.open, self.beside(of_column, self.open), strict=True):
             total += found
             if name in self.marked:
                 marked += found

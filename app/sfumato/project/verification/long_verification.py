@@ -254,6 +254,8 @@ def _called(names: Sequence[str], bundle: Bundle) -> list[str]:
 
 def _differ(made: pa.Array, shown: pa.Array) -> npt.NDArray[np.bool_]:
     """Return in which rows two arrays differ, shape (n,); an empty text is a missing value."""
+    if _is_coded(made) and _is_coded(shown):
+        return np.not_equal(_codes_of(made, shown), _codes_of(shown, shown))
     if pa.types.is_dictionary(made.type):
         made = made.dictionary_decode()
     if pa.types.is_dictionary(shown.type):
@@ -268,6 +270,21 @@ def _differ(made: pa.Array, shown: pa.Array) -> npt.NDArray[np.bool_]:
     unlike = pc.fill_null(pc.not_equal(made, shown), False)
     either = pc.xor(pc.is_null(made), pc.is_null(shown))
     found: npt.NDArray[np.bool_] = pc.or_(unlike, either).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _is_coded(values: pa.Array) -> bool:
+    kind = values.type
+    return bool(pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type))
+
+
+def _codes_of(values: pa.DictionaryArray, among: pa.DictionaryArray) -> npt.NDArray[np.int64]:
+    """Return where texts stand among others: -1 where nowhere, -2 where missing or empty."""
+    texts = values.dictionary
+    places = pc.index_in(texts, value_set=among.dictionary).fill_null(-1)
+    nothing = pc.fill_null(pc.equal(texts, ""), True).to_numpy(zero_copy_only=False)
+    codes = np.append(np.where(nothing, -2, places.to_numpy()), -2)
+    found: npt.NDArray[np.int64] = codes[values.indices.fill_null(-1).to_numpy()]
     return found
 
 
