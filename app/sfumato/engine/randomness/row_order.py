@@ -25,7 +25,7 @@ from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey
 Positions = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 
-_TILE: Final = 1 << 18
+_TILE: Final = 1 << 16
 """Records that are hashed at once: their blocks stay in the processor's cache."""
 
 

@@ -69,7 +69,11 @@ def value_marks(column: pd.Series) -> tuple[Marks, npt.NDArray[np.integer] | Non
     seed = _seed(column.name)
     numbers = column.to_numpy() if isinstance(column.dtype, np.dtype) else None
     if numbers is not None and numbers.dtype.kind in "biufmM":
-        return _mark(_bits_of(numbers), seed), None
+        found = np.empty(len(numbers), dtype=np.uint64)
+        for start in range(0, len(numbers), _TILE):
+            part = slice(start, start + _TILE)
+            found[part] = _mark(_bits_of(numbers[part]), seed)
+        return found, None
     positions, uniques = factorize(column)
     values = uniques.to_numpy()
     bits = _bits_of(values) if values.dtype.kind in "biuf" else _hashed(values)

@@ -61,7 +61,7 @@ def _made(
             put = released.select([]) if plan.rows_as_in_table else texts.put_away(released)
             buckets.add(_with_words(put, words, hashes[:, 1].copy()), words[:, 0])
         done, part = 0, Part(context, 0.6, 1.0)
-        for ordered, repeated in made_ahead(map(_in_order, buckets)):
+        for ordered, repeated in made_ahead(map(_in_order, made_ahead(buckets))):
             refuse_repeated(plan.record_key, repeated)
             part.report(done / table.rows, rows_done("Writing the file", done, table.rows))
             done += len(ordered)

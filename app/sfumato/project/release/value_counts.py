@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import ColumnSpec, Domain
 from sfumato.engine.core.errors import TableError
@@ -147,7 +148,9 @@ class OpenColumn:
             self._missing += int(missing.sum())
             self._present += int((~missing).sum())
             if places is None:
-                self._sketch(*np.unique(self._below(found[~missing]), return_counts=True))
+                present = found[~missing] if missing.any() else found
+                counted = pc.value_counts(pa.array(self._below(present)))
+                self._sketch(*(each.to_numpy() for each in counted.flatten()))
             else:
                 counts = np.bincount(places + 1, minlength=len(found))[1:]
                 self._sketch(found[:-1][counts > 0], counts[counts > 0])
