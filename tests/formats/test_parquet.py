@@ -21,8 +21,9 @@ from sfumato.formats.errors import (
     UnsupportedColumn,
     WrongEncoding,
 )
-from sfumato.formats.options import BadValues, ColumnType
+from sfumato.formats.options import BadValues, ColumnType, ReadOptions
 from sfumato.formats.reading import read_file
+from sfumato.formats.tables import parquet
 from tests.formats.reading import plain, read, write
 
 
@@ -232,3 +233,22 @@ def test_a_type_fixed_for_a_column_that_is_not_there_is_told(tmp_path):
 def test_values_become_other_types_without_loss(tmp_path, values, kind, read_as):
     path = arrow_file(tmp_path, x=values)
     assert plain(read(path, column_types={"x": kind}).table.frame["x"]) == read_as
+
+
+@pytest.mark.parametrize("rows", [100, parquet._LONG])
+def test_texts_that_repeat_are_read_in_parts_as_the_dictionary_of_a_long_row_group(tmp_path, rows):
+    texts = [None, "a", "b", "b"] * (rows // 4)
+    path = arrow_file(tmp_path, few=texts, many=[str(i**3) for i in range(rows)])
+    batches = parquet.FORMAT.batches(path, ReadOptions(format="parquet"), Silent())
+    [found] = batches.read(("few", "many"))
+    assert pa.types.is_dictionary(found["few"].type) == (rows == parquet._LONG)
+    assert found["few"].to_pylist() == texts
+    assert pa.types.is_string(found["many"].type)
+
+
+def test_bytes_that_are_no_texts_are_refused_where_they_are_read_as_a_dictionary(tmp_path):
+    broken = pa.array([b"\xff", b"a"] * parquet._LONG).view(pa.string())
+    path = arrow_file(tmp_path, few=broken)
+    batches = parquet.FORMAT.batches(path, ReadOptions(format="parquet"), Silent())
+    with pytest.raises(WrongEncoding, match="few"):
+        list(batches.read(("few",)))

@@ -19,7 +19,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
-from sfumato.project.release.batches import batch_of
+from sfumato.project.release.batches import batch_of, with_codes
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.views import coarsened, suppressed_in
 from tests.noise import NOISE
@@ -278,3 +278,25 @@ def test_rows_that_a_view_suppresses_are_suppressed_in_every_batch(levels):
         assert pa.Table.from_batches(parts).equals(whole)
     hidden = table.frame["zip"][seen.view.suppressed].dropna()
     assert not any(f'"{postcode}"' in plan.to_json() for postcode in hidden)
+
+
+def test_texts_held_once_are_those_that_rows_have_however_they_came():
+    def coming(texts, codes):
+        return pa.record_batch({"town": pa.DictionaryArray.from_arrays(codes, texts)})
+
+    batches = [
+        pa.record_batch({"town": ["Oslo", "Rome"] * 20}),
+        coming(["Oslo", "Rome", "nowhere"], [0, 1, None, 1]),
+        coming(["Oslo", "Rome", "Oslo"], [2, 0, 1]),
+        coming(["Rome", "Oslo"], [1, 0]),
+    ]
+    found = list(with_codes(batches))
+    assert [each["town"].to_pylist() for each in found] == [b["town"].to_pylist() for b in batches]
+    assert all(sorted(each["town"].dictionary.to_pylist()) == ["Oslo", "Rome"] for each in found)
+
+
+def test_texts_that_hardly_repeat_are_no_dictionary_however_they_came():
+    texts = [str(i) for i in range(40)]
+    for column in (pa.array(texts), pa.array(texts).dictionary_encode()):
+        [found] = with_codes([pa.record_batch({"town": column})])
+        assert found["town"].equals(pa.array(texts))

@@ -48,6 +48,7 @@ from sfumato.project.release.uniqueness import alone_in_release
 from sfumato.project.release.views import coarsened, coarsening_of, told_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
+from sfumato.project.verification.long_verification import _Compared
 from tests.project.batched import hospital, hospital_document
 from tests.project.making import new_project
 
@@ -638,3 +639,15 @@ def test_each_row_is_shown_in_parts_as_in_the_whole_table(rows, seed, size, ks, 
                     expected = wanted.columns[name].iloc[start : start + size]
                     assert shown.tolist() == expected.tolist()
                     assert list(shown.cat.categories) == list(wanted.columns[name].cat.categories)
+
+
+@pytest.mark.parametrize("coded", [(True, True), (True, False), (False, False)])
+def test_an_altered_text_is_found_whether_texts_are_held_once_or_row_by_row(coded):
+    made, shown = (
+        pa.array(["a", "", None, "b", "c", "a"]),
+        pa.array(["a", None, "", "a", "d", None]),
+    )
+    pair = [t.dictionary_encode() if c else t for t, c in zip((made, shown), coded, strict=True)]
+    compared = _Compared()
+    compared.add(*(pa.record_batch({"town": values}) for values in pair))
+    assert compared.differing == {"town": (3, 4)}
