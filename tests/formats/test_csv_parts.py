@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sfumato.engine.core.errors import Cancelled, TableError
 from sfumato.engine.core.progress import Silent
+from sfumato.formats.delimited import records
 from sfumato.formats.errors import BadValue, EmptyFile, FileError, OpenQuote, RaggedRow
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import BadValues, ColumnType, DateOrder, RaggedRows, ReadOptions
@@ -265,3 +267,64 @@ def test_a_line_end_within_a_value_stays_whole_wherever_a_block_ends(tmp_path, p
         frame, _ = outcome(path, PLAIN, 1 << 10, part)
         told.append((frame["a"].iloc[0], frame["b"].iloc[0], len(frame)))
     assert told == [("x" * length, "p\r\nq", 100) for length in range(990, 1030)]
+
+
+def text_of(rows, end="\n", strange=""):
+    """A text whose rows hold quoted line ends, commas and quotation marks, some strangely."""
+    shown = ("plain", f'"two{end}lines"', '"a ""word"", quoted"', strange or "plain", '""')
+    return end.join(["id,note,last", *(f"{i},{shown[i % 5]},x{i}" for i in range(rows)), ""])
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_rows_around_a_place_are_read_from_an_indexed_row_before_it(
+    tmp_path, monkeypatch, end, mark, again
+):
+    monkeypatch.setattr(delimited, "BLOCK_SIZES", (1 << 10, 32 << 20))
+    monkeypatch.setattr(records, "BLOCK_SIZES", (1 << 10, 32 << 20))
+    monkeypatch.setattr(records, "_PIECES_APART", 3)
+    monkeypatch.setattr(delimited, "SHOWN_ROWS", 16)
+    path = tmp_path / "table.csv"
+    path.write_bytes(mark + text_of(FAR, end).encode())
+    batches = open_batches(path, PLAIN, Silent())
+    if again:
+        known = KnownFile(batches.types, batches.rows, batches.digest)
+        batches = open_batches(path, PLAIN, Silent(), known=known)
+        assert batches.near(FAR - 1) is None  # as long as nobody read all rows
+        list(batches.read(["id"]))
+        assert batches.near(FAR - 1) is None
+    whole = pa.Table.from_batches(batches.read(tuple(batches.types)))
+    found = [batches.near(place) for place in range(FAR)]
+    assert found[0] is None
+    assert None not in found[FAR // 3 :]
+    for place, each in enumerate(found):
+        if each is not None:
+            first, rows = each
+            assert first <= place < first + len(rows)
+            assert rows.to_pydict() == whole.slice(first, len(rows)).to_pydict()
+
+
+def test_a_quotation_mark_within_a_text_leads_to_no_wrong_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_SIZES", (1 << 10, 32 << 20))
+    monkeypatch.setattr(records, "BLOCK_SIZES", (1 << 10, 32 << 20))
+    monkeypatch.setattr(records, "_PIECES_APART", 1)
+    path = tmp_path / "table.csv"
+    path.write_text(text_of(FAR, strange='5" pipe'))
+    batches = open_batches(path, PLAIN, Silent())
+    whole = pa.Table.from_batches(batches.read(tuple(batches.types)))
+    for place in range(FAR):
+        first, rows = batches.around(place, Silent())
+        assert rows.to_pydict() == whole.slice(first, len(rows)).to_pydict()
+
+
+def test_a_file_that_changed_since_its_rows_were_indexed_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_SIZES", (1 << 10, 32 << 20))
+    monkeypatch.setattr(records, "BLOCK_SIZES", (1 << 10, 32 << 20))
+    monkeypatch.setattr(records, "_PIECES_APART", 1)
+    path = tmp_path / "table.csv"
+    path.write_text(text_of(FAR))
+    batches = open_batches(path, PLAIN, Silent())
+    path.write_text(text_of(FAR + 1))
+    with pytest.raises(TableError, match="changed"):
+        batches.around(FAR - 1, Silent())

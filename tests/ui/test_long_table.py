@@ -5,25 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import hierarchy_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.units import propose_unit
 from sfumato.project.verification.found import verify_file
+from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
+from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.state.insights import LongSource
 from sfumato.ui.state.settings import MemoryLimit
 from tests.ui.clinic import clinic_table
 from tests.ui.data_steps import load, shown
-from tests.ui.hands import choose, click, messages, settle
+from tests.ui.hands import choose, click, dialog_of, messages, settle
 
 ROWS = 3000
+AGES = pd.Series(range(20, 80), name="age")
 PROBABILITY = {"Clinic A": 0.6, "Public": 0.2}
 
 
@@ -307,3 +312,51 @@ class TestUnits:
         assert "is as it was released" in panel.ledger.report.verdict.text()
         told = verify_file(project, Table(frame), bundles[0], Silent())
         assert told.holds, told.failed
+
+
+class TestHierarchies:
+    @pytest.fixture
+    def section(self, opened, qtbot):
+        panel = panel_of(opened, qtbot, "attributes")
+        panel.choose("age")
+        choose(panel.detail.role, Role.QUASI_IDENTIFIER)
+        settle(qtbot, opened.session)
+        return panel.detail.hierarchy
+
+    def test_the_editor_knows_the_values_of_all_rows(self, opened, section, qtbot):
+        click(section.edit)
+        settle(qtbot, opened.session)
+        dialog = dialog_of(opened, HierarchyDialog)
+        click(dialog.keep)
+        settle(qtbot, opened.session)
+        recipe = opened.session.document.hierarchies["age"]
+        assert hierarchy_of(recipe, opened.session.document.column("age"), AGES).height > 1
+        assert section.levels.isVisible()
+
+    def test_hierarchies_are_read_from_files(self, opened, section, qtbot, tmp_path):
+        folder = tmp_path / "hierarchies"
+        folder.mkdir()
+        lines = [f"{age};{age // 10}0s;*" for age in AGES]
+        (folder / "clinic_hierarchy_age.csv").write_text("\n".join(lines))
+        (folder / "clinic_hierarchy_ward.csv").write_text("north;*\n")
+        click(section.files)
+        dialog = dialog_of(opened, HierarchyFilesDialog)
+        opened.session.chooser.chosen_folder = folder
+        click(dialog.add_folder)
+        settle(qtbot, opened.session)
+        assert dialog.states[0].text() == "3 levels"
+        assert "that no row lists" in dialog.states[1].text()
+        click(dialog.submit)
+        assert set(opened.session.document.hierarchies) == {"age"}
+
+
+def test_how_much_memory_a_table_may_take_is_chosen_in_the_menu(window, qtbot, path):
+    session, actions = window.session, window.menus.actions
+    assert actions["memory-0"].isChecked()
+    usual = session.memory
+    actions["memory-1000"].trigger()
+    assert session.memory == 1e9
+    session.take_all_memory()
+    actions["memory-0"].trigger()
+    assert session.memory == usual
+    assert "opened from now on" in messages(window.current.messages)[0]

@@ -27,6 +27,9 @@ Order = npt.NDArray[np.int64]
 """Which row of a table stands at each place, shape (n,)."""
 
 
+Near = tuple[int, pa.RecordBatch] | None
+
+
 @dataclass(frozen=True)
 class Batches:
     """The rows of a file that may be too long for memory, some at a time, as often as asked for.
@@ -51,8 +54,8 @@ class Batches:
     skipped
         How many rows of the file the options left out.
     near
-        Returns some rows around one by its place, and where the first of them stands; None where
-        the file has to be read from its start.
+        Returns some rows around one by its place, and where the first of them stands, or None
+        where the file has to be read from its start.
     """
 
     types: Mapping[str, pa.DataType]
@@ -64,7 +67,7 @@ class Batches:
     digest: str = ""
     types_suffice: bool = False
     skipped: int = 0
-    near: Callable[[int], tuple[int, pa.RecordBatch]] | None = field(default=None, repr=False)
+    near: Callable[[int], Near] | None = field(default=None, repr=False)
 
     def around(self, place: int, context: Context) -> tuple[int, pa.RecordBatch]:
         """Return some rows around one of them, and where the first of them stands.
@@ -74,8 +77,8 @@ class Batches:
         TableError
             If the table has become shorter.
         """
-        if self.near is not None:
-            return self.near(place)
+        if self.near is not None and (found := self.near(place)) is not None:
+            return found
         return batch_at(self.read(tuple(self.types)), 0, place, context)
 
 

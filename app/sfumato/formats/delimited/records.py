@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import csv
 import hashlib
+import os
 import re
+from bisect import bisect_right
 from collections.abc import Generator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
@@ -106,8 +108,8 @@ class Utf8Stream:
     def __init__(self, file: BinaryIO, encoding: str, name: str) -> None:
         self.digest: hashlib._Hash | None = None
         self._file = file
-        self._encoding = codecs.lookup(encoding or "utf-8").name.removesuffix("-sig")
-        self._decoder = codecs.getincrementaldecoder(self._encoding)()
+        self.encoding = codecs.lookup(encoding or "utf-8").name.removesuffix("-sig")
+        self._decoder = codecs.getincrementaldecoder(self.encoding)()
         self._name = name
         self._ready = b""
         self._begun = False
@@ -115,6 +117,19 @@ class Utf8Stream:
         self._lines = 1
         self.tail = b""
         """The last bytes handed out."""
+        self.ends: dict[int, int] = {}
+        """Where in the file the last record of some pieces ends, by their numbers from 1."""
+        self._watched: tuple[bytes, int] | None = None
+        self._pieces = self._quotes = 0
+
+    def watch(self, quote: str, every: int) -> None:
+        """Note from now on where the last record of every so many pieces ends, see `ends`."""
+        self._watched = quote.encode(), every
+
+    def jump(self, offset: int) -> None:
+        """Go on at a byte of the file, where a record begins."""
+        self._file.seek(offset)
+        self._ready, self._begun, self._ended = b"", True, False
 
     @property
     def closed(self) -> bool:
@@ -158,7 +173,25 @@ class Utf8Stream:
         piece, self._ready = self._ready[:end], self._ready[end:]
         if piece:
             self.tail = (self.tail + piece)[-8:] if len(piece) < 8 else piece[-8:]
+            if self._watched is not None:
+                self._note(piece, *self._watched)
         return piece
+
+    def _note(self, piece: bytes, quote: bytes, every: int) -> None:
+        self._quotes += piece.count(quote) if quote else 0
+        self._pieces += 1
+        if self._pieces % every or self._ended:
+            return
+        start, end, quotes = self._file.tell() - len(self._ready) - len(piece), len(piece), 0
+        for _ in range(_ENDS_TRIED):
+            line = piece.rfind(b"\n", 0, end)
+            if line < 0:
+                return
+            quotes += piece.count(quote, line, end) if quote else 0
+            if (self._quotes - quotes) % 2 == 0:  # else a quotation mark is open there
+                self.ends[self._pieces] = start + line + 1
+                return
+            end = line
 
     def take_line(self) -> bytes:
         """Return the next line with its end; empty at the end of the file."""
@@ -203,7 +236,7 @@ class Utf8Stream:
         self._ended = not raw
         if self.digest is not None:
             self.digest.update(raw)
-        text = raw if self._encoding == "utf-8" else self._transcoded(raw)
+        text = raw if self.encoding == "utf-8" else self._transcoded(raw)
         if not self._begun and text:
             text = text.removeprefix(codecs.BOM_UTF8)
             self._begun = True
@@ -214,7 +247,7 @@ class Utf8Stream:
                 line=grouped(self._line_of(text.index(b"\0"), text, len(raw))),
                 file=self._name,
             )
-        if self._encoding != "utf-8":
+        if self.encoding != "utf-8":
             self._lines += text.count(b"\n")
         if self._ended and self._begun and not (self.tail + self._ready).endswith((b"\n", b"\r")):
             text += b"\n"
@@ -229,12 +262,12 @@ class Utf8Stream:
             if isinstance(error, UnicodeDecodeError):
                 at = error.start
         line = self._lines + raw[:at].count(b"\n")
-        raise not_in_encoding(self._name, self._encoding, line)
+        raise not_in_encoding(self._name, self.encoding, line)
 
     def _line_of(self, position: int, text: bytes, length: int) -> int:
         """Return the line of a position in the piece read last; UTF-8 is counted anew."""
         line = self._lines + text[:position].count(b"\n")
-        if self._encoding == "utf-8":
+        if self.encoding == "utf-8":
             start = self._file.tell() - length
             self._file.seek(0)
             line += sum(
@@ -294,8 +327,43 @@ BLOCK_SIZES: Final = (2 << 20, 32 << 20, 512 << 20)
 """Bytes read at once; the larger ones are for files with records that don't fit."""
 
 
+_PIECES_APART: Final = 16
+"""After so many pieces of the file the index has a row, some 32 MB."""
+_ENDS_TRIED: Final = 1000
 _NOTHING: Final = "Empty CSV file"
 """What Arrow says where no record follows."""
+
+
+@dataclass
+class RowIndex:
+    """Where some rows of a delimited text begin, found while all of them were read.
+
+    Parameters
+    ----------
+    rows
+        The numbers of these rows, from 0, ascending.
+    offsets
+        Which byte of the file each begins at.
+    shown
+        What tells each row's texts from another's.
+    file
+        Size and time of the file that was read; None before.
+    """
+
+    rows: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    shown: list[int] = field(default_factory=list)
+    file: tuple[int, int] | None = None
+
+    def before(self, row: int) -> int | None:
+        """Return the place of the last of the rows that stands at one or before it, if any."""
+        place = bisect_right(self.rows, row) - 1
+        return None if place < 0 else place
+
+
+def first_row_of(block: pa.RecordBatch) -> int:
+    """Return a number by which the first row of a block is known again in this process."""
+    return hash(tuple(column[0].as_py() for column in block.columns))
 
 
 class RecordTooLong(Exception):
@@ -313,6 +381,8 @@ class Records:
         Bytes read at once.
     hashed
         Whether the file's digest is found meanwhile.
+    index
+        Is filled in while all columns of all rows are read, where the text allows that.
 
     Raises
     ------
@@ -321,7 +391,12 @@ class Records:
     """
 
     def __init__(
-        self, path: Path, options: ReadOptions, block_size: int, hashed: bool = False
+        self,
+        path: Path,
+        options: ReadOptions,
+        block_size: int,
+        hashed: bool = False,
+        index: RowIndex | None = None,
     ) -> None:
         self._path = path
         self._options = options
@@ -333,13 +408,20 @@ class Records:
         self._blocks = 0
         with opening(path):
             self._file: BinaryIO = path.open("rb")
-            self._size = max(path.stat().st_size, 1)
+            told = os.fstat(self._file.fileno())
+            self._size = max(told.st_size, 1)
+            self.file = told.st_size, told.st_mtime_ns
         try:
             self._stream = Utf8Stream(self._file, options.encoding, path.name)
             self._stream.digest = hashlib.sha256() if hashed else None
             self.names = self._read_names()
             # The first block is what was read with the header, and may be shorter than others.
             self._first = self._stream.waiting or block_size
+            # Bytes of the file are those of the text in one encoding alone.
+            simple = self._stream.encoding == "utf-8" and not options.escape
+            self._index = index if simple and block_size == BLOCK_SIZES[0] else None
+            if self._index is not None:
+                self._stream.watch(options.quote, _PIECES_APART)
         except BaseException:
             self._file.close()
             raise
@@ -376,6 +458,11 @@ class Records:
         came = self._first + self._block_size * max(0, self._blocks - 1)
         return int(self._kept * max(1.0, 1.05 * self._size / came)) + 1
 
+    def blocks_from(self, offset: int) -> Generator[pa.RecordBatch]:
+        """Yield blocks of the records from a byte of the file on, see `blocks`."""
+        self._stream.jump(offset)
+        return self.blocks(self.names)
+
     def row_number(self, position: int) -> int:
         """Return the number in the file, from 1, of the row at a position among those kept."""
         return number_in_file(position, self._ragged)
@@ -396,12 +483,16 @@ class Records:
             If a record does not fit into a block.
         """
         last: pa.RecordBatch | None = None
-        complaint = ""
+        complaint, found = "", RowIndex(file=self.file)
         try:
             with opening(self._path), self._reader(columns) as reader:
-                for block in reader:
+                for number, block in enumerate(reader):
                     if block.num_rows:
                         last = block
+                        if self._index is not None and number in self._stream.ends:
+                            found.rows.append(self._kept)
+                            found.offsets.append(self._stream.ends[number])
+                            found.shown.append(first_row_of(block.select(self.names)))
                         self._kept += block.num_rows
                         self._blocks += 1
                         yield block if columns is None else block.select(columns)
@@ -409,6 +500,8 @@ class Records:
             complaint = str(error)  # Quotes values, so it is looked at and goes no further.
         if self._refused is not None:
             raise self._refused
+        if self._index is not None and not complaint:
+            vars(self._index).update(vars(found))
         if complaint:
             if _NOTHING in complaint:
                 return

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -15,7 +16,7 @@ import pyarrow.csv
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead, side_by_side
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import ArrowColumn, Chosen, precision
@@ -33,16 +34,19 @@ from sfumato.formats.delimited.records import (
     BLOCK_SIZES,
     Records,
     RecordTooLong,
+    RowIndex,
     Utf8Stream,
     detect_encoding,
+    first_row_of,
 )
 from sfumato.formats.delimited.sniffing import sniff
-from sfumato.formats.errors import EmptyFile, OpenQuote
+from sfumato.formats.errors import EmptyFile, FileError, OpenQuote
 from sfumato.formats.files import opening
 from sfumato.formats.formulas import without_escaped_texts, without_escapes
 from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.table_format import (
     BATCH_ROWS,
+    SHOWN_ROWS,
     Batches,
     KnownFile,
     ReadResult,
@@ -50,6 +54,7 @@ from sfumato.formats.table_format import (
     TableFormat,
     WriteResult,
     arrays_of,
+    batch_at,
     in_blocks,
 )
 
@@ -218,7 +223,8 @@ def _values_about(path: Path, options: ReadOptions, block_size: int) -> int:
 
 
 def _in_parts(path: Path, options: ReadOptions, context: Context, block_size: int) -> Batches:
-    gathered, rows, records = _gather(path, options, context, block_size, kept=False)
+    index = RowIndex()
+    gathered, rows, records = _gather(path, options, context, block_size, kept=False, index=index)
     keep, notes = settle(gathered, rows, options, records.row_number)
     left = rows if keep is None else int(keep.sum())
     if not left:
@@ -233,7 +239,10 @@ def _in_parts(path: Path, options: ReadOptions, context: Context, block_size: in
     suffice = keep is None and block_size == BLOCK_SIZES[0]
     suffice &= all(column.type_suffices for column in gathered)
     skipped = records.skipped + rows - left
-    return Batches(types, left, {}, {}, read, tuple(notes), digest, suffice, skipped)
+    readers = {name: column.read for name, column in columns.items()}
+    # Where rows are left out by their values, the index has others' numbers.
+    near = partial(_near, path, options, index, readers) if keep is None else None
+    return Batches(types, left, {}, {}, read, tuple(notes), digest, suffice, skipped, near)
 
 
 def _known_in_parts(path: Path, options: ReadOptions, known: KnownFile) -> Batches:
@@ -244,13 +253,51 @@ def _known_in_parts(path: Path, options: ReadOptions, known: KnownFile) -> Batch
         rules = Rules.of(options, fixed=name in options.column_types)
         return lambda texts, _start: values_of(texts, kind, kind_of(kind), rules)
 
+    index = RowIndex()
+
     def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         readers = [reader(name) for name in wanted]
-        typed = _typed(path, options, BLOCK_SIZES[0], known.digest, readers, wanted)
+        # The first time that all columns are read.
+        noted = index if index.file is None and set(wanted) == set(known.types) else None
+        typed = _typed(path, options, BLOCK_SIZES[0], known.digest, readers, wanted, noted)
         return in_blocks(typed, BATCH_ROWS)
 
-    digest = known.digest
-    return Batches(known.types, known.rows, {}, {}, read, digest=digest, types_suffice=True)
+    near = partial(_near, path, options, index, {name: reader(name) for name in known.types})
+    return Batches(
+        known.types, known.rows, {}, {}, read, digest=known.digest, types_suffice=True, near=near
+    )
+
+
+def _near(
+    path: Path,
+    options: ReadOptions,
+    index: RowIndex,
+    readers: Mapping[str, _Reader],
+    place: int,
+) -> tuple[int, pa.RecordBatch] | None:
+    """Return some rows around one, read from the indexed row before it; see `Batches.near`."""
+    at = index.before(place)
+    if at is None:
+        return None
+    first = index.rows[at]
+    with Records(path, options, BLOCK_SIZES[0]) as records:
+        if records.file != index.file:
+            raise TableError("The table changed while it was read.", "Start again.")
+
+        def typed() -> Iterator[pa.RecordBatch]:
+            start = first
+            for block in records.blocks_from(index.offsets[at]):
+                if start == first and first_row_of(block) != index.shown[at]:
+                    return  # a quotation mark stands where none is meant
+                arrays = [read(block[name], start) for name, read in readers.items()]
+                batch = pa.record_batch(arrays, names=list(readers))
+                start += len(block)
+                yield without_escaped_texts(batch) if options.escaped_formulas else batch
+
+        # What is raised of other rows than are meant quotes values.
+        with suppress(FileError, pa.ArrowInvalid, RecordTooLong, KeyError, TableError):
+            return batch_at(in_blocks(typed(), SHOWN_ROWS), first, place, Silent())
+    return None
 
 
 _Reader = Callable[[pa.Array, int], pa.Array]
@@ -264,11 +311,12 @@ def _typed(
     digest: str,
     readers: Sequence[_Reader],
     names: Sequence[str],
+    index: RowIndex | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of some columns of a file that was read before; refuse another one."""
     start, same = 0, False
     with (
-        Records(path, options, block_size, hashed=True) as again,
+        Records(path, options, block_size, hashed=True, index=index) as again,
         closing(_blocks_of(again, names, block_size)) as blocks,
         # Of another file; what is raised quotes values.
         suppress(pa.ArrowInvalid, KeyError, RecordTooLong),
@@ -299,12 +347,13 @@ def _gather(
     wanted: set[str] | None = None,
     *,
     kept: bool = True,
+    index: RowIndex | None = None,
 ) -> tuple[list[GatheredColumn], int, Records]:
     """Read all rows of the columns wanted, all where None; only their types if not `kept`."""
     rows = 0
     columns: list[GatheredColumn] = []
     context.report(0.0, Sentence("Reading {path}", path=path.name))
-    with Records(path, options, block_size, hashed=not kept) as records:
+    with Records(path, options, block_size, hashed=not kept, index=index) as records:
         check_fixed_types(records.names, options)
         names = [name for name in records.names if wanted is None or name in wanted]
         with (

@@ -25,6 +25,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.files import is_file, is_folder, refusal_to_read
 from sfumato.formats.hierarchies import read_hierarchy
 from sfumato.project.document.model import Document
+from sfumato.project.release.long_survey import LongSurvey
 
 ENDINGS: Final = (".csv", ".txt", ".tsv")
 """Files of a folder that may hold a hierarchy."""
@@ -92,7 +93,7 @@ def column_for(path: Path, document: Document) -> str | None:
 
 
 def read_files(
-    paths: Sequence[Path], document: Document, table: Table, context: Context
+    paths: Sequence[Path], document: Document, table: Table | LongSurvey, context: Context
 ) -> tuple[HierarchyFile, ...]:
     """Read files, each for the column that it is named after.
 
@@ -108,7 +109,9 @@ def read_files(
     return tuple(found)
 
 
-def read_for(path: Path, column: str | None, document: Document, table: Table) -> HierarchyFile:
+def read_for(
+    path: Path, column: str | None, document: Document, table: Table | LongSurvey
+) -> HierarchyFile:
     """Read one file for a column; what is wrong with it is told, never raised."""
     made = HierarchyFile(path, column)
     if column is None:

@@ -1945,7 +1945,7 @@
 <context>
     <name>Hierarchy</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+198"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+199"/>
         <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+369"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
@@ -2713,7 +2713,7 @@
 <context>
     <name>Ledger</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_model.py" line="+38"/>
+        <location filename="../../ui/panels/releases/ledger.py" line="+51"/>
         <source>Released</source>
         <translation>Freigegeben</translation>
     </message>
@@ -2821,7 +2821,7 @@
 <context>
     <name>LedgerCard</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="+135"/>
+        <location line="+217"/>
         <source>Ledger</source>
         <translation>Freigabeverzeichnis</translation>
     </message>
@@ -2929,7 +2929,7 @@
 <context>
     <name>LedgerModel</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_model.py" line="+81"/>
+        <location line="-215"/>
         <source>Entries {number}</source>
         <translation>Einträge {number}</translation>
     </message>
@@ -3197,12 +3197,12 @@
     </message>
     <message>
         <location line="+1"/>
-        <location line="+124"/>
+        <location line="+142"/>
         <source>Save &amp;as…</source>
         <translation>Speichern &amp;unter&#xa0;…</translation>
     </message>
     <message>
-        <location line="-122"/>
+        <location line="-140"/>
         <source>&amp;Verify or trace a file…</source>
         <translation>Datei überprü&amp;fen oder zurückverfolgen&#xa0;…</translation>
     </message>
@@ -3228,18 +3228,18 @@
     </message>
     <message>
         <location line="+2"/>
-        <location line="+100"/>
+        <location line="+118"/>
         <source>&amp;Undo</source>
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <location line="-99"/>
-        <location line="+100"/>
+        <location line="-117"/>
+        <location line="+118"/>
         <source>&amp;Redo</source>
         <translation>&amp;Wiederholen</translation>
     </message>
     <message>
-        <location line="-98"/>
+        <location line="-116"/>
         <source>&amp;Copy</source>
         <translation>&amp;Kopieren</translation>
     </message>
@@ -3260,7 +3260,7 @@
         <translation>&amp;Weniger Bewegung</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+11"/>
         <source>Fold the &amp;steps</source>
         <translation>&amp;Schritte einklappen</translation>
     </message>
@@ -3285,7 +3285,27 @@
         <translation>Te&amp;xtgröße</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+9"/>
+        <source>Half of this machine&apos;s: {amount} GB</source>
+        <translation>Die Hälfte dieses Rechners: {amount} GB</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>{amount} GB</source>
+        <translation>{amount} GB</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Memory for ta&amp;bles</source>
+        <translation>S&amp;peicher für Tabellen</translation>
+    </message>
+    <message>
+        <location line="+6"/>
+        <source>This holds for tables that are opened from now on. Longer ones are read in parts.</source>
+        <translation>Das gilt für Tabellen, die von jetzt an geöffnet werden. Längere werden in Teilen gelesen.</translation>
+    </message>
+    <message>
+        <location line="+8"/>
         <source>As the &amp;system</source>
         <translation>Wie das S&amp;ystem</translation>
     </message>
@@ -6623,7 +6643,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grundgesamtheit vergessen</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+23"/>
         <source>As in the file</source>
         <translation>Wie in der Datei</translation>
     </message>
@@ -11550,7 +11570,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+13"/>
-        <location filename="../../engine/disclosure/boosted_trees.py" line="+174"/>
+        <location filename="../../engine/disclosure/boosted_trees.py" line="+170"/>
         <location filename="../../engine/disclosure/open_columns.py" line="+279"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
@@ -18655,8 +18675,8 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
         <location filename="../../engine/table/table.py" line="-209"/>
-        <location filename="../../formats/delimited/records.py" line="+289"/>
-        <location filename="../../formats/tables/delimited.py" line="+378"/>
+        <location filename="../../formats/delimited/records.py" line="+322"/>
+        <location filename="../../formats/tables/delimited.py" line="+427"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -19011,7 +19031,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/packages.py" line="+174"/>
-        <location filename="../../formats/bundles/reading.py" line="+503"/>
+        <location filename="../../formats/bundles/reading.py" line="+498"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
     </message>
@@ -19071,7 +19091,7 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, wie sie veröffentlicht wurde, oder die Datendatei selbst.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="-326"/>
+        <location filename="../../formats/bundles/reading.py" line="-321"/>
         <source>Column {column} should hold values of the type {type}, but row {row} does not.</source>
         <translation>Spalte {column} sollte Werte vom Typ {type} enthalten, Zeile {row} tut es nicht.</translation>
     </message>
@@ -19080,7 +19100,7 @@ Rückgabewerte:
         <location line="+41"/>
         <location line="+50"/>
         <location line="+7"/>
-        <location line="+131"/>
+        <location line="+126"/>
         <location line="+97"/>
         <location line="+22"/>
         <location line="+8"/>
@@ -19088,13 +19108,13 @@ Rückgabewerte:
         <translation>Bitten Sie erneut um das Datenpaket.</translation>
     </message>
     <message>
-        <location line="-316"/>
-        <location line="+188"/>
+        <location line="-311"/>
+        <location line="+183"/>
         <source>{file} can&apos;t be read. {reason}</source>
         <translation>{file} ist nicht lesbar. {reason}</translation>
     </message>
     <message>
-        <location line="-138"/>
+        <location line="-133"/>
         <source>Column {position} of {file} is not the one that {description} describes.</source>
         <translation>Spalte {position} von {file} ist nicht die, die {description} beschreibt.</translation>
     </message>
@@ -19104,7 +19124,7 @@ Rückgabewerte:
         <translation>{file} hat {found} {found:Spalte|Spalten}, aber {description} beschreibt {stated}.</translation>
     </message>
     <message>
-        <location line="+79"/>
+        <location line="+74"/>
         <source>{file} in {path} was altered: its digest is not the one that {description} states.</source>
         <translation>{file} in {path} wurde verändert: Der Hashwert ist nicht der, den {description} angibt.</translation>
     </message>
@@ -19542,7 +19562,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/tables/delimited.py" line="-221"/>
+        <location filename="../../formats/tables/delimited.py" line="-265"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
     </message>
@@ -19572,12 +19592,12 @@ Rückgabewerte:
         <translation>{file} ist leer.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+10"/>
         <source>Empty CSV file</source>
         <translation>Leere CSV-Datei</translation>
     </message>
     <message>
-        <location line="+185"/>
+        <location line="+242"/>
         <source>The first record of {file} is too long to hold names of columns.</source>
         <translation>Der erste Datensatz von {file} ist für Spaltennamen zu lang.</translation>
     </message>
@@ -20033,14 +20053,14 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="+116"/>
-        <location filename="../../formats/tables/delimited.py" line="+252"/>
+        <location filename="../../formats/tables/delimited.py" line="+296"/>
         <location filename="../../formats/tables/parquet.py" line="-143"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../formats/table_format.py" line="+194"/>
+        <location filename="../../formats/table_format.py" line="+197"/>
         <location filename="../../project/release/long_release.py" line="+62"/>
         <location filename="../../report/writing.py" line="+132"/>
         <source>Writing the file</source>
@@ -20174,12 +20194,12 @@ Rückgabewerte:
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="-254"/>
+        <location filename="../../formats/tables/delimited.py" line="-298"/>
         <source>{file} has a field longer than {megabytes} MB: most likely a quotation mark does not close.</source>
         <translation>{file} hat ein Feld von mehr als {megabytes} MB: Wahrscheinlich wird ein Anführungszeichen nicht geschlossen.</translation>
     </message>
     <message>
-        <location line="+150"/>
+        <location line="+194"/>
         <location line="+14"/>
         <location filename="../../formats/tables/excel.py" line="-100"/>
         <location filename="../../formats/tables/parquet.py" line="+149"/>
@@ -21154,7 +21174,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine oder lassen Sie die Spalte bei der Vergröberung weg.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/hierarchy_files.py" line="+146"/>
+        <location filename="../../project/publication/hierarchy_files.py" line="+149"/>
         <source>Two files are for the column {column}.</source>
         <translation>Zwei Dateien gelten für die Spalte {column}.</translation>
     </message>
@@ -21570,7 +21590,8 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/table_format.py" line="-282"/>
-        <location filename="../../formats/tables/delimited.py" line="-176"/>
+        <location filename="../../formats/tables/delimited.py" line="-223"/>
+        <location line="+46"/>
         <location filename="../../formats/tables/parquet.py" line="-159"/>
         <location filename="../../project/release/long_table.py" line="-141"/>
         <location filename="../../project/release/long_views.py" line="-350"/>
@@ -21579,7 +21600,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../formats/tables/delimited.py" line="+0"/>
+        <location filename="../../formats/tables/delimited.py" line="-46"/>
+        <location line="+46"/>
         <location filename="../../formats/tables/parquet.py" line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
         <location filename="../../project/release/long_views.py" line="+0"/>
@@ -24401,7 +24423,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+98"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+97"/>
         <location filename="../../ui/state/attributes.py" line="+95"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
@@ -25547,7 +25569,7 @@ Rückgabewerte:
 <context>
     <name>VerificationView</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="-170"/>
+        <location filename="../../ui/panels/releases/ledger.py" line="+107"/>
         <source>Back to the ledger</source>
         <translation>Zurück zum Freigabeverzeichnis</translation>
     </message>
@@ -25674,7 +25696,7 @@ Rückgabewerte:
 <context>
     <name>_CheckView</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger_card.py" line="+28"/>
+        <location filename="../../ui/panels/releases/ledger.py" line="+28"/>
         <source>Fails</source>
         <translation>Fehlgeschlagen</translation>
     </message>

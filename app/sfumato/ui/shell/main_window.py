@@ -43,7 +43,7 @@ from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
 from sfumato.ui.state.rules import Rules
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import AS_THE_SYSTEM, TextScale, choose, chosen, name_of
+from sfumato.ui.state.settings import AS_THE_SYSTEM, MemoryLimit, TextScale, choose, chosen, name_of
 from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
 from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
@@ -546,6 +546,7 @@ class WindowMenus(Menus):
         still.setChecked(window.still)
         still.toggled.connect(window.keep_still)
         self._add_text_sizes(menu)
+        self._add_memory(menu)
         self._add_languages(menu)
         rail, card = window.rail, window.guarantee
         self.add(
@@ -580,6 +581,23 @@ class WindowMenus(Menus):
     def _size(self, percent: str) -> None:
         TextScale(self._main.session.store).choose(int(percent))
         self._tell_to_restart()
+
+    def _add_memory(self, menu: QMenu) -> None:
+        """Add the choice of how much memory a table may take before it is read in parts."""
+        limit = MemoryLimit(self._main.session.store)
+        half = _tr("Half of this machine's: {amount} GB").format(amount=round(limit.usual / 1e9))
+        names = {str(MemoryLimit.USUAL): half}
+        amount = _tr("{amount} GB")
+        names |= {str(one): amount.format(amount=one // 1000) for one in MemoryLimit.OFFERED}
+        inside = menu.addMenu(_tr("Memory for ta&bles"))
+        self.add_choice(inside, "memory", names, str(limit.megabytes), self._limit)
+
+    def _limit(self, megabytes: str) -> None:
+        self._main.session.limit_memory(int(megabytes))
+        words = _tr(
+            "This holds for tables that are opened from now on. Longer ones are read in parts."
+        )
+        self._main.session.message.emit(Message(MessageKind.INFO, words, topic="memory"))
 
     def _add_languages(self, menu: QMenu) -> None:
         """Add the choice of a language, where there is one."""

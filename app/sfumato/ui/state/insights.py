@@ -89,9 +89,9 @@ class LongSource:
         return self.survey.sample
 
 
-def values_of(source: Table | LongSource, name: str) -> Table:
-    """Return a table that has every value of a column; of a long one, hardly any twice."""
-    return source if isinstance(source, Table) else source.survey.values(name)
+def column_source(held: Table | LongSource | None) -> Table | LongSurvey | None:
+    """Return what has every value of each column; of a long table, hardly any twice."""
+    return held.survey if isinstance(held, LongSource) else held
 
 
 def look_at_long(table: LongTable, context: Context) -> LongSource:

@@ -192,6 +192,11 @@ class Session(QObject):
         """How many bytes a table may take, about; a longer one is read in parts."""
         return MemoryLimit(self.store).bytes if self._limited else math.inf
 
+    def limit_memory(self, megabytes: int) -> None:
+        """Let tables take so much memory from now on; see `MemoryLimit`."""
+        MemoryLimit(self.store).choose(megabytes)
+        self._limited = True
+
     def take_all_memory(self) -> None:
         """Let tables take as much memory as they need, as long as the window is open."""
         self._limited = False

@@ -80,6 +80,8 @@ class MemoryLimit:
     """
 
     KEY: Final = "table/memory"
+    OFFERED: Final = (1000, 2000, 4000, 8000, 16_000, 32_000)
+    USUAL: Final = 0
     _SHARE: Final = 0.5
     _UNKNOWN: Final = 8e9
 
@@ -89,10 +91,28 @@ class MemoryLimit:
     @property
     def bytes(self) -> float:
         """The limit: what was chosen, or half of the machine's memory."""
+        return self._chosen() * 1e6 or self.usual
+
+    @property
+    def usual(self) -> float:
+        """The limit in bytes where none was chosen: half of the machine's memory."""
+        return self._SHARE * self._machine()
+
+    @property
+    def megabytes(self) -> int | None:
+        """What was chosen of what is offered, or the usual; None for another limit."""
+        chosen = self._chosen()
+        return next((one for one in (self.USUAL, *self.OFFERED) if one == chosen), None)
+
+    def choose(self, megabytes: int) -> None:
+        """Remember a choice."""
+        self._store.setValue(self.KEY, megabytes)
+
+    def _chosen(self) -> float:
         try:
-            return float(self._store.value(self.KEY)) * 1e6
+            return max(float(self._store.value(self.KEY)), self.USUAL)
         except (TypeError, ValueError):
-            return self._SHARE * self._machine()
+            return self.USUAL
 
     def _machine(self) -> float:
         try:

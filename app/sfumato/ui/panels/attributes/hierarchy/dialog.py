@@ -51,6 +51,7 @@ from sfumato.ui.panels.attributes.hierarchy.draft import (
 )
 from sfumato.ui.panels.attributes.hierarchy.forms import Builder, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import Preview
+from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import WrappedCheckBox
 from sfumato.ui.widgets.layout import Badge, ScrollPage, button, clear_layout, column, row
@@ -255,14 +256,14 @@ class HierarchyDialog(Dialog):
 
     def _load(self) -> None:
         session = self.session
-        table, spec = session.table, session.document.column(self.name)
+        table, spec = column_source(session.held), session.document.column(self.name)
         if table is None:
             return
-        series = table.column(self.name)
         recipe = session.document.hierarchies.get(self.name)
 
         def work(context: Context) -> tuple[Ground, HierarchyProposal | None]:
             context.report(0.0, "Counting values")
+            series = table.column(self.name)
             ground = ground_of(spec, series)
             return ground, None if recipe is not None else propose_hierarchy(spec, series)
 
@@ -356,12 +357,12 @@ class HierarchyDialog(Dialog):
         self._take(made)
 
     def _propose(self, _checked: bool = False) -> None:
-        table, spec = self.session.table, self.session.document.column(self.name)
+        session, name = self.session, self.name
+        table, spec = column_source(session.held), session.document.column(name)
         if table is not None:
-            series = table.column(self.name)
             self._run(
                 self.tr("Looking at the values"),
-                lambda _context: propose_hierarchy(spec, series),
+                lambda _context: propose_hierarchy(spec, table.column(name)),
                 self._take_proposal,
                 GROUND_KEY,
             )

@@ -37,7 +37,7 @@ from sfumato.ui.panels.attributes.hierarchy.draft import (
 from sfumato.ui.panels.attributes.hierarchy.forms import kind_name, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import LevelsView
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
-from sfumato.ui.state.insights import LongSource, values_of
+from sfumato.ui.state.insights import LongSource, column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import ElidedLabel, ScrollPage, button, column, label, row, set_look
@@ -117,7 +117,7 @@ class HierarchyFilesDialog(Dialog):
 
     def open_paths(self, paths: list[Path]) -> None:
         """Read files, and the files in folders, after those that are there already."""
-        table, document = self._session.table, self._session.document
+        table, document = column_source(self._session.held), self._session.document
         if table is None:
             return
         known = list(self.files)
@@ -131,7 +131,7 @@ class HierarchyFilesDialog(Dialog):
 
     def _change(self, place: int, column: object) -> None:
         """Read a file again, for another column."""
-        table, document = self._session.table, self._session.document
+        table, document = column_source(self._session.held), self._session.document
         if table is None:
             return
         known = list(self.files)
@@ -327,13 +327,13 @@ class HierarchySection(QWidget):
 
     def _propose(self) -> None:
         """Give the column the hierarchy that its kind suggests."""
-        name, table = self._shown, self._session.held
+        name, table = self._shown, column_source(self._session.held)
         if table is None:
             return
         spec = self._session.document.column(name)
 
         def propose(_context: object) -> HierarchyProposal:
-            return propose_hierarchy(spec, values_of(table, name).column(name))
+            return propose_hierarchy(spec, table.column(name))
 
         self._session.runner.run(
             tr("Looking at {column}").format(column=name),
@@ -345,7 +345,7 @@ class HierarchySection(QWidget):
 
     def open_editor(self, name: str) -> HierarchyDialog | None:
         """Open the editor; None where there is no table to look at."""
-        if self._session.held is None or self._session.refuses_long():
+        if self._session.held is None:
             return None
         dialog = HierarchyDialog(self._session, name, self.window())
         dialog.decided.connect(self._edit)
@@ -353,7 +353,7 @@ class HierarchySection(QWidget):
 
     def read_several(self) -> HierarchyFilesDialog | None:
         """Open the dialog that reads several files; None where there is no table to look at."""
-        if self._session.held is None or self._session.refuses_long():
+        if self._session.held is None:
             return None
         dialog = HierarchyFilesDialog(self._session, self.window())
         dialog.decided.connect(self._take)
@@ -387,8 +387,10 @@ def _is_long(recipe: Recipe) -> bool:
 
 
 def _outcome(table: Table | LongSource, spec: ColumnSpec, recipe: Recipe) -> Outcome:
+    source = column_source(table)
+    assert source is not None
     try:
-        ground = ground_of(spec, values_of(table, spec.name).column(spec.name))
+        ground = ground_of(spec, source.column(spec.name))
     except SfumatoError as error:
         return Outcome(error=error)
     return outcome_of(ground, recipe)
