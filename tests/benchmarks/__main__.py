@@ -18,7 +18,10 @@ from tests import benchmarks
 from tests.benchmarks.harness import measure
 from tests.benchmarks.reproductions import REPRODUCTIONS, add_arguments
 
-COLUMNS = "{bench:<12} {case:<34} {seconds:>10} {baseline_seconds:>10} {ratio:>7} {peak_mb:>9}\n"
+COLUMNS = (
+    "{bench:<12} {case:<34} {seconds:>10} {baseline_seconds:>10} {ratio:>7} {cpu_ratio:>7} "
+    "{peak_mb:>9}\n"
+)
 
 
 def waits(chosen: argparse.Namespace) -> None:
@@ -68,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 seconds="seconds",
                 baseline_seconds="baseline",
                 ratio="ratio",
+                cpu_ratio="cpu",
                 peak_mb="peak MB",
             )
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
+from hashlib import sha256
 
 import pytest
 
@@ -58,6 +60,22 @@ def test_memory_and_the_ratio_of_medians_are_measured():
     assert 5.0 <= figures["peak_mb"] < 6.0
     assert figures["baseline"] == "sum"
     assert figures["ratio"] > 0
+
+
+def test_processor_time_counts_all_threads_and_no_waiting():
+    # SHA-256 of a long text lets go of the interpreter's lock, so both threads work at once.
+    text = bytes(20_000_000)
+
+    def on_two_threads() -> None:
+        threads = [threading.Thread(target=sha256, args=(text,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    case = Case("c", on_two_threads, lambda: sha256(text))
+    figures = measure("b", case, rounds=3).as_json("one thread")
+    assert 1.4 < figures["cpu_ratio"] < 3.0
 
 
 def test_a_round_runs_the_case_beside_its_baseline(monkeypatch):

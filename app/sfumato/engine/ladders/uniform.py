@@ -8,7 +8,9 @@ trusted, so that a coalition learns what its most trusted member knows and nothi
 The law and the draws are in `sfumato.engine.ladders.uniform_cells`. A stretch of records is worked
 on in tiles, in buffers that are used again for every tile and stay in the processor's caches. What
 is rare is done for a whole stretch at once, because a call on a handful of records costs as
-much as one on thousands.
+much as one on thousands. What takes the time is not memory but AES, reading words out of blocks of
+16 bytes, which no processor does several at a time, and the calls themselves (some 40 µs a tile):
+smaller tiles are slower, even beside a process that takes up the memory's bandwidth.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from sfumato.engine.ladders.uniform_cells import (
     rung_at,
     stream,
 )
-from sfumato.engine.randomness.keys import AttributeKey, BlockCipher
+from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, BlockCipher
 
 STRETCH: Final = 1 << 18
 """How many records a thread takes at a time, between two looks at the progress."""
@@ -57,7 +59,6 @@ _SEVERAL: Final = _COUNT_THRESHOLDS[0]
 _MANY: Final = _COUNT_THRESHOLDS[1]
 _FIRST_OTHER: Final = np.uint32(LOWEST + 1)
 _LOW_HALF: Final = np.uint64(0xFFFFFFFF)
-_NONE: Final = np.uint32(0)
 _NOT_MOVED: Final = np.uint8(0)
 
 
@@ -92,7 +93,6 @@ class Kernel:
         # For a tile:
         self._records = Blocks(cipher, tile)
         self._picked = Blocks(cipher, tile)
-        self._at_level = np.empty(tile, dtype=np.uint32)
         self._before_first = np.arange(tile) * layout.per_block + layout.before_first
         self._word_index = np.empty(tile, dtype=np.intp)
         self._word = np.empty(tile, dtype=layout.word_type)
@@ -173,19 +173,20 @@ class Kernel:
 
     def _find_occupied(self, drawn: Bytes, part: slice, bounds: _Bounds) -> None:
         """Find the cells with events from the level's cell upwards, and their number."""
-        bits = drawn.view("<u4")
-        occupied = self._occupied[part]
+        bits = drawn.view(bounds.mask.dtype)
+        block, word = BLOCK_BYTES // bits.itemsize, 4 // bits.itemsize
+        occupied = self._occupied.view(bits.dtype)[part]
         # Two fair bits are both 1 with probability 1/4.
-        np.bitwise_and(bits[0::4], bits[1::4], out=occupied)
+        np.bitwise_and(bits[0::block], bits[word::block], out=occupied)
         np.bitwise_and(occupied, bounds.mask, out=occupied)
         np.bitwise_count(occupied, out=self._rank[part])
 
     def _look_inside(self, part: slice, bounds: _Bounds, thorough: bool) -> _Apart:
         """Take the level's cell back where all its events lie below the level."""
         flag = self._flag[part]
-        at_level = self._at_level[: len(flag)]
-        np.bitwise_and(self._occupied[part], bounds.bit, out=at_level)
-        np.not_equal(at_level, _NONE, out=flag)
+        # The level's cell has the highest bit of the mask.
+        occupied = self._occupied.view(bounds.bit.dtype)[part]
+        np.greater_equal(occupied, bounds.bit, out=flag)
         rows = flag.nonzero()[0]
         self._picked.take(self._records, rows)
         words = self._picked.draw(len(rows), stream(Draw.PLACES, bounds.cell)).view("<u8")
@@ -276,7 +277,8 @@ class Kernel:
 
     def _nearest_cells(self, rows: Rows, rung: Rung) -> Streams:
         """Return, for rows with one, the number of the nearest cell with an event that counts."""
-        occupied = self._occupied[rows]
+        cells = _cells_type(rung)
+        occupied = self._occupied.view(cells)[rows].astype(np.uint32)
         taken_back = np.bitwise_count(occupied) > self._rank[rows]
         occupied &= ~(taken_back * np.uint32(rung.bit))
         # The exponent of a float of 64 bits is the place of the highest bit, exactly.
@@ -308,12 +310,20 @@ class Kernel:
         return values
 
 
+def _cells_type(rung: Rung) -> np.dtype[np.unsignedinteger]:
+    """Return the type that holds the cells of a rung's group down to its own.
+
+    Numpy counts the bits of bytes several times faster than those of longer words.
+    """
+    return np.dtype("<u1" if rung.mask < 1 << 8 else "<u4")
+
+
 @dataclass(frozen=True)
 class _Bounds:
     """A rung's numbers in the types of the arrays that they are compared with."""
 
-    mask: np.uint32
-    bit: np.uint32
+    mask: np.uint8 | np.uint32
+    bit: np.uint8 | np.uint32
     cell: int
     place: np.uint64
     single: np.uint64
@@ -322,9 +332,10 @@ class _Bounds:
     @classmethod
     def of(cls, rung: Rung) -> _Bounds:
         """Return a rung's numbers."""
+        cells = _cells_type(rung)
         return cls(
-            np.uint32(rung.mask),
-            np.uint32(rung.bit),
+            cells.type(rung.mask),
+            cells.type(rung.bit),
             rung.cell,
             np.uint64(rung.place),
             np.uint64(rung.single),
