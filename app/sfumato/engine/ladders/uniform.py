@@ -10,7 +10,7 @@ on in tiles, in buffers that are used again for every tile and stay in the proce
 is rare is done for a whole stretch at once, because a call on a handful of records costs as
 much as one on thousands. What takes the time is not memory but AES, reading words out of blocks of
 16 bytes, which no processor does several at a time, and the calls themselves (some 40 µs a tile):
-smaller tiles are slower, even beside a process that takes up the memory's bandwidth.
+tiles of a quarter the size are slower, even beside a process that only copies memory.
 """
 
 from __future__ import annotations
