@@ -18,11 +18,13 @@ from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import (
     KeySource,
     check_columns,
+    hashed_columns,
     hashed_part,
     plain_schema,
     read_plan,
     refuse_repeated,
     refuse_small,
+    refuse_varying,
     released_part,
     view_of,
 )
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["KeySource", "Plan", "class_counts", "read_plan", "release"]
 
 _ORDER: Final = ("sfumato order 1", "sfumato order 2")
+_UNIT: Final = ("sfumato unit 1", "sfumato unit 2")
 _HALF: Final = np.uint64(1 << 63)
 
 
@@ -59,7 +62,7 @@ def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFram
     Raises
     ------
     PolicyError
-        If a record's release depends on other records.
+        If a record's release depends on other records, or units differ in what is drawn once.
     TableError
         If the table lacks a column, or record keys repeat. What does not fit in a row is said when
         the result is computed; it is named, and never a value.
@@ -67,7 +70,7 @@ def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFram
         If the keys are not there, or are those of another plan.
     """
     schema = plain_schema(check_columns(plan, [str(name) for name in ddf.columns]))
-    refuse_repeated(plan.record_key, _repeated(ddf, plan, key_source))
+    _check_rows(ddf, plan, key_source)
     if (view := view_of(plan)) is not None:
         shown = _made(ddf, view, key_source)[list(view.released)]
         refuse_small(plan, int(class_counts(shown, view.released)["rows"].min().compute()))
@@ -93,9 +96,21 @@ def class_counts(ddf: dd.DataFrame, columns: Sequence[str]) -> dd.DataFrame:
 
 def _made(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> dd.DataFrame:
     """Return the released rows as they come, with what they are ordered by."""
-    order = {name: np.empty(0, dtype=np.int64) for name in _ORDER}
-    meta = _empty(plain_schema(plan.output_schema())).assign(**order)
-    return ddf[list(plan.schema)].map_partitions(_released, plan.to_json(), source, meta=meta)
+    names = _ORDER if plan.unit is None else (*_ORDER, *_UNIT)
+    words = {name: np.empty(0, dtype=np.int64) for name in names}
+    meta = _empty(plain_schema(plan.output_schema())).assign(**words)
+    made = ddf[list(plan.schema)].map_partitions(_released, plan.to_json(), source, meta=meta)
+    if plan.unit is None:
+        return made
+    together, most = made.shuffle(on=_UNIT[0]), plan.unit.most_rows
+    return together.map_partitions(_leaving, most, meta=meta.drop(columns=list(_UNIT)))
+
+
+def _leaving(frame: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Return so many rows of each unit, of which all rows are here."""
+    ranked = frame.sort_values(list(_UNIT))
+    left: pd.DataFrame = ranked[ranked.groupby(_UNIT[0]).cumcount() < most]
+    return left.drop(columns=list(_UNIT))
 
 
 def _empty(schema: pa.Schema) -> pd.DataFrame:
@@ -103,17 +118,25 @@ def _empty(schema: pa.Schema) -> pd.DataFrame:
     return empty
 
 
-def _repeated(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> int:
-    """Return how many record keys stand in several rows."""
-    empty = pd.DataFrame({name: np.empty(0, dtype=np.uint64) for name in _ORDER})
-    keys = ddf[[plan.record_key]]
-    hashes = keys.map_partitions(_hashes, plan.to_json(), source, meta=empty)
-    return int((class_counts(hashes, _ORDER)["rows"] > 1).sum().compute())
+def _check_rows(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> None:
+    """Refuse record keys that stand in several rows, and units that differ in what they share."""
+    names = (*_ORDER, *_UNIT) if plan.once_drawn else _ORDER
+    empty = pd.DataFrame({name: np.empty(0, dtype=np.uint64) for name in names})
+    read = ddf[hashed_columns(plan)]
+    hashes = read.map_partitions(_hashes, plan.to_json(), source, meta=empty)
+    refuse_repeated(plan.record_key, _in_several_rows(class_counts(hashes, _ORDER)))
+    if plan.once_drawn:
+        values = class_counts(hashes[list(_UNIT)], _UNIT)
+        refuse_varying(plan, _in_several_rows(class_counts(values, _UNIT[:1])))
+
+
+def _in_several_rows(counts: dd.DataFrame) -> int:
+    return int((counts["rows"] > 1).sum().compute())
 
 
 def _hashes(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
     words = hashed_part(batch_of_frame(frame, list(frame.columns)), plan_text, source)
-    return pd.DataFrame(dict(zip(_ORDER, words.T, strict=True)), index=frame.index)
+    return pd.DataFrame(dict(zip((*_ORDER, *_UNIT), words.T, strict=False)), index=frame.index)
 
 
 def _released(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
@@ -123,7 +146,7 @@ def _released(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.Data
     shown: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
     # As numbers with a sign, in the same order.
     signed = (words ^ _HALF).view(np.int64)
-    return shown.assign(**dict(zip(_ORDER, signed.T, strict=True)))
+    return shown.assign(**dict(zip((*_ORDER, *_UNIT), signed.T, strict=False)))
 
 
 def _in_order(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:

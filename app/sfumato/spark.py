@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.engine.randomness.row_order import Hashes
@@ -18,11 +19,13 @@ from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import (
     KeySource,
     check_columns,
+    hashed_columns,
     hashed_part,
     plain_schema,
     read_plan,
     refuse_repeated,
     refuse_small,
+    refuse_varying,
     released_part,
     view_of,
 )
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["KeySource", "Plan", "class_counts", "read_plan", "release"]
 
 _ORDER: Final = "sfumato order"
+_UNIT: Final = ("sfumato unit 1", "sfumato unit 2")
+_PLACE: Final = "sfumato place"
+_HALF: Final = np.uint64(1 << 63)
 _ROWS: Final = 1 << 17
 """Rows that are released at once; Spark hands over ten thousand at a time."""
 
@@ -63,7 +69,7 @@ def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
     Raises
     ------
     PolicyError
-        If a record's release depends on other records.
+        If a record's release depends on other records, or units differ in what is drawn once.
     TableError
         If the table lacks a column, or record keys repeat.
     pyspark.errors.PythonException
@@ -74,9 +80,13 @@ def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
 
     check_columns(plan, df.columns)
     given = (plan.to_json(), key_source)
-    key = df.select(_quoted(str(plan.record_key)))
-    hashes = key.mapInArrow(partial(_hashes, *given), StructType([_binary()]))
+    read = df.select(*map(_quoted, hashed_columns(plan)))
+    types = StructType([_binary(), *_units(plan.once_drawn)])
+    hashes = read.mapInArrow(partial(_hashes, *given), types)
     refuse_repeated(plan.record_key, class_counts(hashes, [_ORDER]).where("rows > 1").count())
+    if plan.once_drawn:
+        values = class_counts(hashes, _UNIT)
+        refuse_varying(plan, class_counts(values, _UNIT[:1]).where("rows > 1").count())
     if (view := view_of(plan)) is not None:
         shown = class_counts(_made(df, view, key_source), view.released)
         refuse_small(plan, shown.agg({"rows": "min"}).collect()[0][0])
@@ -102,7 +112,17 @@ def _made(df: DataFrame, plan: Plan, source: KeySource) -> DataFrame:
     types = from_arrow_schema(schema, prefer_timestamp_ntz=True)
     work = partial(_released, plan.to_json(), source, schema)
     read = df.select(*map(_quoted, plan.schema))
-    return read.mapInArrow(work, StructType([*types.fields, _binary()]))
+    made = read.mapInArrow(work, StructType([*types.fields, _binary(), *_units(plan.unit)]))
+    return made if plan.unit is None else _leaving(made, plan.unit.most_rows)
+
+
+def _leaving(made: DataFrame, most: int) -> DataFrame:
+    """Return so many rows of each unit."""
+    from pyspark.sql import Window, functions
+
+    unit, rank = map(_quoted, _UNIT)
+    place = functions.row_number().over(Window.partitionBy(unit).orderBy(rank))
+    return made.withColumn(_PLACE, place).where(f"{_quoted(_PLACE)} <= {most}").drop(_PLACE, *_UNIT)
 
 
 def _released(
@@ -110,23 +130,26 @@ def _released(
 ) -> Iterator[pa.RecordBatch]:
     for batch in _joined(batches):
         released, words = released_part(batch, plan_text, source)
-        arrays = [*released.cast(schema).columns, _packed(words)]
-        yield pa.RecordBatch.from_arrays(arrays, names=[*schema.names, _ORDER])
+        packed = _packed(words)
+        names = [*schema.names, *(_ORDER, *_UNIT)[: len(packed)]]
+        yield pa.RecordBatch.from_arrays([*released.cast(schema).columns, *packed], names)
 
 
 def _hashes(plan_text: str, source: KeySource, batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in _joined(batches):
         words = hashed_part(batch, plan_text, source)
-        yield pa.RecordBatch.from_arrays([_packed(words)], names=[_ORDER])
+        packed = _packed(words)
+        yield pa.RecordBatch.from_arrays(packed, [_ORDER, *_UNIT][: len(packed)])
 
 
-def _packed(words: Hashes) -> pa.Array:
-    """Return two words each as bytes that are ordered as the words are."""
-    plain = words.astype(">u8").tobytes()
+def _packed(words: Hashes) -> list[pa.Array]:
+    """Return the first two words each as bytes, others as numbers, in the same order as words."""
+    plain = words[:, :2].astype(">u8").tobytes()
     fixed = pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(16), len(words), [None, pa.py_buffer(plain)]
     )
-    return fixed.cast(pa.binary())
+    signed = (words[:, 2:] ^ _HALF).view(np.int64)
+    return [fixed.cast(pa.binary()), *(pa.array(column.copy()) for column in signed.T)]
 
 
 def _joined(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -153,6 +176,13 @@ def _binary() -> StructField:
     from pyspark.sql.types import BinaryType, StructField
 
     return StructField(_ORDER, BinaryType(), nullable=False)
+
+
+def _units(has_units: object) -> list[StructField]:
+    """Return the columns of what is told of a row's unit, where there are units."""
+    from pyspark.sql.types import LongType, StructField
+
+    return [StructField(name, LongType(), nullable=False) for name in _UNIT if has_units]
 
 
 def _quoted(name: str) -> str:

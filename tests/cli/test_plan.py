@@ -53,6 +53,16 @@ def test_a_plan_and_its_keys_make_the_release_that_the_project_makes(planned):
     assert [",".join(row.values()) for row in rows] == [line.replace('"', "") for line in lines]
 
 
+def test_a_plan_that_is_made_in_parts_is_that_of_the_whole_table(planned):
+    files = [planned.folder / name for name in ("plan.json", "keys.bin")]
+    whole = [file.read_bytes() for file in files]
+    for file in files:
+        file.unlink()
+    assert plan(planned, "--memory", "0") == ExitCode.OK, planned.remarks
+    assert "read in parts" in planned.remarks
+    assert [file.read_bytes() for file in files] == whole
+
+
 def test_only_the_owner_can_read_the_keys_and_the_secret_is_in_neither_file(planned):
     keys = planned.folder / "keys.bin"
     assert stat.S_IMODE(keys.stat().st_mode) == 0o600

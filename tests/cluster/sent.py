@@ -15,12 +15,14 @@ import pyarrow.parquet
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import DerivedKeys
+from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
 from sfumato.project.release.batches import batch_of
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.views import coarsened, suppressed_in
 from sfumato.project.release.workers import plain_schema
 from tests.project.batched import KEYS, SECRET, as_batch, hospital, hospital_document, planned
+from tests.project.test_long_units import by_house, of_units
 from tests.source_code import ROOT
 
 ROWS = 300
@@ -67,14 +69,23 @@ LOOSE = ViewRule(1, 0.0, {"age": 1, "zip": 2})
 STRICT = ViewRule(4, 0.9, {"age": 2, "zip": 2, "grade": 1})
 
 
-def send(folder: Path, view: ViewRule = LOOSE) -> Sent:
-    """Put a table with a column of every sort, a plan and its keys into a folder."""
-    table = hospital(ROWS)
-    material, made = planned(hospital_document(ROWS, view), table)
+def send(folder: Path, view: ViewRule | None = LOOSE, of_houses: bool = False) -> Sent:
+    """Put a table with a column of every sort, a plan and its keys into a folder.
+
+    Its rows may be `of_houses`, of which two each leave.
+    """
+    table, document = hospital(ROWS), hospital_document(ROWS, view)
+    if of_houses:
+        table = Table(of_units(table.frame))
+        document = by_house(2, "illness")(document)
+    material, made = planned(document, table)
     rows = material.rows(KEYS, Silent())
-    seen = coarsened(made.coarsening, made.columns, rows.table)
-    assert bool(seen.view.suppressed_rows) == (view is STRICT)
-    hidden = suppressed_in(seen, rows.table, KEYS) if view is STRICT else None
+    assert (rows.table.rows < ROWS) == of_houses
+    hidden = None
+    if made.coarsening is not None:
+        seen = coarsened(made.coarsening, made.columns, rows.table)
+        assert bool(seen.view.suppressed_rows) == (view is STRICT)
+        hidden = suppressed_in(seen, rows.table, KEYS) if view is STRICT else None
     plan, keys = replace(made, release_id=RELEASE, suppressed=hidden).with_keys(KEYS)
     frame = plan.bind(KEYS).release(rows, Silent(), RELEASE)
     released = pa.Table.from_batches([batch_of(frame, plan.output_schema())])

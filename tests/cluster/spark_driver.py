@@ -47,6 +47,10 @@ def main(folder: Path) -> None:
     strict = folder / "strict"
     kept = (read_plan(strict / "plan.json"), KeySource.in_file(strict / "keys.bin"))
     keep("strict", release(table.repartition(3), *kept))
+    units = folder / "units"
+    given = (read_plan(units / "plan.json"), KeySource.in_file(units / "keys.bin"))
+    of_units = spark.read.parquet(str(units / "table.parquet"))
+    keep("units", release(of_units.repartition(3), *given))
     illness = functions.when(table.age == 30, "Secret").otherwise(table.illness)
     alone = functions.when(table.person == table.first()["person"], 200).otherwise(table.age)
     for name, spoilt in (
@@ -62,7 +66,7 @@ def main(folder: Path) -> None:
         except Exception as error:
             said = str(error)
         (folder / f"{name}.txt").write_text(said)
-    plans = made_plan(release(table, plan, source))
+    plans = made_plan(release(table, plan, source)) + made_plan(release(of_units, *given))
     (folder / "explained.txt").write_text(plans)
     files = [path.read_bytes() for path in (folder / "scratch").rglob("*") if path.is_file()]
     (folder / "scratch.bin").write_bytes(b"".join(files))

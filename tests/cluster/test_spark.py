@@ -36,9 +36,16 @@ def strict(sent):
 
 
 @pytest.fixture(scope="module")
-def ran(sent, strict):
+def units(sent):
+    """A table whose rows belong to units."""
+    (sent.folder / "units").mkdir()
+    return send(sent.folder / "units", None, of_houses=True)
+
+
+@pytest.fixture(scope="module")
+def ran(sent, strict, units):
     """The folder after Spark has worked in it, once for all tests."""
-    assert strict.folder.parent == sent.folder
+    assert strict.folder.parent == units.folder.parent == sent.folder
     drive("spark_driver", sent.folder, PYSPARK_PYTHON=sys.executable)
     return sent.folder
 
@@ -55,16 +62,22 @@ def test_spark_suppresses_the_rows_that_are_suppressed_here(strict, ran):
     assert "has 1, and k is 4" in (ran / "class.txt").read_text()
 
 
+def test_spark_holds_back_the_rows_of_units_that_are_held_back_here(units, ran):
+    made = pa.parquet.read_table(ran / "units.parquet")
+    assert units.as_released(made).equals(units.released)
+
+
 def test_a_worker_was_killed_midway(ran):
     assert (ran / "read-2").exists()
 
 
-def test_no_key_is_in_an_event_log_a_plan_or_a_file_of_spark(sent, ran):
+def test_no_key_is_in_an_event_log_a_plan_or_a_file_of_spark(sent, units, ran):
     events = b"".join(path.read_bytes() for path in (ran / "events").rglob("*") if path.is_file())
     assert b"SparkListener" in events
-    assert sent.shown(events) == []
+    assert sent.shown(events) == units.shown(events) == []
     for name in ("said.txt", "explained.txt", "scratch.bin", "row.txt", "keys.txt"):
-        assert sent.shown((ran / name).read_bytes()) == [], name
+        content = (ran / name).read_bytes()
+        assert sent.shown(content) == units.shown(content) == [], name
 
 
 def test_what_does_not_fit_is_said_by_name_and_without_a_value(ran):

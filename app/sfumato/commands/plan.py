@@ -13,7 +13,7 @@ from sfumato.commands.shared.command import (
     file_argument,
     override_for,
 )
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 
@@ -24,7 +24,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.release.key_file import make_plan
 
     name = arguments.recipient
-    with opened(arguments, terminal, 0.3, read_only=False) as (project, table, whole):
+    with opened_by_parts(arguments, terminal, 0.3, read_only=False) as (project, table, whole):
         cautions = row_order_caution(project.document)
         checked = settle(project, table, [name], arguments.accept, Part(whole, 0.0, 0.6))
         record = make_plan(
@@ -61,6 +61,7 @@ COMMAND = Command(
         ),
         override_for("release a column otherwise than before"),
         ACCEPT,
+        MEMORY,
     ),
     _run,
     ('sfumato plan clinic.sfumato --recipient "Public file" --out plan.json --keys keys.bin',),

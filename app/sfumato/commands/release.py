@@ -22,17 +22,25 @@ from sfumato.engine.core.progress import Part
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
     from sfumato.analysis.readiness import accepted_for, settle
-    from sfumato.commands.shared.engines import rows_of
+    from sfumato.commands.shared.engines import files_for, rows_by
+    from sfumato.project.errors import ReleaseError
     from sfumato.project.release.release import make_release, prepared_of
     from sfumato.project.release.uniqueness import RELEASE_ADVICE, release_sentence
 
-    recipients = arguments.recipient
+    recipients, engine = arguments.recipient, arguments.engine
+    if engine and arguments.format not in ("csv", "parquet"):
+        raise ReleaseError(
+            "Files of this format are made in memory, which an engine's rows need not fit.",
+            "Choose Parquet or CSV, or release without --engine.",
+        )
     with opened_by_parts(arguments, terminal, 0.15, read_only=False) as (project, table, whole):
         cautions = row_order_caution(project.document)
         checked = settle(project, table, recipients, arguments.accept, Part(whole, 0.0, 0.1))
         context = Part(whole, 0.1, 1.0)
         prepared = prepared_of(project, table)
-        rows_by = arguments.engine and rows_of(project, arguments.engine)
+        made_by = None
+        if engine:
+            made_by = rows_by(files_for(project.document, project.path.parent, engine), engine)
         for place, recipient in enumerate(recipients):
             outcome = make_release(
                 project,
@@ -47,7 +55,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
                 dcat=arguments.dcat,
                 prepared=prepared,
                 accepted=accepted_for(checked, recipient),
-                rows_by=rows_by,
+                rows_by=made_by,
             )
             terminal.say(str(outcome.path))
         people = [project.document.recipient(name) for name in dict.fromkeys(recipients)]

@@ -15,6 +15,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.errors import WrongEncoding
 from sfumato.formats.files import opening
 from sfumato.formats.language import said, worded
+from sfumato.project.errors import ReleaseError
 
 if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
@@ -131,16 +132,31 @@ def opened_by_parts(
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
     it can be worked on in parts; which is said. `why_whole` tells why it can't; usual: by what
-    releases need (`why_released_whole`).
+    releases need (`why_released_whole`). With an engine, no
+    table is read as a whole.
+
+    Raises
+    ------
+    ReleaseError
+        If the arguments name an engine, and the table can't be worked on in parts.
     """
+    from sfumato.commands.shared.engines import files_for
     from sfumato.project.release.long_table import why_released_whole
     from sfumato.project.source import is_long, open_long_source
 
     with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
         reading, found = Part(context, 0.0, share), None
         document = project.document
-        by_engine = getattr(arguments, "engine", None) is not None
-        if not by_engine and is_long(document, arguments.memory * 1e6):
+        if getattr(arguments, "engine", None) is not None:
+            files_for(document, project.path.parent, arguments.engine)
+            found = open_long_source(document, reading, project.path.parent)
+            if found is None:
+                raise ReleaseError(
+                    "The table's files hold columns that are known from all rows only.",
+                    "Write categories in an order as texts and whole numbers without a sign as"
+                    " plain ones, or release without --engine.",
+                )
+        elif is_long(document, arguments.memory * 1e6):
             why = why_whole(project) if why_whole else why_released_whole(document)
             if not why:
                 found = open_long_source(document, reading, project.path.parent)

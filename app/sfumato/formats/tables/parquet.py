@@ -287,6 +287,13 @@ def _repeating(part: Path) -> list[str]:
     return found
 
 
+def rows_in(folder: Path) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a folder's files, by their names, as they are stored."""
+    for part in parts_of(folder):
+        with _understood(part), pa.parquet.ParquetFile(part, pre_buffer=False) as file:
+            yield from file.iter_batches(BATCH_ROWS)
+
+
 def parts_of(path: Path) -> list[Path]:
     """Return the Parquet files that are one table: a file, or those of a folder by their names.
 

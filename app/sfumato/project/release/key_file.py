@@ -21,7 +21,8 @@ from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import end_release
 from sfumato.project.release.bundle_making import prepare, refuse_existing, taking_turns
-from sfumato.project.release.release import PreparedTable, making_of, sent_plan
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.release import making_of, prepared_of, sent_plan
 from sfumato.project.release.release_plan import plan_of
 from sfumato.project.store.files import Staging
 
@@ -31,7 +32,7 @@ PLAN_FORMAT: Final = "plan and keys"
 
 def make_plan(
     project: ProjectFile,
-    table: Table,
+    table: Table | LongTable,
     recipient_name: str,
     plan_path: Path,
     keys_path: Path,
@@ -54,7 +55,7 @@ def make_plan(
     with taking_turns(project, context):
         for path in (plan_path, keys_path):
             refuse_existing(path)
-        prepared = PreparedTable(project, table)
+        prepared = prepared_of(project, table)
         release = plan_of(project, table, recipient_name, override, prepared.material)
         plan, keys = sent_plan(project, release, prepared)
         content = f"{plan.to_json()}\n".encode()

@@ -7,7 +7,7 @@ table in memory would give. What is put aside holds what is released, and keyed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -19,9 +19,11 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.randomness.row_order import Hashes, order_words
 from sfumato.formats.columns.buffers import Distinct
 from sfumato.formats.table_format import RowStream
+from sfumato.project.errors import SourceChanged
+from sfumato.project.release.batches import batch_of
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_table import LongTable, naming_rows, rows_done
-from sfumato.project.release.plan import Releaser
+from sfumato.project.release.plan import Plan, Releaser
 from sfumato.project.release.workers import refuse_repeated
 
 UNIT: Final = "sfumato unit"
@@ -37,6 +39,34 @@ def stream_of(releaser: Releaser, table: LongTable, whose: bool = False) -> RowS
     `Releaser.release_batch` and `refuse_repeated` do.
     """
     return RowStream(table.rows, lambda *given: _made(releaser, table, whose, *given))
+
+
+def fitted_rows(
+    plan: Plan, found: Iterable[pa.RecordBatch], table: LongTable, context: Context
+) -> Iterator[pa.RecordBatch]:
+    """Yield a plan's rows that were made elsewhere with the types that they have when made here.
+
+    Raises
+    ------
+    TableError
+        If the table's files changed meanwhile.
+    SourceChanged
+        If there are not as many rows as leave.
+    """
+    schema, done = plan.output_schema(), 0
+    for batch in made_ahead(found):
+        context.report(min(done / table.rows, 1.0), rows_done("Writing the file", done, table.rows))
+        yield batch_of(plan.frame_of(pa.Table.from_batches([batch])), schema, coded=True)
+        done += len(batch)
+    # A file that changed is found out before its first row is read.
+    next(iter(table.whole.batches.read(table.columns[:1])))
+    if done != table.rows:
+        raise SourceChanged(
+            "The rows made elsewhere are {found:,}, and the table has {expected:,}.",
+            "Let them be made from the project's source table.",
+            found=done,
+            expected=table.rows,
+        )
 
 
 def _made(

@@ -219,7 +219,7 @@ def in_memory(table: Table | LongTable) -> Table:
         raise PolicyError(
             "What is asked for needs all rows of the table at once, and it is too long for the"
             " memory that may be taken.",
-            "Let more memory be taken, or let an engine do it.",
+            "Let more memory be taken.",
         )
     return table
 

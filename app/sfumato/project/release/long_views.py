@@ -48,7 +48,13 @@ from sfumato.project.release.long_table import (
 from sfumato.project.release.long_units import units_in
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.release.value_counts import OpenColumn, series_of
-from sfumato.project.release.views import Coarsened, Coarsening, coarsening_of, own_view
+from sfumato.project.release.views import (
+    Coarsened,
+    Coarsening,
+    coarsening_of,
+    hashes_of_rows,
+    own_view,
+)
 
 MOST_APART: Final = 1 << 22
 """So many rows that a view tells apart are counted at most: 8 bytes each, and as much again for
@@ -190,7 +196,7 @@ class LongView(Coarsened):
             return {}
         codes, kept = self.apart.codes(table), np.ones(table.rows, dtype=np.bool_)
         if self._hides:
-            kept = ~self.view.suppressed[self.apart.places(codes)]
+            kept = ~self._hidden(codes)
         found = {}
         for quasi, ground in zip(self.apart.quasi, codes, strict=True):
             if quasi.name in self.changed:
@@ -198,6 +204,14 @@ class LongView(Coarsened):
                 shown = shown_codes(quasi, ground, level, kept)
                 found[quasi.name] = labelled(quasi, level, shown, present, table.frame.index)
         return found
+
+    def suppressed_among(self, table: Table) -> RowSet:
+        """Return which of some rows are suppressed, shape (n,); raises what `shown_in` does."""
+        return self._hidden(self.apart.codes(table))
+
+    def _hidden(self, codes: Codes) -> RowSet:
+        hidden: RowSet = self.view.suppressed[self.apart.places(codes)]
+        return hidden
 
     @cached_property
     def _hides(self) -> bool:
@@ -278,6 +292,33 @@ def _counted_in(
     changed = frozenset(q.name for q in apart.quasi if coarsening.level(q.name) or hides)
     highest = {each.name: each.height for each in apart.quasi}
     return LongView(coarsening, {}, changed, view, highest, apart.number, apart)
+
+
+def suppressed_in_parts(
+    seen: LongView, table: LongTable, keys: KeyRing, context: Context
+) -> tuple[str, ...]:
+    """Return what `suppressed_in` does of a long table, found in one pass.
+
+    Raises
+    ------
+    TableError
+        If too many different rows are suppressed to be listed.
+    """
+    names, found = sorted(seen.coarsening.hierarchies), set[str]()
+    if not seen.view.suppressed.any():
+        return ()
+    for batch, _ in table.read(names, "Listing suppressed rows", context):
+        frame = pd.DataFrame({name: series_of(batch[name], name) for name in names})
+        hidden = seen.suppressed_among(Table(frame, is_part=True))
+        found.update(hashes_of_rows(frame[hidden].drop_duplicates(), keys))
+        if len(found) > _MOST_VALUES:
+            raise TableError(
+                "The view suppresses more than {most:,} {most:row|rows} that differ, too"
+                " many to be listed in a plan.",
+                "Show the quasi-identifiers more coarsely, so that fewer rows are suppressed.",
+                most=_MOST_VALUES,
+            )
+    return tuple(sorted(found))
 
 
 def suppressed_together(

@@ -50,6 +50,7 @@ from sfumato.project.release.views import (
     coarsened,
     counts_rows,
     is_suppressed,
+    keyed_rows,
     labels_stand_alone,
     shown_alone,
 )
@@ -135,6 +136,11 @@ class Plan:
         """Return a column's specification."""
         return next(spec for spec in self.columns if spec.name == name)
 
+    @property
+    def once_drawn(self) -> tuple[str, ...]:
+        """The attributes that are the same in all rows of a unit, and are drawn once for it."""
+        return tuple(name for each in self.entries if each.by_unit for name in each.attributes)
+
     def to_json(self) -> str:
         """Return the plan as JSON, in one form only; it holds no key and no row."""
         return canonical_json(
@@ -195,14 +201,14 @@ class Plan:
         )
 
     def output_schema(self) -> pa.Schema:
-        """Return the Arrow schema of what `Releaser.release_batch` returns.
+        """Return the Arrow schema of what `Releaser.release_batch` returns of rows that leave.
 
         Raises
         ------
         PolicyError
             If a record's release depends on other records.
         """
-        return self.bind(KeyRing(bytes(SECRET_BYTES))).output_schema
+        return self.bind(KeyRing(bytes(SECRET_BYTES)), leaving=True).output_schema
 
     def with_keys(self, keys: KeyRing) -> tuple[Plan, DerivedKeys]:
         """Return the plan with the fingerprint of its keys, and these: of a project's only they.
@@ -214,7 +220,9 @@ class Plan:
         """
         wanted = WantedKeys()
         # A release of no rows asks for every key that one of any rows does.
-        _ = self.bind(wanted).output_schema
+        _ = self.bind(wanted, leaving=True).output_schema
+        if self.unit is not None:
+            wanted.for_unit_rows()
         if self.release_id and not self.rows_as_in_table:
             wanted.for_row_order(self.release_id)
         if self.suppressed:
@@ -420,12 +428,45 @@ class Releaser:
             table = table_of(batch, {name: self.plan.schema[name]})
             return key_hashes(table.column(name), self.keys, Silent())
 
+    def unit_words(self, batch: pa.RecordBatch) -> Hashes:
+        """Return each row's unit, and by what the rows of one are ranked, shape (n, 2).
+
+        Those leave whose rank is lowest. Parameters and errors are those of `record_hashes`.
+        """
+        assert self.plan.unit is not None
+        assert self.plan.record_key is not None
+        names = (self.plan.record_key, *self.plan.unit.columns)
+        table = table_of(batch, {name: self.plan.schema[name] for name in names})
+        records = key_hashes(table.column(self.plan.record_key), self.keys, Silent())[:, 0].copy()
+        ranks = order_words(records, self.keys.for_unit_rows())[:, 0]
+        return self._by_units(table, ranks)
+
+    def unit_values(self, batch: pa.RecordBatch) -> Hashes:
+        """Return each row's unit, and a keyed hash of what is drawn once for it, shape (n, 2)."""
+        plan = self.plan
+        assert plan.unit is not None
+        once = plan.once_drawn
+        table = table_of(batch, {name: plan.schema[name] for name in (*plan.unit.columns, *once)})
+        binned = {name: plan.column(name).binning for name in once}
+        columns = {
+            name: table.column(name) if binning is None else binning.apply(table.column(name))
+            for name, binning in binned.items()
+        }
+        shown = Table(pd.DataFrame(columns, copy=False), is_part=True)
+        hashes = keyed_rows(shown, list(once), self.keys.for_unit_rows()).view(np.uint64)
+        return self._by_units(table, hashes.reshape(-1, 2)[:, 0])
+
+    def _by_units(self, table: Table, words: RecordIds) -> Hashes:
+        units = unit_ids_of(self.plan.unit, table, self.keys)
+        assert units is not None
+        return np.stack([units, words], axis=1)
+
     @cached_property
     def output_schema(self) -> pa.Schema:
         """What `release_batch` returns, see `Plan.output_schema`."""
         plan, coarsening = self.plan, self.plan.coarsening
         counted = plan if self.seen is None else replace(plan, coarsening=None)
-        if self.leaving:
+        if self.leaving and counted.coarsening is None:
             counted = replace(counted, unit=None)
         if not (counted.rows_stand_alone and plan.schema):
             raise _not_alone(plan)

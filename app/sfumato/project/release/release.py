@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,21 +22,26 @@ from sfumato.formats.bundles.contents import SeenView
 from sfumato.formats.bundles.writing import BundleContents, Perturbation
 from sfumato.formats.language import ENGLISH
 from sfumato.formats.table_format import Rows as RowsToWrite
+from sfumato.formats.table_format import RowStream
 from sfumato.formats.tables import format_called
 from sfumato.project.adoption.adopt import adoptions_to_record
 from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.entry_plan import EntryPlan, check_policy
 from sfumato.project.document.model import Recipient
-from sfumato.project.errors import SourceChanged
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_release import stream_of
+from sfumato.project.release.long_release import fitted_rows, stream_of
 from sfumato.project.release.long_table import LongTable, Summary, naming_rows
-from sfumato.project.release.long_views import LongView, counted_view, long_view
+from sfumato.project.release.long_views import (
+    LongView,
+    counted_view,
+    long_view,
+    suppressed_in_parts,
+)
 from sfumato.project.release.plan import Plan, Rows
 from sfumato.project.release.pseudonyms import linking_limits
 from sfumato.project.release.release_columns import (
@@ -105,7 +110,8 @@ def make_release(
         See `Making`.
     at_step, prepared, accepted, rows_by
         Told each step as it is done; what releases to others have prepared; what stays open, with
-        the reasons, for the ledger; and what makes the rows in this process's place.
+        the reasons, for the ledger; and what makes the rows of a long table in this process's
+        place.
 
     Raises
     ------
@@ -143,9 +149,8 @@ def sent_plan(
         If a record's release depends on other records.
     """
     made = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
-    seen, suppressed = prepared.seen(plan.coarsening), None
-    if seen is not None:
-        suppressed = suppressed_in(seen, prepared.rows(Silent()).table, project.keys)
+    seen = prepared.seen(plan.coarsening)
+    suppressed = None if seen is None else prepared.suppressed(seen)
     made = replace(made, release_id=plan.release_id, suppressed=suppressed)
     return made.with_keys(project.keys)
 
@@ -198,6 +203,10 @@ class PreparedTable:
             table = self.rows(Silent()).table
             self._seen[name] = coarsened(coarsening, material.document.columns, table)
         return self._seen[name]
+
+    def suppressed(self, seen: Coarsened) -> tuple[str, ...]:
+        """Return what a plan lists of the rows that a view suppresses, see `suppressed_in`."""
+        return suppressed_in(seen, self.rows(Silent()).table, self._project.keys)
 
     def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
         """Return how many records are unique on what a recipient sees unperturbed.
@@ -264,6 +273,11 @@ class PreparedLong(PreparedTable):
         columns = self.material().document.columns
         return long_view(self._left, columns, coarsening, Silent())
 
+    def suppressed(self, seen: Coarsened) -> tuple[str, ...]:
+        """Return what a plan lists of the rows that a view suppresses, found in one pass."""
+        assert isinstance(seen, LongView)
+        return suppressed_in_parts(seen, self._left, self._project.keys, Silent())
+
     def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
         """Return how many records are unique on what a recipient sees unperturbed."""
         document = self.material().document
@@ -281,6 +295,16 @@ class PreparedLong(PreparedTable):
         with naming_rows(summary.left_places):
             frame, _ = releaser.shown_alone(summary.left)
         return frame, stream_of(releaser, self._left)
+
+    def made_by(self, rows_by: RowsBy, plan: Plan, keys: DerivedKeys) -> RowStream:
+        """Return a plan's rows, which are made elsewhere while they are written."""
+        left = self._left
+
+        def made(context: Context, folder: Path) -> Iterator[pa.RecordBatch]:
+            found = rows_by(plan, keys, Part(context, 0.0, 0.7), folder)
+            return fitted_rows(plan, found, left, Part(context, 0.7, 1.0))
+
+        return RowStream(left.rows, made)
 
 
 def prepared_of(project: ProjectFile, table: Table | LongTable) -> PreparedTable:
@@ -322,12 +346,16 @@ def making_of(
     kept = {"accepted": [dict(each) for each in accepted]} if accepted else {}
     if (seen := prepared.seen(plan.coarsening)) is not None:
         check_view(seen)
+    elsewhere = None
+    if rows_by is not None:
+        assert isinstance(prepared, PreparedLong)
+        elsewhere = prepared.made_by(rows_by, *sent_plan(project, plan, prepared))
     return Making(
         document=plan.document,
         source=plan.source,
         recipient=plan.recipient.name,
         release_id=plan.release_id,
-        contents=partial(_contents, project, plan, prepared, rows_by),
+        contents=partial(_contents, project, plan, prepared, elsewhere),
         details={**_details(plan, prepared), **kept},
         contradictions=plan.contradictions,
         override=plan.override,
@@ -338,15 +366,15 @@ def making_of(
     )
 
 
-RowsBy = Callable[[Plan, DerivedKeys], pa.Table]
-"""What makes a plan's released rows of the source table, in the order in which they leave."""
+RowsBy = Callable[[Plan, DerivedKeys, Context, Path], Iterator[pa.RecordBatch]]
+"""What makes a plan's rows of the source table in this process's place, see `RowStream`."""
 
 
 def _contents(
     project: ProjectFile,
     plan: ReleasePlan,
     prepared: PreparedTable,
-    rows_by: RowsBy | None,
+    elsewhere: RowStream | None,
     context: Context,
 ) -> BundleContents:
     """Compute what a release's bundle holds."""
@@ -355,13 +383,9 @@ def _contents(
     coarser = frozenset() if seen is None else seen.changed
     # Counting takes memory, and is done before what is released does.
     alone = prepared.alone(Part(context, 0.0, 0.4), plan.recipient)
-    order: RowsToWrite = None
-    if rows_by is not None:
-        frame = _made_elsewhere(project, plan, prepared, rows_by)
-    else:
-        made_by = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
-        made_by = replace(made_by, release_id=plan.release_id)
-        frame, order = prepared.released(made_by, seen, Part(context, 0.4, 1.0))
+    made_by = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
+    made_by = replace(made_by, release_id=plan.release_id)
+    frame, order = prepared.released(made_by, seen, Part(context, 0.4, 1.0))
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
     return BundleContents(
@@ -381,26 +405,9 @@ def _contents(
         rows_as_in_table=bool(document.rows_as_in_table),
         view=None if seen is None else _view(seen),
         unit=told_of_unit(document, plan.entries),
-        order=order,
+        order=elsewhere or order,
         language=plan.recipient.language or ENGLISH,
     )
-
-
-def _made_elsewhere(
-    project: ProjectFile, plan: ReleasePlan, prepared: PreparedTable, rows_by: RowsBy
-) -> pd.DataFrame:
-    """Return the released rows that an engine makes, in the order in which they leave."""
-    rows = prepared.rows(Silent()).table.rows
-    sent, keys = sent_plan(project, plan, prepared)
-    frame = sent.frame_of(rows_by(sent, keys))
-    if len(frame) != rows:
-        raise SourceChanged(
-            "The rows made elsewhere are {found:,}, and the table has {expected:,}.",
-            "Let them be made from the project's source table.",
-            found=len(frame),
-            expected=rows,
-        )
-    return frame
 
 
 def _view(seen: Coarsened) -> SeenView:

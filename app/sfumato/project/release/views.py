@@ -30,7 +30,7 @@ from sfumato.engine.generalization.distinct_rows import RowSet, UnitRows, Units,
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.generalization.publication import generalized_column
 from sfumato.engine.randomness.keyed_hash import canonical_text, canonical_texts, keyed_hash
-from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
@@ -497,8 +497,15 @@ def suppressed_in(seen: Coarsened, table: Table, keys: KeyRing) -> tuple[str, ..
     """
     names = sorted(seen.coarsening.hierarchies)
     frame = table.frame.loc[seen.view.suppressed, names].drop_duplicates()
-    found = _hashes(Table(frame, is_part=True), names, keys)
-    return tuple(sorted({each.hex() for each in found.tolist()}))
+    return tuple(sorted(hashes_of_rows(frame, keys)))
+
+
+def hashes_of_rows(frame: pd.DataFrame, keys: KeyRing) -> set[str]:
+    """Return the hashes of suppressed rows, in hexadecimal; their columns are sorted by name."""
+    found = keyed_rows(
+        Table(frame, is_part=True), list(map(str, frame)), keys.for_suppressed_rows()
+    )
+    return {each.hex() for each in found.tolist()}
 
 
 def is_suppressed(
@@ -517,17 +524,20 @@ def is_suppressed(
     keys
         The keys by which it was made.
     """
-    known = np.array([bytes.fromhex(each) for each in suppressed], dtype="V16")
+    listed = {bytes.fromhex(each) for each in suppressed}
+    first = np.frombuffer(b"".join(listed), dtype=np.uint64)[::2]
     # A plan that was kept as text need not have its columns in their order any more.
-    found = _hashes(table, sorted(names), keys)
-    among: npt.NDArray[np.bool_] = pd.Index(found.tolist()).isin(known.tolist())
+    found = keyed_rows(table, sorted(names), keys.for_suppressed_rows())
+    among: npt.NDArray[np.bool_] = np.isin(found.view(np.uint64)[::2], first)
+    # Whole hashes are compared as bytes: as numpy's or pandas' texts they lose zeros at their end.
+    among[among] = [each in listed for each in found[among].tolist()]
     return among
 
 
-def _hashes(table: Table, names: list[str], keys: KeyRing) -> npt.NDArray[np.void]:
+def keyed_rows(table: Table, names: Sequence[str], key: AttributeKey) -> npt.NDArray[np.void]:
     """Return a hash of each row's values in some columns, shape (n,), 16 bytes each."""
     parts = [canonical_texts(_texts(table.column(name))) for name in names]
-    return keyed_hash(parts, keys.for_suppressed_rows(), Silent()).view("V16").ravel()
+    return keyed_hash(parts, key, Silent()).view("V16").ravel()
 
 
 def _texts(column: pd.Series) -> pd.Series:

@@ -129,7 +129,8 @@ def releaser_from(plan_text: str, source: KeySource) -> Releaser:
             kind=source.kind,
             name=source.name,
         )
-    return plan.bind(keys)
+    # Of units, the engine holds back the rows that don't leave.
+    return plan.bind(keys, leaving=True)
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -165,6 +166,12 @@ def check_columns(plan: Plan, names: Sequence[str]) -> pa.Schema:
         If a column is missing.
     """
     schema = plan.output_schema()
+    if plan.unit is not None and plan.rows_as_in_table:
+        raise PolicyError(
+            "Rows of units are brought together on a cluster, so they can't leave as they stand in"
+            " the table.",
+            "Let rows leave in the release's own order, or release without an engine.",
+        )
     if not (plan.keys and plan.release_id):
         raise PolicyError(
             "The plan was made without keys.",
@@ -183,10 +190,11 @@ def check_columns(plan: Plan, names: Sequence[str]) -> pa.Schema:
 def released_part(
     batch: pa.RecordBatch, plan_text: str, source: KeySource
 ) -> tuple[pa.RecordBatch, Hashes]:
-    """Return a part of the table as it is released, and what its rows are sorted by, shape (n, 2).
+    """Return a part of the table as it is released, and words of its rows, shape (n, 2 or 4).
 
-    Categories in an order are texts, since not every engine has such a type. Where the rows leave
-    as they stand in the table, what they are sorted by is all 0.
+    By the first two they are sorted; where the rows leave as they stand in the table, these are
+    all 0. Where rows belong to units, the others are `Releaser.unit_words`. Categories in an order
+    are texts, since not every engine has such a type.
 
     Raises the errors of `releaser_from` and `Releaser.release_batch`.
     """
@@ -197,13 +205,28 @@ def released_part(
             words = np.zeros((released.num_rows, 2), dtype=np.uint64)
         else:
             released, words = releaser.release_ordered(batch)
+            if releaser.plan.unit is not None:
+                words = np.hstack([words, releaser.unit_words(batch)])
     return released.cast(plain_schema(released.schema)), words
 
 
 def hashed_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> Hashes:
-    """Return the keyed hash of each row's record key, by which repeated ones are found."""
+    """Return the keyed hash of each row's record key, shape (n, 2), by which some repeat.
+
+    Where something is drawn once for a unit, it is followed by `Releaser.unit_values`.
+    """
+    releaser = releaser_from(plan_text, source)
     with _counted_in_part():
-        return releaser_from(plan_text, source).record_hashes(batch)
+        words = releaser.record_hashes(batch)
+        if releaser.plan.once_drawn:
+            words = np.hstack([words, releaser.unit_values(batch)])
+        return words
+
+
+def hashed_columns(plan: Plan) -> list[str]:
+    """Return the columns that `hashed_part` reads."""
+    unit = () if plan.unit is None else plan.unit.columns
+    return list(dict.fromkeys([str(plan.record_key), *unit, *plan.once_drawn]))
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -256,6 +279,25 @@ def refuse_repeated(record_key: str | None, count: int) -> None:
             " several rows.",
             "Mend these rows, or choose a column whose values are unique.",
             column=record_key,
+            count=count,
+        )
+
+
+def refuse_varying(plan: Plan, count: int) -> None:
+    """Refuse a table where so many units differ in what is drawn once for each, where some do.
+
+    Raises
+    ------
+    PolicyError
+        Saying of how many that is so.
+    """
+    if count and plan.unit is not None:
+        raise PolicyError(
+            "What is drawn once for all rows with the same {unit} differs between the rows of"
+            " {count:,} {count:group|groups}: {columns}.",
+            "Mend these rows, or let {columns} be drawn row by row.",
+            columns=", ".join(plan.once_drawn),
+            unit=plan.unit.name,
             count=count,
         )
 

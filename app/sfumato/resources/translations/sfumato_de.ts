@@ -11571,7 +11571,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+13"/>
         <location filename="../../engine/disclosure/boosted_trees.py" line="+170"/>
-        <location filename="../../engine/disclosure/open_columns.py" line="+279"/>
+        <location filename="../../engine/disclosure/open_columns.py" line="+290"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -13862,7 +13862,17 @@ Rückgabewerte:
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+32"/>
+        <source>Files of this format are made in memory, which an engine&apos;s rows need not fit.</source>
+        <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, für den die Zeilen einer Maschine zu viele sein können.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Choose Parquet or CSV, or release without --engine.</source>
+        <translation>Wählen Sie Parquet oder CSV oder geben Sie ohne --engine frei.</translation>
+    </message>
+    <message>
+        <location line="+40"/>
         <source>for whom; may be given several times</source>
         <translation>für wen; mehrfach möglich</translation>
     </message>
@@ -14213,7 +14223,7 @@ Rückgabewerte:
         <translation>Bekannt sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="+30"/>
+        <location filename="../../commands/shared/opening.py" line="+31"/>
         <source>the text&apos;s encoding, e.g. cp1252</source>
         <translation>die Zeichenkodierung des Textes, z. B. cp1252</translation>
     </message>
@@ -14263,7 +14273,17 @@ Rückgabewerte:
         <translation>eine Tabelle in Parquet oder CSV in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (üblich: 1000)</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+62"/>
+        <source>The table&apos;s files hold columns that are known from all rows only.</source>
+        <translation>Die Dateien der Tabelle haben Spalten, die erst aus allen Zeilen bekannt sind.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Write categories in an order as texts and whole numbers without a sign as plain ones, or release without --engine.</source>
+        <translation>Schreiben Sie geordnete Kategorien als Texte und ganze Zahlen ohne Vorzeichen als gewöhnliche oder geben Sie ohne --engine frei.</translation>
+    </message>
+    <message>
+        <location line="+8"/>
         <source>The table is read in parts, since it is long.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
@@ -16178,7 +16198,7 @@ Rückgabewerte:
         <translation>Das Rauschen wird gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/uniform.py" line="+400"/>
+        <location filename="../../engine/ladders/uniform.py" line="+411"/>
         <source>The retention probability {level} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -19031,7 +19051,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/packages.py" line="+174"/>
-        <location filename="../../formats/bundles/reading.py" line="+498"/>
+        <location filename="../../formats/bundles/reading.py" line="+500"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
     </message>
@@ -19091,7 +19111,7 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, wie sie veröffentlicht wurde, oder die Datendatei selbst.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="-321"/>
+        <location filename="../../formats/bundles/reading.py" line="-323"/>
         <source>Column {column} should hold values of the type {type}, but row {row} does not.</source>
         <translation>Spalte {column} sollte Werte vom Typ {type} enthalten, Zeile {row} tut es nicht.</translation>
     </message>
@@ -19100,7 +19120,7 @@ Rückgabewerte:
         <location line="+41"/>
         <location line="+50"/>
         <location line="+7"/>
-        <location line="+126"/>
+        <location line="+128"/>
         <location line="+97"/>
         <location line="+22"/>
         <location line="+8"/>
@@ -19108,13 +19128,13 @@ Rückgabewerte:
         <translation>Bitten Sie erneut um das Datenpaket.</translation>
     </message>
     <message>
-        <location line="-311"/>
-        <location line="+183"/>
+        <location line="-313"/>
+        <location line="+185"/>
         <source>{file} can&apos;t be read. {reason}</source>
         <translation>{file} ist nicht lesbar. {reason}</translation>
     </message>
     <message>
-        <location line="-133"/>
+        <location line="-135"/>
         <source>Column {position} of {file} is not the one that {description} describes.</source>
         <translation>Spalte {position} von {file} ist nicht die, die {description} beschreibt.</translation>
     </message>
@@ -19134,7 +19154,7 @@ Rückgabewerte:
         <translation>Bitten Sie erneut um das Datenpaket oder überprüfen Sie es gegen das Projekt, um zu sehen, was abweicht.</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+68"/>
         <source>{file} is read as a whole only.</source>
         <translation>{file} wird nur als Ganzes gelesen.</translation>
     </message>
@@ -20041,7 +20061,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+116"/>
-        <location filename="../../formats/tables/parquet.py" line="+291"/>
+        <location filename="../../formats/tables/parquet.py" line="+333"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
@@ -20054,14 +20074,15 @@ Rückgabewerte:
     <message>
         <location filename="../../formats/statistical/writing.py" line="+116"/>
         <location filename="../../formats/tables/delimited.py" line="+296"/>
-        <location filename="../../formats/tables/parquet.py" line="-143"/>
+        <location filename="../../formats/tables/parquet.py" line="-181"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../formats/table_format.py" line="+197"/>
-        <location filename="../../project/release/long_release.py" line="+62"/>
+        <location filename="../../formats/table_format.py" line="+198"/>
+        <location filename="../../project/release/long_release.py" line="+57"/>
+        <location line="+38"/>
         <location filename="../../report/writing.py" line="+132"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
@@ -20202,7 +20223,7 @@ Rückgabewerte:
         <location line="+194"/>
         <location line="+14"/>
         <location filename="../../formats/tables/excel.py" line="-100"/>
-        <location filename="../../formats/tables/parquet.py" line="+149"/>
+        <location filename="../../formats/tables/parquet.py" line="+187"/>
         <location line="+12"/>
         <source>Reading {path}</source>
         <translation>{path} wird gelesen</translation>
@@ -20341,12 +20362,12 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="-246"/>
+        <location filename="../../formats/tables/parquet.py" line="-284"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location line="+206"/>
+        <location line="+244"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
@@ -21367,7 +21388,7 @@ Rückgabewerte:
         <translation>Geben Sie den Zeilen alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location line="+142"/>
+        <location line="+158"/>
         <source>The values of column {column} don&apos;t fit the type that the plan states for it.</source>
         <translation>Die Werte der Spalte {column} passen nicht zu dem Typ, den der Plan dafür angibt.</translation>
     </message>
@@ -21492,7 +21513,7 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="+172"/>
+        <location filename="../../project/release/plan.py" line="+178"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
@@ -21502,12 +21523,12 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+178"/>
+        <location line="+180"/>
         <source>Released columns are ready</source>
         <translation>Freigegebene Spalten sind bereit</translation>
     </message>
     <message>
-        <location line="+136"/>
+        <location line="+169"/>
         <source>Releasing {key}</source>
         <translation>{key} wird freigegeben</translation>
     </message>
@@ -21542,9 +21563,13 @@ Rückgabewerte:
         <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
     </message>
     <message>
-        <location line="+2"/>
         <source>Let more memory be taken, or let an engine do it.</source>
-        <translation>Lassen Sie mehr Arbeitsspeicher zu oder überlassen Sie es einer Maschine.</translation>
+        <translation type="vanished">Lassen Sie mehr Arbeitsspeicher zu oder überlassen Sie es einer Maschine.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Let more memory be taken.</source>
+        <translation>Lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
         <location line="+25"/>
@@ -21552,7 +21577,7 @@ Rückgabewerte:
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <location line="+301"/>
+        <location line="+309"/>
         <source>The table is too long to hold all its rows at once, which releases need here: {why}.</source>
         <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; Freigaben brauchen das hier: {why}.</translation>
     </message>
@@ -21583,8 +21608,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+42"/>
-        <location filename="../../project/release/long_table.py" line="-243"/>
-        <location filename="../../project/release/long_views.py" line="+463"/>
+        <location filename="../../project/release/long_table.py" line="-246"/>
+        <location filename="../../project/release/long_views.py" line="+504"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
@@ -21592,9 +21617,9 @@ Rückgabewerte:
         <location filename="../../formats/table_format.py" line="-282"/>
         <location filename="../../formats/tables/delimited.py" line="-223"/>
         <location line="+46"/>
-        <location filename="../../formats/tables/parquet.py" line="-159"/>
-        <location filename="../../project/release/long_table.py" line="-141"/>
-        <location filename="../../project/release/long_views.py" line="-350"/>
+        <location filename="../../formats/tables/parquet.py" line="-197"/>
+        <location filename="../../project/release/long_table.py" line="-146"/>
+        <location filename="../../project/release/long_views.py" line="-385"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
@@ -21609,7 +21634,7 @@ Rückgabewerte:
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/value_counts.py" line="+76"/>
+        <location filename="../../project/release/value_counts.py" line="+77"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
@@ -21620,7 +21645,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="-22"/>
-        <location filename="../../project/release/long_table.py" line="+363"/>
+        <location filename="../../project/release/long_table.py" line="+371"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
@@ -22977,7 +23002,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="+78"/>
         <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+312"/>
+        <location filename="../../project/verification/long_verification.py" line="+329"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
@@ -23087,7 +23112,7 @@ Rückgabewerte:
         <location filename="../../project/verification/found.py" line="+98"/>
         <location line="+9"/>
         <location line="+10"/>
-        <location filename="../../project/verification/long_verification.py" line="-224"/>
+        <location filename="../../project/verification/long_verification.py" line="-241"/>
         <location filename="../../project/verification/verify.py" line="+96"/>
         <location line="+37"/>
         <location line="+10"/>
@@ -23320,7 +23345,7 @@ Rückgabewerte:
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
     <message>
-        <location line="+139"/>
+        <location line="+156"/>
         <location filename="../../project/verification/rows.py" line="+3"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
@@ -24639,7 +24664,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Beibehaltungswahrscheinlichkeit über 0.</translation>
     </message>
     <message>
-        <location filename="../../project/release/key_file.py" line="+27"/>
+        <location filename="../../project/release/key_file.py" line="+28"/>
         <source>plan and keys</source>
         <translation>Plan und Schlüssel</translation>
     </message>
@@ -24669,7 +24694,7 @@ Rückgabewerte:
         <translation>Verwenden Sie Plan und Schlüsseldatei, die zusammen erstellt wurden.</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+25"/>
         <source>Give the file that sfumato plan wrote.</source>
         <translation>Geben Sie die Datei an, die sfumato plan geschrieben hat.</translation>
     </message>
@@ -24680,6 +24705,16 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+18"/>
+        <source>Rows of units are brought together on a cluster, so they can&apos;t leave as they stand in the table.</source>
+        <translation>Zeilen von Einheiten werden auf einem Cluster zusammengeführt, daher können sie nicht so freigegeben werden, wie sie in der Tabelle stehen.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Let rows leave in the release&apos;s own order, or release without an engine.</source>
+        <translation>Geben Sie die Zeilen in der eigenen Reihenfolge der Freigabe frei oder geben Sie ohne Maschine frei.</translation>
+    </message>
+    <message>
+        <location line="+4"/>
         <source>The plan was made without keys.</source>
         <translation>Der Plan wurde ohne Schlüssel erstellt.</translation>
     </message>
@@ -24699,7 +24734,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+76"/>
         <source>The smallest group of records that share what is shown of them has {smallest}, and k is {k}: this is not the table that the plan was made from.</source>
         <translation>Die kleinste Gruppe von Datensätzen, die das von ihnen Gezeigte teilen, hat {smallest}, und k ist {k}: Das ist nicht die Tabelle, aus der der Plan erstellt wurde.</translation>
     </message>
@@ -24719,12 +24754,22 @@ Rückgabewerte:
         <translation>Berichtigen Sie diese Zeilen oder wählen Sie eine Spalte mit eindeutigen Werten.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+16"/>
+        <source>What is drawn once for all rows with the same {unit} differs between the rows of {count:,} {count:group|groups}: {columns}.</source>
+        <translation>Was einmal für alle Zeilen mit gleichem {unit} gezogen wird, unterscheidet sich zwischen den Zeilen von {count:,} {count:Gruppe|Gruppen}: {columns}.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Mend these rows, or let {columns} be drawn row by row.</source>
+        <translation>Berichtigen Sie diese Zeilen oder lassen Sie {columns} Zeile für Zeile ziehen.</translation>
+    </message>
+    <message>
+        <location line="+19"/>
         <source>{finding} (Rows are counted from 1 in each part of the table.)</source>
         <translation>{finding} (Zeilen werden in jedem Teil der Tabelle ab 1 gezählt.)</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/engines.py" line="+48"/>
+        <location filename="../../commands/shared/engines.py" line="+53"/>
         <source>{engine} is not installed: {modules} is missing.</source>
         <translation>{engine} ist nicht installiert: {modules} fehlt.</translation>
     </message>
@@ -24734,14 +24779,18 @@ Rückgabewerte:
         <translation>Installieren Sie es: pip install &quot;sfumato[{extra}]&quot;.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+9"/>
         <source>An engine reads tables in Parquet files alone, and this one is {format}.</source>
         <translation>Eine solche Maschine liest nur Tabellen in Parquet-Dateien, und diese ist {format}.</translation>
     </message>
     <message>
         <location line="+1"/>
+        <source>Write the table as Parquet, as the help on clusters shows, and make a project of it, or release it without --engine.</source>
+        <translation>Schreiben Sie die Tabelle als Parquet, wie es die Hilfe zu Clustern zeigt, und erstellen Sie ein Projekt daraus, oder geben Sie ohne --engine frei.</translation>
+    </message>
+    <message>
         <source>Write the table as Parquet and make it the project&apos;s source, or release it without --engine.</source>
-        <translation>Schreiben Sie die Tabelle als Parquet und machen Sie sie zur Quelle des Projekts, oder geben Sie sie ohne --engine frei.</translation>
+        <translation type="vanished">Schreiben Sie die Tabelle als Parquet und machen Sie sie zur Quelle des Projekts, oder geben Sie sie ohne --engine frei.</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -24749,7 +24798,27 @@ Rückgabewerte:
         <translation>in einer Datenbank</translation>
     </message>
     <message>
-        <location line="+73"/>
+        <location line="+4"/>
+        <source>rows belong to units, which views count</source>
+        <translation>Zeilen gehören zu Einheiten, die Sichten zählen</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>An engine can&apos;t make these rows, since each has to be released by itself: {why}.</source>
+        <translation>Eine Maschine kann diese Zeilen nicht erzeugen, da jede für sich freigegeben werden muss: {why}.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Release without --engine.</source>
+        <translation>Geben Sie ohne --engine frei.</translation>
+    </message>
+    <message>
+        <location line="+18"/>
+        <source>The engine is making the rows</source>
+        <translation>Die Maschine erzeugt die Zeilen</translation>
+    </message>
+    <message>
+        <location line="+88"/>
         <source>Spark stopped.</source>
         <translation>Spark wurde beendet.</translation>
     </message>
@@ -24759,7 +24828,7 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release.py" line="+397"/>
+        <location filename="../../project/release/long_release.py" line="-31"/>
         <source>The rows made elsewhere are {found:,}, and the table has {expected:,}.</source>
         <translation>Die anderswo erzeugten Zeilen sind {found:,}, und die Tabelle hat {expected:,}.</translation>
     </message>
@@ -24921,7 +24990,7 @@ Rückgabewerte:
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_release.py" line="-14"/>
+        <location filename="../../project/release/long_release.py" line="+14"/>
         <source>Releasing the rows</source>
         <translation>Zeilen werden freigegeben</translation>
     </message>
@@ -25242,7 +25311,22 @@ Rückgabewerte:
         <translation>Geben Sie den Anteil der Ersetzungen an, die im Kapitel bleiben, etwa 0,5.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_views.py" line="+233"/>
+        <location filename="../../project/release/long_views.py" line="+190"/>
+        <source>Listing suppressed rows</source>
+        <translation>Unterdrückte Zeilen werden aufgelistet</translation>
+    </message>
+    <message>
+        <location line="+6"/>
+        <source>The view suppresses more than {most:,} {most:row|rows} that differ, too many to be listed in a plan.</source>
+        <translation>Die Sicht unterdrückt mehr als {most:,} verschiedene {most:Zeile|Zeilen}, zu viele, um sie in einem Plan aufzulisten.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Show the quasi-identifiers more coarsely, so that fewer rows are suppressed.</source>
+        <translation>Zeigen Sie die Quasi-Identifikatoren gröber, damit weniger Zeilen unterdrückt werden.</translation>
+    </message>
+    <message>
+        <location line="+70"/>
         <source>Looking at the quasi-identifiers</source>
         <translation>Quasi-Identifikatoren werden betrachtet</translation>
     </message>
@@ -25274,7 +25358,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/release/long_leaving.py" line="+169"/>
         <location line="+19"/>
-        <location filename="../../project/release/long_views.py" line="-409"/>
+        <location filename="../../project/release/long_views.py" line="-444"/>
         <source>Looking at the units</source>
         <translation>Einheiten werden betrachtet</translation>
     </message>

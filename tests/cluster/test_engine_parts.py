@@ -1,0 +1,146 @@
+"""A release whose rows an engine makes has the bytes of the one that is made here."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from sfumato.commands.shared import engines
+from sfumato.engine.core.errors import PolicyError, TableError
+from sfumato.engine.core.progress import Silent
+from sfumato.project.errors import SourceChanged
+from sfumato.project.release.release import make_release, prepared_of, sent_plan
+from sfumato.project.release.release_plan import plan_of
+from sfumato.project.release.workers import KeySource
+from tests.cluster.sent import forms_of
+from tests.project.test_long_release import (
+    VIEWS,
+    bundle,
+    frame_of,
+    long_of,
+    seen_coarsely,
+    ward,
+    whole_of,
+)
+from tests.project.test_long_units import by_house, of_units
+
+__all__ = ["ward"]
+
+# Dask's reader of Parquet uses what pandas 3.1 no longer likes.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+dask = pytest.importorskip("dask")
+pytest.importorskip("distributed")
+cloudpickle = pytest.importorskip("cloudpickle")
+dd = pytest.importorskip("dask.dataframe")
+adapter = pytest.importorskip("sfumato.dask")
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch):
+    """Dask works in this process."""
+
+    def made(files, plan, source, scratch):
+        with dask.config.set(scheduler="sync"):
+            engines.write_by_dask(files, plan, source, scratch)
+
+    monkeypatch.setitem(engines.MAKERS, "dask", made)
+
+
+def by_engine(project, folder, format_name="parquet"):
+    files = engines.files_for(project.document, project.path.parent, "dask")
+    table = long_of(project)
+    rows_by = engines.rows_by(files, "dask")
+    made = make_release(project, table, "Clinic A", folder, format_name, Silent(), rows_by=rows_by)
+    return {path.name: path.read_bytes() for path in made.path.iterdir()}
+
+
+CASES = {
+    "rows alone": (frame_of, lambda document: document),
+    "a view": (frame_of, seen_coarsely(*VIEWS["a chain"])),
+    "two rows of a unit": (lambda: of_units(frame_of()), by_house(2, "illness")),
+    "all rows of a unit": (lambda: of_units(frame_of()), by_house(99, "illness")),
+}
+
+
+@pytest.mark.parametrize("format_name", ["parquet", "csv"])
+@pytest.mark.parametrize("case", CASES)
+def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case, format_name):
+    frame, change = CASES[case]
+    with ward(frame(), change) as project:
+        whole, _ = bundle(project, whole_of(project), tmp_path / "whole", format_name)
+        assert by_engine(project, tmp_path / "made", format_name) == whole
+
+
+def sent_units(project, folder):
+    """Put a plan's keys into a folder; return the plan and all its keys."""
+    table = long_of(project)
+    prepared = prepared_of(project, table)
+    plan, keys = sent_plan(
+        project, plan_of(project, table, "Clinic A", "", prepared.material), prepared
+    )
+    (folder / "keys.bin").write_bytes(keys.to_bytes())
+    return plan, keys.to_bytes(), KeySource.in_file(folder / "keys.bin")
+
+
+def test_no_key_is_in_the_graph_of_a_release_of_units(ward, tmp_path):
+    with ward(of_units(frame_of()), by_house(2, "illness")) as project:
+        plan, content, source = sent_units(project, tmp_path)
+        table = dd.from_pandas(of_units(frame_of()), npartitions=3)
+        with dask.config.set(scheduler="sync"):
+            made = adapter.release(table, plan, source)
+        graph = cloudpickle.dumps(made.expr) + pickle.dumps(dict(made.optimize().dask))
+        graph += plan.to_json().encode()
+        secrets = [project.secret.reveal()]
+    body = content[content.index(b"\n") + 1 :]
+    secrets += [body[at : at + 32] for at in range(32, len(body), 64)]
+    assert len(secrets) > 5
+    assert len(graph) > 1000
+    assert [form for key in secrets for form, text in forms_of(key) if text in graph] == []
+
+
+def test_units_that_differ_in_what_is_drawn_once_are_refused_on_a_cluster(ward, tmp_path):
+    frame = of_units(frame_of())
+    with ward(frame, by_house(2, "illness")) as project:
+        plan, _, source = sent_units(project, tmp_path)
+    house = frame["house"].iloc[0]
+    first = frame.index[frame["house"] == house][0]
+    other = "gout" if frame["illness"].iloc[0] != "gout" else "flu"
+    frame["illness"] = frame["illness"].where(frame.index != first, other)
+    with (
+        dask.config.set(scheduler="sync"),
+        pytest.raises(PolicyError, match="differs between the rows of 1 group: illness"),
+    ):
+        adapter.release(dd.from_pandas(frame, npartitions=3), plan, source)
+
+
+def test_rows_of_units_do_not_stay_as_in_the_table_on_a_cluster(ward, tmp_path):
+    def change(document):
+        return replace(by_house(2, "illness")(document), rows_as_in_table="Sorted by chance.")
+
+    with ward(of_units(frame_of()), change) as project:
+        plan, _, source = sent_units(project, tmp_path)
+        with pytest.raises(PolicyError, match="brought together"):
+            adapter.release(dd.from_pandas(of_units(frame_of()), npartitions=3), plan, source)
+
+
+@pytest.mark.parametrize("rows", [299, 300])
+def test_a_table_that_changes_while_the_engine_works_is_refused(ward, tmp_path, monkeypatch, rows):
+    made_by = engines.MAKERS["dask"]
+
+    def swapped(files, plan, source, scratch):
+        frame = pd.read_parquet(files[0]).iloc[:rows]
+        pa.parquet.write_table(pa.Table.from_pandas(frame), files[0])
+        made_by(files, plan, source, scratch)
+
+    monkeypatch.setitem(engines.MAKERS, "dask", swapped)
+    with ward(frame_of()) as project:
+        with pytest.raises((TableError, SourceChanged), match="changed"):
+            by_engine(project, tmp_path / "made")
+        assert not project.releases
+        assert not (tmp_path / "made").exists()
