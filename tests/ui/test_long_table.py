@@ -15,11 +15,13 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.release import make_release
 from sfumato.project.release.units import propose_unit
 from sfumato.project.verification.found import verify_file
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.state.insights import LongSource
 from sfumato.ui.state.settings import MemoryLimit
@@ -162,6 +164,36 @@ def test_a_release_is_made_in_parts_and_verified(saved, qtbot, tmp_path):
     panel.verify(bundles[0])
     settle(qtbot, saved.session)
     assert "is as it was released" in panel.ledger.report.verdict.text()
+
+
+def test_a_found_file_is_traced_in_parts(saved, qtbot, tmp_path):
+    session, project = saved.session, saved.session.project
+    made = make_release(project, session.source, "Public", tmp_path / "out", "csv", Silent())
+    lines = (made.path / "data.csv").read_bytes().splitlines(keepends=True)
+    found = tmp_path / "found.csv"
+    found.write_bytes(b"".join([lines[0], *lines[900:100:-1]]))
+    session.ledger_changed.emit()
+    page = panel_of(saved, qtbot, "audit").show_page(LeakPage)
+    settle(qtbot, session)
+    assert page.work.isVisible()
+    page.trace(found)
+    settle(qtbot, session)
+    assert "Public" in page.finding.verdict.text()
+
+
+def test_a_file_whose_rows_belong_to_units_is_not_traced_in_parts(grouped, qtbot, tmp_path):
+    window, _ = grouped
+    protected_by_person(window, qtbot)
+    document = window.session.document
+    project = ProjectFile.create(tmp_path / "visits.sfumato", "correct horse", document)
+    window.session.set_project(project, keep_state=True)
+    found = tmp_path / "found.csv"
+    found.write_text("age,disease\n40,flu\n", encoding="utf-8")
+    panel = panel_of(window, qtbot, "audit")
+    panel.show_page(LeakPage).trace(found)
+    settle(qtbot, window.session)
+    [said] = messages(panel.messages)
+    assert "rows belong to units" in said
 
 
 def test_the_audit_answers_what_counts_tell_and_refuses_the_rest(saved, qtbot):

@@ -24,18 +24,13 @@ if TYPE_CHECKING:
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.project.release.long_table import LongTable
-    from sfumato.project.verification.leak import read_leak, trace_file
-    from sfumato.project.verification.long_leak import trace_long, why_traced_whole
+    from sfumato.project.verification.leak import read_leak
+    from sfumato.project.verification.long_leak import trace_leak, why_traced_whole
 
     with opened_by_parts(arguments, terminal, 0.3, why_whole=why_traced_whole) as opened:
         project, table, context = opened
         leak = read_leak(arguments.file, Part(context, 0.0, 0.3))
-        rest = Part(context, 0.3, 1.0)
-        if isinstance(table, LongTable):
-            report = trace_long(project, table, leak, rest)
-        else:
-            report = trace_file(project, table, leak, rest)
+        report = trace_leak(project, table, leak, Part(context, 0.3, 1.0))
     terminal.tell(arguments.json, _plain(report), _lines(report))
     return ExitCode.OK if report.is_traced else ExitCode.CHECK_FAILED
 

@@ -8,9 +8,8 @@ trusted, so that a coalition learns what its most trusted member knows and nothi
 The law and the draws are in `sfumato.engine.ladders.uniform_cells`. A stretch of records is worked
 on in tiles, in buffers that are used again for every tile and stay in the processor's caches. What
 is rare is done for a whole stretch at once, because a call on a handful of records costs as
-much as one on thousands. What takes the time is not memory but AES, reading words out of blocks of
-16 bytes, which no processor does several at a time, and the calls themselves (some 40 µs a tile):
-tiles of a quarter the size are slower, even beside a process that only copies memory.
+much as one on thousands. Most of the time goes to AES and to reading words out of blocks of 16
+bytes, which no processor does several at a time; tiles of a quarter the size are slower.
 """
 
 from __future__ import annotations

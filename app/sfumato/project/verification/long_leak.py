@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import SfumatoError, TableError
+from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.tracing import ABSENT, RowGroups
@@ -41,6 +41,7 @@ from sfumato.project.verification.leak import (
     occurrences,
     opened,
     split_by,
+    trace_file,
     traced_in,
 )
 
@@ -106,11 +107,27 @@ def trace_long(project: ProjectFile, table: LongTable, leak: Table, context: Con
     NotTraceable
         See `trace_file`.
     SfumatoError
-        If a row does not fit a policy in force, or too many are like leaked ones.
+        If tracing needs all rows at once, a row does not fit a policy in force, or too many
+        are like leaked ones.
     """
+    if why := why_traced_whole(project):
+        raise PolicyError(
+            "The table is too long to hold all its rows at once, which tracing needs here: {why}.",
+            "Read all of the table, on a machine with the memory for it.",
+            why=why,
+        )
     rows = _LongRows(project, table, Part(context, 0.0, 0.3))
     sources = Sources(rows.policies, rows.parts, rows.like)
     return traced_in(project, sources, leak, Part(context, 0.3, 1.0))
+
+
+def trace_leak(
+    project: ProjectFile, table: Table | LongTable, leak: Table, context: Context
+) -> LeakReport:
+    """Say which of a project's releases a leaked table comes from; see `trace_file`."""
+    if isinstance(table, LongTable):
+        return trace_long(project, table, leak, context)
+    return trace_file(project, table, leak, context)
 
 
 class _LongRows:

@@ -540,7 +540,7 @@
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="+213"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="+215"/>
         <source>Leaks</source>
         <translation>Datenlecks</translation>
     </message>
@@ -2675,12 +2675,12 @@
 <context>
     <name>LeakPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="+141"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="+143"/>
         <source>The found file</source>
         <translation>Die gefundene Datei</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+12"/>
         <source>A found file is held against a project and its table.</source>
         <translation>Eine gefundene Datei wird mit einem Projekt und seiner Tabelle verglichen.</translation>
     </message>
@@ -14453,7 +14453,7 @@ Rückgabewerte:
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
     <message>
-        <location line="+79"/>
+        <location line="+74"/>
         <source>Compared: {compared}.</source>
         <translation>Verglichen: {compared}.</translation>
     </message>
@@ -16198,7 +16198,7 @@ Rückgabewerte:
         <translation>Das Rauschen wird gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/uniform.py" line="+411"/>
+        <location filename="../../engine/ladders/uniform.py" line="+410"/>
         <source>The retention probability {level} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -23267,12 +23267,22 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_leak.py" line="+55"/>
+        <location filename="../../project/verification/long_leak.py" line="+56"/>
         <source>rows belong to units, and leaks are traced by them</source>
         <translation>Zeilen gehören zu Einheiten, und Lecks werden nach diesen zurückverfolgt</translation>
     </message>
     <message>
-        <location line="+70"/>
+        <location line="+58"/>
+        <source>The table is too long to hold all its rows at once, which tracing needs here: {why}.</source>
+        <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; das Zurückverfolgen braucht das hier: {why}.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Read all of the table, on a machine with the memory for it.</source>
+        <translation>Lesen Sie die ganze Tabelle ein, auf einem Rechner, dessen Arbeitsspeicher dafür reicht.</translation>
+    </message>
+    <message>
+        <location line="+27"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>

@@ -25,7 +25,9 @@ from sfumato.project.release.fingerprinting import (
     tracing_price,
     with_spacing,
 )
-from sfumato.project.verification.leak import LeakReport, read_leak, trace_file
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.verification.leak import LeakReport, read_leak
+from sfumato.project.verification.long_leak import trace_leak
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
@@ -228,6 +230,7 @@ class LeakPage(AuditPage):
     leads_to: ClassVar[str] = "releases"
     listens: ClassVar[tuple[str, ...]] = ("document_changed", "project_changed", "table_changed")
     takes_files: ClassVar[bool] = True
+    needs_rows: ClassVar[bool] = False
 
     def build(self) -> None:
         """Put the file that was found above the distance of levels."""
@@ -258,7 +261,8 @@ class LeakPage(AuditPage):
 
     def refresh(self, _changed: object = None) -> None:
         """Compute what the distance of levels does, now that somebody looks."""
-        self.show_work(self.session.project is not None and self.session.table is not None)
+        self.show_work(self.session.project is not None and self.session.source is not None)
+        self.spacing.setVisible(self.session.long is None)  # what it costs takes all rows at once
         self._price()
 
     # ----- a file
@@ -277,10 +281,8 @@ class LeakPage(AuditPage):
 
     def trace(self, path: Path) -> None:
         """Say whose copy a file is: a table, a bundle, either of them zipped, or a part of one."""
-        project, table = self.session.project, self.session.table
-        if self.session.refuses_long():
-            return
-        if project is None or table is None:
+        project, source = self.session.project, self.session.source
+        if project is None or source is None:
             text = self.tr("A found file is held against a project and its table.")
             remedy = self.tr("Open both, then drop the file again.")
             self.tell(Message(MessageKind.CAUTION, text, remedy, topic="leak"))
@@ -288,7 +290,7 @@ class LeakPage(AuditPage):
         self.finding.show_working(path.name)
         self.session.runner.run(
             self.tr("Tracing {name}").format(name=path.name),
-            partial(_read_and_trace, project, table, path),
+            partial(_read_and_trace, project, source, path),
             partial(self._show_report, project, path.name),
             self._fail,
             key=TRACE_JOB,
@@ -365,9 +367,11 @@ class LeakPage(AuditPage):
         self.session.edit(text, changed)
 
 
-def _read_and_trace(project: ProjectFile, table: Table, path: Path, context: Context) -> LeakReport:
+def _read_and_trace(
+    project: ProjectFile, source: Table | LongTable, path: Path, context: Context
+) -> LeakReport:
     leak = read_leak(path, Part(context, 0.0, 0.3))
-    return trace_file(project, table, leak, Part(context, 0.3, 1.0))
+    return trace_leak(project, source, leak, Part(context, 0.3, 1.0))
 
 
 PAGE = LeakPage
