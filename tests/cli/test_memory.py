@@ -120,8 +120,25 @@ def test_rows_of_units_are_released_and_verified_in_parts(line):
     assert verify(line, bundle) == ExitCode.OK, line.output
     assert "It has all 27 records of the source table that may leave." in line.output
     stated = ("--of", "Clinic A", "--level", "retention_probability=0.3", "--memory", "0")
-    line.run("recipients", line.project, *stated)
-    assert f"{WHOLE}: rows belong to units." in line.remarks
+    assert line.run("recipients", line.project, *stated) == ExitCode.OK, line.remarks
+    assert WHOLE not in line.remarks
+
+
+def test_a_project_with_units_is_made_in_parts_as_in_memory(line):
+    frame = table(40).frame.astype(str).assign(house=[f"H{i // 3}" for i in range(40)])
+    source, rules = line.folder / "ward.parquet", line.folder / "rules.toml"
+    frame.to_parquet(source, index=False)
+    rules.write_text(rules.read_text() + '[columns.house]\nrole = "identifying"\n')
+    made = {}
+    for name, memory in (("whole", "1000"), ("parts", "0")):
+        given = ("--table", source, "--rules", rules, "--unit", "house", "--memory", memory)
+        project = line.folder / f"{name}.sfumato"
+        assert line.run("init", project, *given) == ExitCode.OK, line.remarks
+        assert (PARTS in line.remarks) == (name == "parts")
+        assert "at most 3 of them leave" in line.remarks
+        assert line.run("rules", project) == ExitCode.OK
+        made[name] = line.output
+    assert made["parts"] == made["whole"]
 
 
 def bundle_in_parts(long, format_name):

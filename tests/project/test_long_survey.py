@@ -180,6 +180,72 @@ def test_what_needs_all_rows_is_said_and_read_as_a_whole(folder):
     assert document.source.rows == ROWS
 
 
+HOMES = """
+format = 1
+record_key = "person"
+other_columns = "insensitive"
+columns.person = { role = "identifying" }
+columns.home = { role = "identifying" }
+columns.illness = { role = "sensitive" }
+columns.ward = { role = "sensitive" }
+policy = [
+    { attributes = ["illness"], mechanism = "uniform" },
+    { attributes = ["ward"], mechanism = "uniform" },
+]
+"""
+
+
+def write_homes(folder, most=3):
+    """The same table with homes of up to some people, all of one ward."""
+    frame = frame_of()
+    home = np.arange(ROWS) * 7919 % ROWS // most
+    frame["home"] = [f"H{one:03}" for one in home]
+    frame["ward"] = np.where(home % 3 == 0, "A", "B")
+    frame.to_parquet(folder / "ward.parquet", index=False)
+
+
+def whole_document(folder, rules, **more):
+    told = []
+    document, _ = document_for(
+        folder / "ward.parquet", rules, None, Silent(), folder, told.append, **more
+    )
+    return document, " ".join(note.text for note in told)
+
+
+@pytest.mark.parametrize("rows", [None, 2, 9], ids=["all rows", "two rows", "more than any has"])
+def test_rows_belong_to_units_in_parts_as_in_memory(folder, rows):
+    write_homes(folder)
+    for rules in (None, HOMES):
+        wanted, said_whole = whole_document(folder, rules, units=["home"], unit_rows=rows)
+        document, _, told = document_in_parts(folder, rules, units=["home"], unit_rows=rows)
+        assert document == wanted
+        assert "read in parts" in told
+        assert ("larger than" in told) == ("larger than" in said_whole)
+    assert document.unit.constant == ("ward",)
+
+
+def test_rules_that_state_units_count_them_in_parts(folder):
+    write_homes(folder)
+    rules = f'{HOMES}[unit]\ncolumns = ["home"]\nmost_rows = 2\nconstant = ["ward"]\n'
+    document, _, told = document_in_parts(folder, rules)
+    assert document == whole_document(folder, rules)[0]
+    assert "read in parts" in told
+    counts = survey_in(folder).attributes_of(document, Silent())["ward"].counts
+    whole = attributes_of(document, whole_in(folder))["ward"].counts
+    assert counts.tolist() == whole.tolist()
+    assert counts.sum() < ROWS
+
+
+def test_units_that_differ_in_what_they_share_are_refused_in_parts(folder):
+    write_homes(folder)
+    rules = f'{HOMES}[unit]\ncolumns = ["home"]\nmost_rows = 2\nconstant = ["illness"]\n'
+    with pytest.raises(SfumatoError) as refused:
+        whole_document(folder, rules)
+    with pytest.raises(SfumatoError) as in_parts:
+        document_in_parts(folder, rules)
+    assert str(in_parts.value) == str(refused.value)
+
+
 def test_weights_are_looked_at_in_all_rows(folder):
     rules = RULES.replace("columns.person", 'columns.visits = { role = "weight" }\ncolumns.person')
     frame = frame_of()

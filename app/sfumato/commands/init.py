@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sfumato.formats.options import ReadOptions
     from sfumato.formats.reading import Note, Place
     from sfumato.project.document.model import Document
+    from sfumato.project.release.long_table import LongTable
     from sfumato.project.source import Tell
 
 
@@ -144,17 +145,15 @@ def document_for(
         If the table can't be read, the rules don't fit it, or no release could be made.
     """
     from sfumato.engine.table.proposals import proposals
-    from sfumato.formats.reading import Note
     from sfumato.project.document.model import Document
     from sfumato.project.release.units import propose_unit
     from sfumato.project.rules.rules import apply_rules
-    from sfumato.project.source import is_long, read_source, title_of
+    from sfumato.project.source import read_source, title_of
 
     options = _reading_options(file, rules, chosen)
-    if not units:
-        part = Part(context, 0.0, 0.5 if rules is None else 0.8)
-        if found := _in_parts(file, options, rules, record_key, part, folder, tell, room):
-            return found
+    part, stated = Part(context, 0.0, 0.5 if rules is None else 0.8), (units, unit_rows)
+    if found := _in_parts(file, options, rules, record_key, stated, part, folder, tell, room):
+        return found
     table, source = read_source(file, options, Part(context, 0.0, 0.8), tell)
     proposed = proposals(table)
     if rules is None:
@@ -167,9 +166,6 @@ def document_for(
         document = replace(document, record_key=record_key)
     if units:
         document = document.with_unit(propose_unit(document, table, units, unit_rows))
-        if is_long(document, room.memory):
-            why = worded("rows belong to units")
-            tell(Note(worded("The table is read as a whole: {why}.", why=why)))
     if rules is not None:
         _check(document, table, Part(context, 0.8, 0.9))
     part = Part(context, 0.9, 1.0)
@@ -183,6 +179,7 @@ def _in_parts(
     options: ReadOptions,
     rules: str | None,
     record_key: str | None,
+    stated_unit: tuple[Sequence[str], int | None],
     context: Context,
     folder: Path | None,
     tell: Tell,
@@ -214,22 +211,48 @@ def _in_parts(
     if why := why_looked_at_whole(document):
         tell(Note(worded("The table is read as a whole: {why}.", why=said(why))))
         return None
+    part = Part(context, 0.7, 0.75)
+    document, about_units = _units_in_parts(document, table, *stated_unit, part)
     if rules is not None:
         survey.check_weights(document, Silent())
-        attributes = survey.attributes_of(document, Part(context, 0.7, 0.8))
-        if document.record_key is not None:
-            survey.check_key(document.record_key, Part(context, 0.8, 0.9))
         if document.generalization is None or document.policy or document.recipients:
             check_policy(document)
-            for recipient in document.recipients:
-                plan_release(document, attributes, recipient)
+        attributes = survey.attributes_of(document, Part(context, 0.75, 0.8))
+        if document.record_key is not None:
+            survey.check_key(document.record_key, Part(context, 0.8, 0.9))
+        for recipient in document.recipients:
+            plan_release(document, attributes, recipient)
     for note in table.batches.notes:
         tell(note)
     tell(Note(_looked_at(survey.sample.rows)))
     relations = _relations(document, survey.sample, Part(context, 0.9, 1.0), every=rules is None)
-    for note in itertools.chain(relations, _key(document, proposed)):
+    for note in itertools.chain(relations, _key(document, proposed), about_units):
         tell(note)
     return document, proposed
+
+
+def _units_in_parts(
+    document: Document,
+    table: LongTable,
+    columns: Sequence[str],
+    most_rows: int | None,
+    context: Context,
+) -> tuple[Document, list[Note]]:
+    """Return a document with its unit, as it is stated here or by rules, and what is told of it."""
+    from sfumato.formats.reading import Note
+    from sfumato.project.release.long_leaving import look_at_units, propose_long_unit
+    from sfumato.project.release.units import beyond_largest, unit_sentence
+
+    if columns:
+        unit, largest = propose_long_unit(document, table, columns, most_rows, context)
+        document = document.with_unit(unit)
+    elif document.unit is not None:
+        unit = document.unit
+        _, largest = look_at_units(table, unit.columns, (), context)
+    else:
+        return document, []
+    told = (unit_sentence(document), beyond_largest(unit, largest))
+    return document, [Note(text) for text in told if text]
 
 
 def _looked_at(rows: int) -> str:

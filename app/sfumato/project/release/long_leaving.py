@@ -81,7 +81,7 @@ def propose_long_unit(
     """
     check_unit(document, table.columns, columns, most_rows)
     names = [spec.name for spec in document.sensitive if spec.name in table.columns]
-    constant, largest = _constant(table, columns, names, context)
+    constant, largest = look_at_units(table, columns, names, context)
     return stated_unit(columns, most_rows, largest, constant), largest
 
 
@@ -93,7 +93,7 @@ def with_once_drawn_long(
     if unit is None or not new:
         return document
     names = [name for name in new if name in table.columns]
-    return drawn_once(document, new, _constant(table, unit.columns, names, context)[0])
+    return drawn_once(document, new, look_at_units(table, unit.columns, names, context)[0])
 
 
 def units_drawn(table: LongTable, unit: Unit, spec: ColumnSpec, context: Context) -> LongUnits:
@@ -111,7 +111,7 @@ def units_drawn(table: LongTable, unit: Unit, spec: ColumnSpec, context: Context
     return table.keep(asked, lambda: _Units(table, every, [spec]).units(None, context))
 
 
-def _constant(
+def look_at_units(
     table: LongTable, columns: Sequence[str], names: Sequence[str], context: Context
 ) -> tuple[tuple[str, ...], int]:
     """Return the columns that are the same in all rows of every unit, and the largest's rows."""

@@ -38,8 +38,9 @@ from sfumato.engine.table.table import (
     no_column,
     with_proposed_domain,
 )
-from sfumato.project.document.model import Document
+from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.long_leaving import drawn_as, units_drawn
 from sfumato.project.release.long_table import (
     SAMPLE,
     LongTable,
@@ -174,8 +175,31 @@ class LongSurvey:
         DomainError, TableError
             If a row does not fit the document, as a release would, naming the row.
         """
-        specs = (document.column(name) for each in document.policy for name in each.attributes)
-        return {spec.name: self._checked(spec, context) for spec in specs}
+        specs = [document.column(name) for each in document.policy for name in each.attributes]
+        return {
+            spec.name: self.by_unit(self._checked(spec, context), spec, document.unit, context)
+            for spec in specs
+        }
+
+    def by_unit(
+        self, attribute: Attribute, spec: ColumnSpec, unit: Unit | None, context: Context
+    ) -> Attribute:
+        """Return an attribute whose counts are of units, where it is drawn once for each.
+
+        Raises
+        ------
+        TableError
+            If a row's unit is missing.
+        PolicyError
+            If it is not the same in all rows of a unit although that is stated.
+        """
+        if unit is None or spec.name not in unit.constant:
+            return attribute
+        drawn = units_drawn(self.table, unit, spec, context)
+        if attribute.domain is None:
+            return attribute
+        seen = drawn_as(spec, self.column(spec.name)).drop_duplicates()
+        return replace(attribute, counts=drawn.counts(seen, attribute.domain, spec.name))
 
     @contextmanager
     def _naming_row(self, spec: ColumnSpec, context: Context) -> Iterator[None]:
@@ -259,8 +283,6 @@ def why_looked_at_whole(document: Document) -> str:
 
     What a release needs is another question: `why_released_whole`.
     """
-    if document.unit is not None:
-        return Sentence("rows belong to units")
     for entry in document.policy:
         if mechanism_called(entry.mechanism).needs_groups:
             return Sentence("{entry} is released by groups of records", entry=entry.key)

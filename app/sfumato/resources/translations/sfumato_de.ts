@@ -13374,7 +13374,7 @@ Rückgabewerte:
         <translation>Ein Projekt aus einer Tabelle und einer Regeldatei anlegen oder mit den vorgeschlagenen Rollen.</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+45"/>
         <location filename="../../formats/files.py" line="+27"/>
         <location filename="../../project/project_file.py" line="+521"/>
         <source>Choose another name.</source>
@@ -13398,7 +13398,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+160"/>
+        <location line="+182"/>
         <source>The table is read in parts, since it is long. Values were counted in all rows; what proposals rest on beside these counts, and which columns follow from others, was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not looked for.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist. Werte wurden in allen Zeilen gezählt; worauf Vorschläge neben diesen Zählungen beruhen und welche Spalten aus anderen folgen, wurde in {rows:,} {rows:Zeile|Zeilen} gesucht. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -14288,8 +14288,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-221"/>
-        <location line="+43"/>
+        <location filename="../../commands/init.py" line="-204"/>
         <location filename="../../commands/recipients.py" line="-114"/>
         <location filename="../../commands/shared/opening.py" line="+2"/>
         <source>The table is read as a whole: {why}.</source>
@@ -21563,10 +21562,6 @@ Rückgabewerte:
         <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
     </message>
     <message>
-        <source>Let more memory be taken, or let an engine do it.</source>
-        <translation type="vanished">Lassen Sie mehr Arbeitsspeicher zu oder überlassen Sie es einer Maschine.</translation>
-    </message>
-    <message>
         <location line="+2"/>
         <source>Let more memory be taken.</source>
         <translation>Lassen Sie mehr Arbeitsspeicher zu.</translation>
@@ -21587,7 +21582,7 @@ Rückgabewerte:
         <translation>Ändern Sie, was sie braucht, etwa durch die Wahl eines Datensatzschlüssels, oder lesen Sie die Tabelle ganz ein.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="+185"/>
+        <location filename="../../project/release/long_survey.py" line="+209"/>
         <source>Looking for a row</source>
         <translation>Sucht eine Zeile</translation>
     </message>
@@ -21607,7 +21602,7 @@ Rückgabewerte:
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+40"/>
         <location filename="../../project/release/long_table.py" line="-246"/>
         <location filename="../../project/release/long_views.py" line="+504"/>
         <source>Looking at the rows</source>
@@ -21661,13 +21656,7 @@ Rückgabewerte:
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-44"/>
-        <location filename="../../project/release/long_survey.py" line="-3"/>
-        <source>rows belong to units</source>
-        <translation>Zeilen gehören zu Einheiten</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/long_table.py" line="+2"/>
+        <location line="+2"/>
         <source>a single column leaves</source>
         <translation>eine einzige Spalte wird weitergegeben</translation>
     </message>
@@ -24459,7 +24448,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+97"/>
-        <location filename="../../ui/state/attributes.py" line="+95"/>
+        <location filename="../../ui/state/attributes.py" line="+94"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
     </message>
@@ -24797,10 +24786,6 @@ Rückgabewerte:
         <location line="+1"/>
         <source>Write the table as Parquet, as the help on clusters shows, and make a project of it, or release it without --engine.</source>
         <translation>Schreiben Sie die Tabelle als Parquet, wie es die Hilfe zu Clustern zeigt, und erstellen Sie ein Projekt daraus, oder geben Sie ohne --engine frei.</translation>
-    </message>
-    <message>
-        <source>Write the table as Parquet and make it the project&apos;s source, or release it without --engine.</source>
-        <translation type="vanished">Schreiben Sie die Tabelle als Parquet und machen Sie sie zur Quelle des Projekts, oder geben Sie sie ohne --engine frei.</translation>
     </message>
     <message>
         <location line="+2"/>

@@ -14,7 +14,6 @@ from sfumato.engine.table.table import EncodedColumn, Table, encode_column
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Unit
 from sfumato.project.release.groups import groups_by
-from sfumato.project.release.long_leaving import drawn_as, units_drawn
 from sfumato.project.release.units import by_unit
 from sfumato.ui.state.insights import LongSource
 
@@ -132,10 +131,5 @@ def _encoded_long(table: LongSource, wanted: Wanted, context: Context) -> Encode
     if unit is None or spec.name not in unit.constant:
         return table.survey.encoded(spec, context, wanted.together)
     encoded = table.survey.encoded(spec, Part(context, 0.0, 0.3))
-    attribute = encoded.attribute
-    drawn = units_drawn(table.table, unit, spec, Part(context, 0.3, 1.0))
-    if attribute.domain is None:
-        return encoded
-    seen = drawn_as(spec, table.survey.column(spec.name)).drop_duplicates()
-    counts = drawn.counts(seen, attribute.domain, spec.name)
-    return replace(encoded, attribute=replace(attribute, counts=counts))
+    counted = table.survey.by_unit(encoded.attribute, spec, unit, Part(context, 0.3, 1.0))
+    return replace(encoded, attribute=counted)
