@@ -20,6 +20,7 @@ WRITES: Final = frozenset(
 """Calls that can make a file, by the last part of their name."""
 
 WHOLE: Final = {
+    "commands/shared/engines.py": {"to_parquet"},  # in a folder of its own, gone afterwards
     # The one door: beside the name, forced, renamed. It also unpacks where it is told.
     "formats/files.py": {"write_bytes", "open", "ZipFile"},
     "formats/bundles/writing.py": {

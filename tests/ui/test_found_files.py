@@ -101,6 +101,17 @@ def test_a_dropped_lone_file_is_recognised_by_its_bytes(window, qtbot, released,
     assert "Clinic A" in report.about.text()
 
 
+def test_a_button_that_goes_takes_the_focus_elsewhere_but_nobody_with_it(window, qtbot, released):
+    drop(window, qtbot, released)
+    report = verify(window, qtbot)
+    primary = window.current.primary
+    primary.setEnabled(True)
+    primary.setFocus()
+    primary.setEnabled(False)
+    assert window.focusWidget() is not primary
+    assert in_sight(report.verdict)
+
+
 def test_a_dropped_part_of_a_release_is_traced_and_the_result_is_in_sight(
     window, qtbot, released, tmp_path
 ):

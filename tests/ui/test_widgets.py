@@ -378,6 +378,9 @@ def test_what_was_brought_into_sight_stays_there_while_what_is_above_gets_longer
     longest = page.verticalScrollBar().maximum()
     qtbot.waitUntil(lambda: page.verticalScrollBar().maximum() > longest)
     assert top() == 0
+    with page.kept():
+        above.setFixedHeight(450)
+    assert (above.height(), top()) == (450, 0)
     page.verticalScrollBar().triggerAction(QScrollBar.SliderAction.SliderToMinimum)
     longest = page.verticalScrollBar().maximum()
     above.setFixedHeight(600)

@@ -420,7 +420,11 @@ class MainWindow(QMainWindow):
         if stop is None:  # what had the focus is gone, with the page that it was on
             return self._focus_work() or super().focusNextPrevChild(forward)
         reasons = Qt.FocusReason
-        go_to(stop, reasons.TabFocusReason if forward else reasons.BacktabFocusReason)
+        reason = reasons.TabFocusReason if forward else reasons.BacktabFocusReason
+        if present is None or (present.isEnabled() and present.isVisible()):
+            go_to(stop, reason)
+        else:  # Qt moves the focus of what goes, and nobody asked to be led away
+            stop.setFocus(reason)
         return True
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

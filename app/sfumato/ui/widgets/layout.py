@@ -238,7 +238,10 @@ class ScrollPage(QScrollArea):
             page.setFocus()  # else Qt looks for another place to type in, and scrolls there
         yield
         QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
-        self.verticalScrollBar().setValue(before)
+        if self._on_top is None:
+            self.verticalScrollBar().setValue(before)
+        else:
+            self._keep_on_top()
 
 
 class ElidedButton(QPushButton):
