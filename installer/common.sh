@@ -104,10 +104,12 @@ print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())'
 
 # install_locked FOLDER NAME: the packages of installer/locked/NAME.txt, and no other files than it names.
 install_locked() {
-  patiently "$1/bin/python" -m pip install -q --retries 5 --only-binary :all: --require-hashes \
-    -r "$ROOT/installer/locked/$2.txt" ||
+  patiently "$1/bin/python" -m pip install -q --retries 5 --only-binary :all: --no-compile \
+    --require-hashes -r "$ROOT/installer/locked/$2.txt" ||
     stop "The packages that Sfumato needs could not be installed. Check the network, then try \
 again." "installer/$(basename "$0")"
+  # Pip would use one core. Some packages hold examples for other versions of Python.
+  "$1/bin/python" -m compileall -q -j 0 "$1/lib" >/dev/null 2>&1 || true
 }
 
 # install_project [test]: the project, editable, in .venv; nothing where it is already there.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from functools import cache
 
 import pytest
 
@@ -90,14 +91,22 @@ def asserting_helpers(functions: Iterable[Function]) -> set[str]:
 
 
 def asserts(function: Function, helpers: set[str]) -> bool:
-    called = {
+    by_itself, called = checks(function)
+    return by_itself or not called.isdisjoint(helpers)
+
+
+@cache
+def checks(function: Function) -> tuple[bool, frozenset[str]]:
+    """Return whether a function asserts by itself, and the names of what it calls."""
+    nodes = tuple(ast.walk(function))
+    called = frozenset(
         node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
-        for node in ast.walk(function)
+        for node in nodes
         if isinstance(node, ast.Call)
-    }
-    known = called & (helpers | set(ASSERTING)) or any(n.startswith("assert_") for n in called)
-    models = any(dotted(node) == "qtmodeltester.check" for node in ast.walk(function))
-    return bool(known) or models or any(isinstance(n, ast.Assert) for n in ast.walk(function))
+    )
+    known = called & set(ASSERTING) or any(name.startswith("assert_") for name in called)
+    models = any(dotted(node) == "qtmodeltester.check" for node in nodes)
+    return bool(known) or models or any(isinstance(n, ast.Assert) for n in nodes), called
 
 
 def test_every_folder_of_python_is_a_package():

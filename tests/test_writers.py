@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-APP: Final = Path(__file__).parent.parent / "app" / "sfumato"
+from tests.source_code import ROOT, modules
+
+APP: Final = ROOT / "app" / "sfumato"
 WRITES: Final = frozenset(
     {
         *("write_text", "write_bytes", "savefig", "to_csv", "to_json", "to_parquet", "to_excel"),
@@ -47,16 +48,16 @@ WHOLE: Final = {
 
 def test_no_file_is_written_but_through_the_ways_that_leave_it_whole():
     found: dict[str, set[str]] = {}
-    for path in sorted(APP.rglob("*.py")):
-        name = path.relative_to(APP).as_posix()
-        for call in writing_calls(ast.parse(path.read_text(encoding="utf-8"))):
+    for module in modules("app"):
+        name = module.path.relative_to(APP).as_posix()
+        for call in writing_calls(module.nodes):
             found.setdefault(name, set()).add(call)
     others = {name: calls - WHOLE.get(name, set()) for name, calls in found.items()}
     assert {name: calls for name, calls in others.items() if calls} == {}
 
 
-def writing_calls(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def writing_calls(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Call):
             function = node.func
             name = function.attr if isinstance(function, ast.Attribute) else ""

@@ -16,6 +16,7 @@ import pyarrow as pa
 from sfumato.project.release.batches import batch_of_frame
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import (
+    ClassFacts,
     KeySource,
     check_columns,
     hashed_columns,
@@ -32,7 +33,7 @@ from sfumato.project.release.workers import (
 if TYPE_CHECKING:
     import dask.dataframe as dd
 
-__all__ = ["KeySource", "Plan", "class_counts", "read_plan", "release"]
+__all__ = ["ClassFacts", "KeySource", "Plan", "class_counts", "class_facts", "read_plan", "release"]
 
 _ORDER: Final = ("sfumato order 1", "sfumato order 2")
 _UNIT: Final = ("sfumato unit 1", "sfumato unit 2")
@@ -92,6 +93,52 @@ def class_counts(ddf: dd.DataFrame, columns: Sequence[str]) -> dd.DataFrame:
     """
     sizes = ddf.groupby(list(columns), dropna=False).size(split_out=ddf.npartitions)
     return sizes.rename("rows").reset_index()
+
+
+def class_facts(
+    ddf: dd.DataFrame, columns: Sequence[str], sensitive: str | None = None
+) -> ClassFacts:
+    """Return k, the unique records and, with a sensitive column, the l-diversity of a table.
+
+    Parameters
+    ----------
+    ddf
+        The table, for instance a release.
+    columns
+        The quasi-identifiers: rows that agree on them are a class. A missing value is one, too.
+    sensitive
+        The column whose values are counted in each class; a missing value is one.
+
+    Raises
+    ------
+    TableError
+        If the table has no rows.
+    """
+    from dask import compute
+
+    names = [*columns] if sensitive is None else [*columns, sensitive]
+    # Places in the place of the table's own names, of which one might be "rows".
+    places = {name: f"q{place}" for place, name in enumerate(names)}
+    by, parts = [places[name] for name in columns], ddf.npartitions
+    counts = class_counts(ddf[names].rename(columns=places), list(places.values()))
+    plain = counts["rows"].astype("int64")
+    told = counts[by].assign(rows=plain, most=plain, values=1, weighed=plain * np.log(plain))
+    how = {"rows": "sum", "most": "max", "values": "sum", "weighed": "sum"}
+    classes = told.groupby(by, dropna=False).agg(how, split_out=parts)
+    shares = classes["most"] / classes["rows"]
+    entropies = np.log(classes["rows"]) - classes["weighed"] / classes["rows"]
+    found = compute(
+        {
+            "rows": classes["rows"].sum(),
+            "classes": classes["rows"].count(),
+            "smallest": classes["rows"].min(),
+            "unique": (classes["rows"] == 1).sum(),
+            "values": classes["values"].min(),
+            "entropy": entropies.min(),
+            "largest_share": shares.max(),
+        }
+    )[0]
+    return ClassFacts.of(found, sensitive is not None)
 
 
 def _made(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> dd.DataFrame:

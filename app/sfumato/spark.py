@@ -17,6 +17,7 @@ import pyarrow as pa
 from sfumato.engine.randomness.row_order import Hashes
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import (
+    ClassFacts,
     KeySource,
     check_columns,
     hashed_columns,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructField
 
-__all__ = ["KeySource", "Plan", "class_counts", "read_plan", "release"]
+__all__ = ["ClassFacts", "KeySource", "Plan", "class_counts", "class_facts", "read_plan", "release"]
 
 _ORDER: Final = "sfumato order"
 _UNIT: Final = ("sfumato unit 1", "sfumato unit 2")
@@ -101,6 +102,49 @@ def class_counts(df: DataFrame, columns: Sequence[str]) -> DataFrame:
     These are in a column ``rows``. They are counted by the engine's own group-by.
     """
     return df.groupBy(*map(_quoted, columns)).count().withColumnRenamed("count", "rows")
+
+
+def class_facts(df: DataFrame, columns: Sequence[str], sensitive: str | None = None) -> ClassFacts:
+    """Return k, the unique records and, with a sensitive column, the l-diversity of a table.
+
+    Parameters
+    ----------
+    df
+        The table, for instance a release.
+    columns
+        The quasi-identifiers: rows that agree on them are a class. A missing value is one, too.
+    sensitive
+        The column whose values are counted in each class; a missing value is one.
+
+    Raises
+    ------
+    TableError
+        If the table has no rows.
+    """
+    from pyspark.sql import functions as f
+
+    names = [*columns] if sensitive is None else [*columns, sensitive]
+    # Places in the place of the table's own names, of which one might be "rows".
+    places = [f"q{place}" for place in range(len(names))]
+    by = places[: len(columns)]
+    told = class_counts(df.select(*map(_quoted, names)).toDF(*places), places)
+    rows = f.sum("rows")
+    classes = told.groupBy(*by).agg(
+        rows.alias("rows"),
+        (f.max("rows") / rows).alias("share"),
+        f.count("rows").alias("values"),
+        (f.log(rows) - f.sum(f.col("rows") * f.log("rows")) / rows).alias("entropy"),
+    )
+    found = classes.agg(
+        f.sum("rows").alias("rows"),
+        f.count("rows").alias("classes"),
+        f.min("rows").alias("smallest"),
+        f.count_if(f.col("rows") == 1).alias("unique"),
+        f.min("values").alias("values"),
+        f.min("entropy").alias("entropy"),
+        f.max("share").alias("largest_share"),
+    )
+    return ClassFacts.of(found.collect()[0].asDict(), sensitive is not None)
 
 
 def _made(df: DataFrame, plan: Plan, source: KeySource) -> DataFrame:

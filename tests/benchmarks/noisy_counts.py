@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.count_queries import ratio_tails, riskiest_groups, shares_in_table
 from sfumato.engine.disclosure.grouped_values import grouped_values
-from sfumato.engine.disclosure.noisy_answers import ratio_tails, riskiest_groups, shares_in_table
 from sfumato.engine.table.micro_groups import micro_groups
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult" / "adult.csv"

@@ -20,8 +20,8 @@ from sfumato.engine.disclosure.open_columns import estimate_numbers, estimate_va
 from sfumato.engine.disclosure.open_features import OpenColumn
 from sfumato.engine.disclosure.pooled_rows import pooled_restoration
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.randomness.keyed_hash import pseudonyms
 from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.randomness.record_ids import pseudonyms
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.release.release_columns import released_columns

@@ -22,8 +22,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def dressed(themed: QApplication, window: MainWindow) -> Iterator[MainWindow]:
+def dressed(plain: QApplication, window: MainWindow) -> Iterator[MainWindow]:
     """The window in its style sheet, as a person sees it."""
-    themed.setStyleSheet(current_theme().stylesheet())
+    plain.setStyleSheet(current_theme().stylesheet())
     yield window
     themes().set_appearance(Appearance.LIGHT)

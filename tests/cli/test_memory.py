@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import pandas as pd
 import pytest
@@ -58,16 +59,42 @@ def test_a_check_in_parts_finds_what_the_check_of_the_whole_table_does(long):
     assert "Clinic A" in wanted
 
 
-@pytest.mark.parametrize("key", [True, False], ids=["Stata", "no record key"])
-def test_what_can_not_be_read_in_parts_is_read_as_a_whole_and_it_is_said(line, key):
-    rules = line.folder / "rules.toml"
-    if not key:
-        rules.write_text(rules.read_text().replace('record_key = "person"\n', ""))
-    source = source_in(line.folder, "dta" if key else "parquet")
+def test_what_can_not_be_read_in_parts_is_read_as_a_whole_and_it_is_said(line):
+    source, rules = source_in(line.folder, "dta"), line.folder / "rules.toml"
     assert line.run("init", line.project, "--table", source, "--rules", rules) == ExitCode.OK
     assert line.release("Clinic A", "--memory", "0") == ExitCode.OK, line.remarks
     assert WHOLE in line.remarks
-    assert ("position" in line.remarks) != key
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_without_a_record_key_all_is_done_in_parts_but_plans_for_clusters(line, ending):
+    source, rules = source_in(line.folder, ending), line.folder / "rules.toml"
+    rules.write_text(rules.read_text().replace('record_key = "person"\n', ""))
+    init = ("init", line.project, "--table", source, "--rules", rules, "--memory", "0")
+    assert line.run(*init) == ExitCode.OK, line.remarks
+    assert PARTS in line.remarks
+    said = {}
+    for memory in ("1000", "0"):
+        out = ("--out", line.folder / memory, "--accept", REASON)
+        told = []
+        for verb, more in (("release", ("--recipient", "Clinic A", *out)), ("check", ())):
+            code = line.run(verb, line.project, *more, "--memory", memory)
+            assert (PARTS in line.remarks) == (memory == "0"), line.remarks
+            told.append((code, line.output.replace(str(line.folder / memory), "")))
+        [bundle] = (line.folder / memory).iterdir()
+        for verb in ("verify", "trace"):
+            code = line.run(verb, bundle, "--project", line.project, "--memory", memory)
+            assert (PARTS in line.remarks) == (memory == "0"), line.remarks
+            told.append((code, line.output if verb == "trace" else ""))
+        told.append([(each.name, each.read_bytes()) for each in sorted(bundle.iterdir())])
+        said[memory] = told
+    assert said["0"] == said["1000"]
+    assert said["0"][0][0] == said["0"][2][0] == ExitCode.OK
+    files = ("--out", line.folder / "plan.json", "--keys", line.folder / "keys")
+    plan = ("plan", line.project, "--recipient", "Institute B", *files, "--accept", REASON)
+    assert line.run(*plan, "--memory", "0") == ExitCode.EXPECTED_ERROR
+    assert "told apart by their position" in line.remarks
+    assert not (line.folder / "keys").exists()
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -100,6 +127,29 @@ def test_types_found_when_a_project_is_made_are_known_until_its_file_changes(lin
     assert line.release("Clinic A", "--memory", "0") == ExitCode.EXPECTED_ERROR
     assert "changed since the project last read it" in line.remarks
     assert "Secret" not in line.remarks
+
+
+def test_groups_of_records_are_released_and_verified_in_parts(line):
+    frame = pd.concat([table(40).frame.astype(str)] * 5, ignore_index=True)
+    frame["person"] = [f"P{place}" for place in range(len(frame))]
+    source, rules = line.folder / "ward.parquet", line.folder / "rules.toml"
+    frame.to_parquet(source, index=False)
+    text = rules.read_text().replace('"uniform"', '"reconstruction"')
+    text = text.replace("epsilon = 1.0", "retention_probability = 0.2")
+    rules.write_text(text.replace("retention_probability = 0.6", "retention_probability = 0.5"))
+    given = ("--table", source, "--rules", rules, "--memory", "0")
+    assert line.run("init", line.project, *given) == ExitCode.OK, line.remarks
+    assert PARTS in line.remarks
+    assert line.release("Clinic A", "--memory", "0") == ExitCode.OK, line.remarks
+    assert PARTS in line.remarks
+    where = ("--out", line.folder / "whole", "--accept", REASON)
+    assert line.run("release", line.project, "--recipient", "Clinic A", *where) == ExitCode.OK
+    [made], [whole] = line.bundles(), (line.folder / "whole").iterdir()
+    for name in ("data.csv", "README.md", "datapackage.json"):
+        assert (made / name).read_bytes() == (whole / name).read_bytes()
+    found = line.run("verify", made, "--project", line.project, "--memory", "0")
+    assert found == ExitCode.OK, line.output
+    assert WHOLE not in line.remarks
 
 
 def test_rows_of_units_are_released_and_verified_in_parts(line):
@@ -221,3 +271,56 @@ def test_a_zipped_or_foreign_bundle_is_refused_in_parts(long):
     [packed] = long.bundles()
     assert verify(long, packed) == ExitCode.EXPECTED_ERROR
     assert "Unpack it" in long.remarks
+
+
+@pytest.mark.parametrize(("ending", "units"), [("csv", False), ("parquet", False), ("csv", True)])
+def test_views_are_found_in_parts_as_in_memory(line, ending, units):
+    frame = table(400).frame.astype(str)
+    frame["age"] = [str(20 + row * row % 47) for row in range(400)]
+    frame["house"] = [f"H{row // 3}" for row in range(400)]
+    source, rules = line.folder / f"ward.{ending}", line.folder / "rules.toml"
+    write(frame, source)
+    roles = '[columns.age]\nrole = "quasi-identifier"\n[columns.house]\nrole = "identifying"\n'
+    rules.write_text(rules.read_text() + roles)
+    given = ("--table", source, "--rules", rules)
+    # All rows leave: which of them would follows from the project's keys.
+    whose = ("--unit", "house", "--unit-rows", "3") if units else ()
+    told = []
+    for memory in ("1000", "0"):
+        assert line.run("init", line.project, *given, *whose) == ExitCode.OK, line.remarks
+        found = []
+        for asked in (
+            ("--json",),
+            ("--propose", "--recipient", "Clinic A", "--k", "2", "--suppress", "0.05"),
+            ("--propose-k", "--find"),
+            ("--json", "--recipient", "Institute B", "--k", "9"),
+            ("--json", "--find"),
+        ):
+            code = line.run("views", line.project, *asked, "--memory", memory)
+            assert (PARTS in line.remarks) == (memory == "0")
+            assert WHOLE not in line.remarks
+            found.append((code, line.output))
+        told.append(found)
+        line.project.unlink()
+    # Without hierarchies, nothing is counted in parts.
+    assert told[0][1:] == told[1][1:]
+    assert json.loads(told[1][0][1])[0]["smallest"] is None
+    assert all(code == ExitCode.OK for code, _ in told[1]), told[1]
+    assert json.loads(told[1][-1][1])[1]["smallest"] >= 9
+
+
+@BOTH
+@pytest.mark.parametrize("audit", ["coalition", "open"])
+def test_an_audit_in_parts_tells_the_figures_of_the_whole_table(long, audit):
+    members = ("--with", "Clinic A", "--with", "Institute B") if audit == "coalition" else ()
+    told = []
+    for memory in ("1000", "0"):
+        arguments = ("audit", audit, long.project, *members, "--json", "--memory", memory)
+        assert long.run(*arguments) == ExitCode.OK, long.remarks
+        assert (PARTS in long.remarks) == (memory == "0")
+        told.append(json.loads(long.output))
+    whole, parts = told
+    if audit == "coalition":
+        assert whole[0].pop("realized")["records"] == 40
+        assert "all of its values at once" in parts[0].pop("realized")["reason"]
+    assert parts == whole

@@ -27,3 +27,11 @@ def test_another_ending_is_refused(made, themed):
     path = made.folder / "filed.docx"
     assert made.run("report", made.project, "--out", path) == ExitCode.EXPECTED_ERROR
     assert "HTML or PDF" in made.remarks
+
+
+def test_a_long_table_is_reported_in_parts(made, themed):
+    path = made.folder / "filed.html"
+    arguments = ("--memory", "0")
+    assert made.run("report", made.project, "--out", path, *arguments) == ExitCode.OK, made.remarks
+    assert "The table is read in parts" in made.remarks
+    assert "read in parts" in path.read_text(encoding="utf-8")

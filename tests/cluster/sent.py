@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import math
 import os
 import subprocess
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,3 +122,21 @@ def dies_once(folder: Path, name: str, at: int) -> None:
         if number == at:
             os._exit(9)
         return
+
+
+def facts_by_hand(frame, columns, sensitive):
+    """What classes tell, from plain dictionaries of Python."""
+    classes = defaultdict(Counter)
+    for row in frame.astype(object).where(frame.notna(), None).to_dict("records"):
+        classes[tuple(row[name] for name in columns)][row[sensitive]] += 1
+    sizes = [each.total() for each in classes.values()]
+    shares = [[n / each.total() for n in each.values()] for each in classes.values()]
+    return {
+        "rows": sum(sizes),
+        "classes": len(classes),
+        "smallest": min(sizes),
+        "unique": sizes.count(1),
+        "values": min(map(len, shares)),
+        "entropy": min(math.prod(p**-p for p in each) for each in shares),
+        "largest_share": max(map(max, shares)),
+    }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow.parquet
@@ -11,7 +13,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession, functions
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.spark import KeySource, read_plan, release
+from sfumato.spark import KeySource, class_facts, read_plan, release
 from tests.cluster.sent import dies_once
 
 
@@ -51,6 +53,8 @@ def main(folder: Path) -> None:
     given = (read_plan(units / "plan.json"), KeySource.in_file(units / "keys.bin"))
     of_units = spark.read.parquet(str(units / "table.parquet"))
     keep("units", release(of_units.repartition(3), *given))
+    facts = class_facts(table.repartition(3), ["age", "zip"], "illness")
+    (folder / "facts.json").write_text(json.dumps(asdict(facts)))
     illness = functions.when(table.age == 30, "Secret").otherwise(table.illness)
     alone = functions.when(table.person == table.first()["person"], 200).otherwise(table.age)
     for name, spoilt in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 
 import pandas as pd
@@ -16,7 +16,7 @@ from sfumato.engine.core.errors import DiversityError, PolicyError, TableError
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import KeyFileError
 from sfumato.project.release.workers import KeySource, read_plan
-from tests.cluster.sent import STRICT, drive, send
+from tests.cluster.sent import STRICT, drive, facts_by_hand, send
 from tests.project.batched import KEYS, hospital, hospital_document, planned
 
 dask = pytest.importorskip("dask")
@@ -119,6 +119,37 @@ def test_rows_that_are_too_few_to_be_shown_are_suppressed_on_a_cluster_too(stric
     classes = counts.compute(scheduler="sync")
     assert classes["rows"].sum() == len(made)
     assert classes["rows"].min() >= STRICT.k
+
+
+@settings(max_examples=10)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([1, 2, None]), st.sampled_from("ab"), st.sampled_from(["x", "y", None])
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
+def test_classes_tell_k_unique_records_and_diversity_as_counted_by_hand(rows):
+    frame = pd.DataFrame(rows, columns=["rows", "zip", "ill ness"])
+    frame = frame.astype({"rows": "Int64", "zip": "str", "ill ness": "str"})
+    table, columns = dd.from_pandas(frame, npartitions=3), ["rows", "zip"]
+    expected = facts_by_hand(frame, columns, "ill ness")
+    with dask.config.set(scheduler="sync"):
+        found = adapter.class_facts(table, columns, "ill ness")
+        plain = adapter.class_facts(table, columns)
+    assert asdict(found) == pytest.approx(expected)
+    assert asdict(plain) == {
+        name: expected[name] if name in ("rows", "classes", "smallest", "unique") else None
+        for name in expected
+    }
+
+
+def test_classes_of_a_table_without_rows_are_refused():
+    nothing = dd.from_pandas(pd.DataFrame({"age": [1]}).iloc[:0], npartitions=1)
+    with dask.config.set(scheduler="sync"), pytest.raises(TableError, match="no rows"):
+        adapter.class_facts(nothing, ["age"])
 
 
 def test_a_table_with_a_class_below_k_is_refused_before_anything_is_released(strict):

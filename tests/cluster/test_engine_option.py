@@ -163,3 +163,26 @@ def test_an_engine_that_is_not_installed_is_named_with_how_to_install_it(line, m
     assert line.release("Clinic A", "--engine", "spark") == ExitCode.EXPECTED_ERROR
     assert "Spark is not installed" in line.remarks
     assert 'pip install "sfumato[spark]"' in line.remarks
+
+
+def test_a_column_that_leaves_alone_is_made_by_an_engine_too(line, monkeypatch):
+    def made(files, plan, source, scratch):
+        with dask.config.set(scheduler="sync"):
+            engines.write_by_dask(files, plan, source, scratch)
+
+    dask = pytest.importorskip("dask")
+    rules = line.folder / "rules.toml"
+    rules.write_text(RULES.replace("quasi-identifier", "identifying"))
+    line.project.unlink()
+    given = ("--table", line.folder / "parts", "--rules", rules)
+    assert line.run("init", line.project, *given) == ExitCode.OK, line.remarks
+    monkeypatch.setitem(engines.MAKERS, "dask", made)
+    bundles = []
+    for name, engine in (("own", ()), ("by engine", ("--engine", "dask"))):
+        out = ("--out", line.folder / name, "--accept", REASON, "--format", "csv", *engine)
+        code = line.run("release", line.project, "--recipient", "Clinic A", *out)
+        assert code == ExitCode.OK, line.remarks
+        [bundle] = (line.folder / name).iterdir()
+        bundles.append((bundle / "data.csv").read_bytes())
+    assert bundles[0] == bundles[1]
+    assert bundles[0].startswith(b'"illness"\r\n')

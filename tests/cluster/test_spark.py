@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from importlib.util import find_spec
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tests.cluster.sent import STRICT, drive, send
+from tests.cluster.sent import STRICT, drive, facts_by_hand, send
 
 pytestmark = [
     pytest.mark.slow,
@@ -65,6 +66,12 @@ def test_spark_suppresses_the_rows_that_are_suppressed_here(strict, ran):
 def test_spark_holds_back_the_rows_of_units_that_are_held_back_here(units, ran):
     made = pa.parquet.read_table(ran / "units.parquet")
     assert units.as_released(made).equals(units.released)
+
+
+def test_spark_counts_classes_as_they_are_counted_by_hand(sent, ran):
+    found = json.loads((ran / "facts.json").read_text())
+    expected = facts_by_hand(sent.table.to_pandas(), ["age", "zip"], "illness")
+    assert found == pytest.approx(expected)
 
 
 def test_a_worker_was_killed_midway(ran):

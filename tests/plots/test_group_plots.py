@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sfumato.analysis.query_desk import Answered, PoolErrors, PoolResult, QueryResult
 from sfumato.analysis.small_groups import NoisyAnswer, NoisyQuestion
-from sfumato.engine.disclosure.count_queries import CountAnswer
+from sfumato.engine.disclosure.count_queries import CountAnswer, RatioTails
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import (
     Change,
@@ -23,8 +23,8 @@ from sfumato.engine.disclosure.group_risk import (
     Violations,
 )
 from sfumato.engine.disclosure.grouped_values import GroupView
-from sfumato.engine.disclosure.noisy_answers import RatioTails
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from sfumato.plots.estimates import build_query_errors, build_query_estimates
 from sfumato.plots.figure import register_fonts
 from sfumato.plots.group_curves import build_query_error_curves, build_risk_curves
 from sfumato.plots.groups import (
@@ -33,7 +33,6 @@ from sfumato.plots.groups import (
     build_ratio_tails,
     build_remedy_bars,
 )
-from sfumato.plots.queries import build_query_errors, build_query_estimates
 from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 

@@ -11,17 +11,19 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sfumato.analysis.coalitions import CoalitionAnswer
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.coalition_risk import added_recipient, coalition_risk
-from sfumato.engine.disclosure.risk_growth import risk_growth
+from sfumato.engine.disclosure.coalition_risk import added_recipient, coalition_risk, risk_growth
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.plots.axes import probability, whole_ticks
-from sfumato.plots.coalitions import AddedData, GrowthData, build_added_recipient, build_risk_growth
-from sfumato.plots.figure import register_fonts
-from sfumato.plots.record_risks import (
+from sfumato.plots.coalitions import (
+    AddedData,
+    GrowthData,
     RealizedData,
+    build_added_recipient,
     build_realized_distribution,
     build_risk_distribution,
+    build_risk_growth,
 )
+from sfumato.plots.figure import register_fonts
 from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.coalitions import weigh_held
 from sfumato.analysis.guarantee import guarantee_of
 from sfumato.analysis.holdings import Basis, holdings_of
-from sfumato.analysis.realized import weigh_held
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.uniform.adoption import check_ladder, check_uniform

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.formats.bundles.found import bundle_at
+from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.errors import FileError
 from sfumato.project.ledger.records import ReleaseState
 from sfumato.project.verification.found import find_file, verify_file

@@ -11,7 +11,7 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Unit, ViewRule
+from sfumato.project.document.model import PolicyEntry, ViewRule
 from sfumato.project.verification import long_leak
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.long_leak import trace_long, why_traced_whole
@@ -23,6 +23,7 @@ from tests.project.test_long_release import (
     seen_coarsely,
     whole_of,
 )
+from tests.project.test_long_units import by_house, of_units
 
 ward, small_parts = test_long_release.ward, test_long_release.small_parts
 
@@ -105,9 +106,46 @@ def test_a_leak_is_traced_in_parts_as_in_the_whole_table(ward, tmp_path, views, 
     assert "from the release to" not in verdicts["strangers"]
 
 
+def test_a_leak_of_records_told_apart_by_position_is_traced_in_parts(ward, tmp_path):
+    def change(document):
+        return replace(two_recipients(*VIEWS["views"])(document), record_key=None)
+
+    with ward(frame_of(), change) as project:
+        frame = released(project, tmp_path / "out").iloc[40:160]
+        wanted = told(trace_file(project, whole_of(project), Table(frame), Silent()))
+        assert told(trace_long(project, long_of(project), Table(frame), Silent())) == wanted
+    assert "from the release to Clinic A" in wanted[-1]
+
+
+def of_houses(*rules):
+    """Rows of a house are protected together, and show one illness; at most two of them leave."""
+
+    def change(document):
+        return by_house(2, "illness")(two_recipients(*rules)(document))
+
+    return change
+
+
+@pytest.mark.parametrize("views", VIEWS)
+def test_a_leak_of_rows_that_belong_together_is_traced_in_parts(ward, tmp_path, views):
+    frame = of_units(frame_of())
+    frame["zip"] = frame["house"]  # the same in all rows of a house
+    with ward(frame, of_houses()) as project:
+        first = released(project, tmp_path / "out")
+        # By today's policy three rows of a house leave, and whoever sees them may have views.
+        today = of_houses(*VIEWS[views])(project.document)
+        project.save_document(today.with_unit(replace(today.unit, most_rows=3)))
+        verdicts = {}
+        for name in ("all", "altered", "strangers"):
+            leak = Table(LEAKS[name](first).reset_index(drop=True))
+            wanted = told(trace_file(project, whole_of(project), leak, Silent()))
+            assert told(trace_long(project, long_of(project), leak, Silent())) == wanted, name
+            verdicts[name] = wanted[-1]
+    assert "from the release to Clinic A" in verdicts["all"]
+
+
 def test_what_needs_all_rows_at_once_is_said(ward):
     with ward(frame_of()) as project:
-        project.save_document(replace(project.document, unit=Unit(("zip",), 3)))
-        assert "rows belong to units" in why_traced_whole(project)
-        project.save_document(replace(project.document, unit=None, record_key=None))
-        assert "position" in why_traced_whole(project)
+        by_group = (PolicyEntry(("illness",), "reconstruction", {"public": ["age"]}),)
+        project.save_document(replace(project.document, policy=by_group))
+        assert "released by groups" in why_traced_whole(project)

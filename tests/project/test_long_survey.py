@@ -7,11 +7,14 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.init import Room, document_for
-from sfumato.engine.core.errors import SfumatoError, TableError
+from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
+from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.proposals import proposals
+from sfumato.engine.table.table import encode_column
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import open_batches, read_table
 from sfumato.formats.tables import parquet
@@ -120,6 +123,39 @@ def test_what_is_proposed_rests_on_counts_of_all_rows(folder):
     assert [each.count for each in survey.profiles] == [ROWS] * len(whole.columns)
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        ColumnSpec("cost", Role.SENSITIVE, Kind.NUMERIC),
+        ColumnSpec("grade", Role.SENSITIVE, Kind.NUMERIC, binning=Binning((0.0, 10.0, 50.0))),
+        ColumnSpec("person", Role.SENSITIVE, Kind.CATEGORICAL),
+    ],
+    ids=["numbers", "bins", "many values"],
+)
+def test_no_column_that_is_looked_at_is_read_as_a_whole(folder, monkeypatch, spec):
+    monkeypatch.setattr(long_survey, "_COUNTED", 3)
+    monkeypatch.setattr(long_survey, "frame_of", None)
+    survey, whole = survey_in(folder), encode_column(whole_in(folder), spec).attribute
+    attribute = survey.encoded(spec, Silent()).attribute
+    if whole.counts is not None:
+        assert attribute.domain == whole.domain
+        assert attribute.counts.tolist() == whole.counts.tolist()
+        return
+    assert len(attribute.numbers) == 90
+    assert attribute.present == whole.present == ROWS
+    spreads = [float(each.numbers.std()) for each in (attribute, whole)]
+    assert attribute.reach * spreads[0] == pytest.approx(whole.reach * spreads[1])
+
+
+def test_an_infinite_number_outside_the_sample_is_refused_by_its_row(folder):
+    frame = frame_of()
+    place = next(i for i in range(ROWS) if i not in sample_rows(ROWS, 90))
+    frame.loc[place, "cost"] = np.inf
+    frame.to_parquet(folder / "ward.parquet", index=False)
+    with pytest.raises(DomainError, match=rf"infinite .*first in row {place + 1}\."):
+        survey_in(folder).encoded(ColumnSpec("cost", Role.SENSITIVE, Kind.NUMERIC), Silent())
+
+
 def document_in_parts(folder, rules=RULES, **more):
     told = []
     document, proposed = document_for(
@@ -171,13 +207,14 @@ def test_a_row_that_does_not_fit_is_named(folder, case):
     assert "Secret" not in str(refused.value)
 
 
-def test_what_needs_all_rows_is_said_and_read_as_a_whole(folder):
+def test_levels_of_what_is_released_by_groups_are_looked_at_in_parts(folder):
     grouped = 'attributes = ["ward"], mechanism = "reconstruction"'
     rules = RULES.replace('attributes = ["ward"], mechanism = "uniform"', grouped)
     frame_of().to_parquet(folder / "ward.parquet", index=False)
     document, _, told = document_in_parts(folder, rules)
-    assert "read as a whole: ward is released by groups of records" in told
-    assert document.source.rows == ROWS
+    wanted, _ = whole_document(folder, rules)
+    assert (document.columns, document.recipients) == (wanted.columns, wanted.recipients)
+    assert "read in parts" in told
 
 
 HOMES = """

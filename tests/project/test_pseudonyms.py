@@ -13,7 +13,7 @@ from sfumato.analysis.guarantee import guarantee_of
 from sfumato.engine.core.columns import Pseudonym
 from sfumato.engine.core.errors import LadderError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.randomness import keyed_hash as engine
+from sfumato.engine.randomness import record_ids as engine
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_key
 from sfumato.engine.table.table import Table

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from sfumato.analysis.coalitions import realized_plain, realized_sentences, weigh_held
 from sfumato.analysis.holdings import Basis, holdings_of, members_of
-from sfumato.analysis.realized import realized_plain, realized_sentences, weigh_held
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.keys import KeyRing

@@ -47,6 +47,12 @@ def test_a_project_opens_with_what_was_saved(tmp_path):
         assert again.project_id == project.project_id
 
 
+def test_what_is_saved_is_waited_for_until_the_disk_has_it(tmp_path, waited_for, monkeypatch):
+    monkeypatch.setattr("sfumato.project.store.database.SYNCHRONOUS", waited_for)
+    with new_project(tmp_path) as project:
+        assert project.database.row("PRAGMA synchronous") == (3,)  # EXTRA
+
+
 def test_the_file_is_marked_as_a_project_and_only_its_owner_may_read_it(tmp_path):
     new_project(tmp_path).close()
     path = tmp_path / "ward.sfumato"

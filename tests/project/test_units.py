@@ -28,6 +28,7 @@ from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of, plan_for, released_columns
 from sfumato.project.release.units import by_unit, idle_bound, propose_unit
 from sfumato.project.rules.rules import apply_rules, rules_of
+from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.verify import verify_bundle
 from tests.project.making import new_project
 from tests.project.test_pooled_rows import LEVELS, a_document, attack
@@ -289,6 +290,17 @@ def test_another_bound_after_a_release_is_another_ladder(released):
     project.save_document(document.with_unit(replace(document.unit, most_rows=2)))
     with pytest.raises(LadderError, match="illness was released"):
         make_release(project, table, "Public", project.path.parent / "more", "csv", Silent())
+
+
+@pytest.mark.parametrize("most_rows", [None, 2])
+def test_a_release_is_verified_and_traced_by_the_unit_that_was_in_force(released, most_rows):
+    project, table, paths = released
+    document = project.document
+    today = None if most_rows is None else replace(document.unit, most_rows=most_rows)
+    project.save_document(document.with_unit(today))
+    assert verify_bundle(project, table, paths["Ministry"], Silent()).holds
+    leak = read_leak(paths["Ministry"], Silent())
+    assert "from the release to Ministry" in trace_file(project, table, leak, Silent()).verdict
 
 
 def test_combinations_of_columns_that_are_drawn_once_are_counted_once_for_a_unit():

@@ -62,11 +62,24 @@ class Answers:
 
 
 @pytest.fixture
-def themed(qapp: QApplication) -> QApplication:
-    """The application in its light look, with the bundled font."""
+def plain(qapp: QApplication, request: pytest.FixtureRequest) -> QApplication:
+    """The application in light colours, with the bundled font and without its style sheet.
+
+    The sheet takes much of a widget's time to build; a test about how things look asks for
+    `themed`, and gets it at once: windows that stay from test to test are styled anew each time.
+    """
     QSettings.setDefaultFormat(QSettings.Format.IniFormat)
     themes().set_appearance(Appearance.LIGHT)
+    sheet = current_theme().stylesheet() if "themed" in request.fixturenames else ""
+    if qapp.styleSheet() != sheet:
+        qapp.setStyleSheet(sheet)
     return qapp
+
+
+@pytest.fixture
+def themed(plain: QApplication) -> QApplication:
+    """The application in its light look, with the bundled font."""
+    return plain
 
 
 @pytest.fixture
@@ -109,7 +122,7 @@ def answers() -> Answers:
 
 
 @pytest.fixture
-def session(themed: QApplication, answers: Answers) -> Iterator[Session]:
+def session(plain: QApplication, answers: Answers) -> Iterator[Session]:
     """A fresh session that forgets its settings, closed at the end."""
     made = Session(store=MemoryStore(), chooser=answers)
     yield made
@@ -126,13 +139,8 @@ def quick_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def window(themed: QApplication, answers: Answers, quick_secrets: None) -> Iterator[MainWindow]:
-    """The whole window, shown offscreen, with all jobs ended at the end.
-
-    It comes without the style sheet, which takes most of a window's time to build; a test about
-    how things look puts it on.
-    """
-    themed.setStyleSheet("")
+def window(plain: QApplication, answers: Answers, quick_secrets: None) -> Iterator[MainWindow]:
+    """The whole window, shown offscreen, with all jobs ended at the end."""
     made = MainWindow(Session(store=MemoryStore(), chooser=answers))
     made.show()
     yield made
@@ -140,7 +148,6 @@ def window(themed: QApplication, answers: Answers, quick_secrets: None) -> Itera
     made.session.runner.shutdown()
     made.session.close()
     take_down(made)
-    themed.setStyleSheet(current_theme().stylesheet())
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.ui.look.hyphenation import parts
 from sfumato.ui.look.theme import TextSize, font
+from sfumato.ui.look.wording import parts
 from sfumato.ui.panels.audit.groups import KnowledgeButton
 from sfumato.ui.panels.policy.mechanisms.controls import PADDING, ChoiceCard
 from sfumato.ui.widgets.fields import ChoiceField

@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from sfumato.engine.table.profile import NumberSummary
+from sfumato.plots.coalitions import build_realized_distribution
 from sfumato.plots.ladders import Rung, build_trust_ladder
-from sfumato.plots.record_risks import build_realized_distribution
 from sfumato.ui.look.theme import themes
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.attributes.bins import Histogram

@@ -7,27 +7,37 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
 
+from sfumato.analysis.views import find_views, views_in
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import hierarchy_of
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
+from sfumato.formats.options import ReadOptions
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release import make_release
 from sfumato.project.release.units import propose_unit
+from sfumato.project.source import read_source
 from sfumato.project.verification.found import verify_file
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
 from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.leak import LeakPage
+from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
+from sfumato.ui.panels.policy.views_card import COUNT_JOB, SMALLEST, SUPPRESSED, UNIQUE
 from sfumato.ui.state.insights import LongSource
 from sfumato.ui.state.settings import MemoryLimit
 from tests.ui.clinic import clinic_table
 from tests.ui.data_steps import load, shown
-from tests.ui.hands import choose, click, dialog_of, messages, settle
+from tests.ui.hands import choose, click, dialog_of, messages, settle, type_into
 
 ROWS = 3000
 AGES = pd.Series(range(20, 80), name="age")
@@ -166,6 +176,35 @@ def test_a_release_is_made_in_parts_and_verified(saved, qtbot, tmp_path):
     assert "is as it was released" in panel.ledger.report.verdict.text()
 
 
+def test_a_release_rests_on_what_the_check_before_it_found(saved, qtbot, monkeypatch):
+    panel, read, told = panel_of(saved, qtbot, "releases"), LongTable.read, []
+
+    def telling(table, names, text, context):
+        told.append(str(text))
+        return read(table, names, text, context)
+
+    monkeypatch.setattr(LongTable, "read", telling)
+    panel.readiness.reason.setText("a test")
+    click(panel.primary)
+    settle(qtbot, saved.session)
+    assert told == ["Releasing the rows"] * len(PROBABILITY)
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_what_is_measured_of_numbers_says_from_which_rows(opened, qtbot, mechanism):
+    panel, session = panel_of(opened, qtbot, "attributes"), opened.session
+    panel.choose("age")
+    choose(panel.detail.role, Role.SENSITIVE)
+    settle(qtbot, session)
+    attribute = session.attribute("age").attribute
+    settings = mechanism_called(mechanism).first_settings((attribute,), session.noise)
+    policy = (PolicyEntry(("age",), mechanism, settings),)
+    session.edit("Protect", replace(session.document, policy=policy))
+    shown = panel_of(opened, qtbot, "policy").findChildren(QLabel)
+    told = [each.text() for each in shown if each.isVisibleTo(opened)]
+    assert any(f"comes from {ROWS:,} rows, drawn evenly" in each for each in told)
+
+
 def test_a_found_file_is_traced_in_parts(saved, qtbot, tmp_path):
     session, project = saved.session, saved.session.project
     made = make_release(project, session.source, "Public", tmp_path / "out", "csv", Silent())
@@ -181,30 +220,174 @@ def test_a_found_file_is_traced_in_parts(saved, qtbot, tmp_path):
     assert "Public" in page.finding.verdict.text()
 
 
-def test_a_file_whose_rows_belong_to_units_is_not_traced_in_parts(grouped, qtbot, tmp_path):
+def test_a_file_whose_rows_belong_to_units_is_traced_in_parts(grouped, qtbot, tmp_path):
     window, _ = grouped
     protected_by_person(window, qtbot)
-    document = window.session.document
-    project = ProjectFile.create(tmp_path / "visits.sfumato", "correct horse", document)
-    window.session.set_project(project, keep_state=True)
-    found = tmp_path / "found.csv"
-    found.write_text("age,disease\n40,flu\n", encoding="utf-8")
-    panel = panel_of(window, qtbot, "audit")
-    panel.show_page(LeakPage).trace(found)
-    settle(qtbot, window.session)
-    [said] = messages(panel.messages)
-    assert "rows belong to units" in said
+    session = window.session
+    project = ProjectFile.create(tmp_path / "visits.sfumato", "correct horse", session.document)
+    session.set_project(project, keep_state=True)
+    made = make_release(project, session.source, "Public", tmp_path / "out", "csv", Silent())
+    session.ledger_changed.emit()
+    page = panel_of(window, qtbot, "audit").show_page(LeakPage)
+    settle(qtbot, session)
+    page.trace(made.path / "data.csv")
+    settle(qtbot, session)
+    assert "Public" in page.finding.verdict.text()
+
+
+@both
+def test_records_are_released_by_groups_in_parts(saved, qtbot, tmp_path, path):
+    session = saved.session
+    settings = {"epsilon": 0.3, "delta": 0.17, "public": ["ward"]}
+    policy = (PolicyEntry(("disease",), "reconstruction", settings),)
+    recipients = [
+        replace(each, statements={"disease": {"retention_probability": PROBABILITY[each.name] / 2}})
+        for each in session.document.recipients
+    ]
+    document = replace(session.document, policy=policy, recipients=tuple(recipients))
+    session.edit("Protect", document)
+    settle(qtbot, session)
+    assert session.attribute_error("disease") is None
+    labels = panel_of(saved, qtbot, "policy").findChildren(QLabel)
+    settle(qtbot, session)
+    told = " ".join(each.text() for each in labels if each.isVisibleTo(saved))
+    assert f"2 of 2 groups, with {ROWS:,} of {ROWS:,} records" in told
+
+    preview = panel_of(saved, qtbot, "preview")
+    assert preview.pages.currentWidget() is preview.work
+    assert "some rows of a table that is read in parts" in preview.utility.note.text()
+
+    panel = panel_of(saved, qtbot, "releases")
+    panel.readiness.reason.setText("a test")
+    click(panel.primary)
+    settle(qtbot, session)
+    bundles = sorted((tmp_path / "releases").iterdir())
+    assert len(bundles) == len(PROBABILITY)
+    panel.verify(bundles[1])
+    settle(qtbot, session)
+    assert "is as it was released" in panel.ledger.report.verdict.text()
+    whole, _ = read_source(path, ReadOptions.from_dict(session.document.source.options), Silent())
+    report = verify_file(session.project, whole, bundles[1], Silent())
+    assert report.holds, report.failed
+
+    # What the preview showed is what has left.
+    plain = replace(session.document, rows_as_in_table="The order is public.")
+    session.project.save_document(plain)
+    made = make_release(session.project, whole, "Public", tmp_path / "out", "csv", Silent())
+    released = pd.read_csv(made.path / "data.csv", keep_default_na=False)["disease"]
+    sample = preview._preview.sample
+    [public] = [each for each in sample.seen if each.recipient == "Public"]
+    assert [released[row - 1] for row in sample.rows] == list(public.values)
+
+
+def seen(card, row):
+    return [card.model.index(row, 1 + place).data() for place in range(len(PROBABILITY))]
+
+
+def test_views_are_found_and_counted_in_all_rows(saved, qtbot, path):
+    session = saved.session
+    roles = {"age": Role.QUASI_IDENTIFIER, "ward": Role.QUASI_IDENTIFIER}
+    document = session.document
+    for name, role in roles.items():
+        document = document.with_column(replace(document.column(name), role=role))
+    session.edit("Mark", document)
+    card = panel_of(saved, qtbot, "policy").views
+    click(card.propose)
+    settle(qtbot, session)
+    assert set(session.document.hierarchies) >= set(roles)
+    click(card.state_k)
+    settle(qtbot, session)
+    assert seen(card, UNIQUE) == ["…", "…"], "all rows are read once somebody asks"
+    assert card.picture.isHidden()
+    click(card.count_rows)
+    settle(qtbot, session)
+    assert "–" not in seen(card, UNIQUE)
+    assert not card.count_rows.isVisible()
+    click(card.find_levels)
+    settle(qtbot, session)
+    table = Table(pd.read_parquet(path))
+    whole = find_views(session.document, table, Silent())
+    assert session.document.recipients == whole.recipients
+    counted = [each.view for each in views_in(whole, table, Silent())]
+    assert seen(card, SMALLEST) == [str(each.smallest) for each in counted]
+    assert seen(card, SUPPRESSED) == [str(each.suppressed_rows) for each in counted]
+    assert card.problem == ""
+    assert card.picture.isVisible()
+    card.picture.choose("Public")
+    settle(qtbot, session)
+    assert f"Smallest class {counted[-1].smallest}" in card.picture.told.text()
+
+
+def test_a_count_of_a_long_table_that_is_stopped_can_be_asked_for_again(saved, qtbot):
+    session = saved.session
+    age = replace(session.document.column("age"), role=Role.QUASI_IDENTIFIER)
+    session.edit("Mark", session.document.with_column(age))
+    card = panel_of(saved, qtbot, "policy").views
+    click(card.propose)
+    settle(qtbot, session)
+    click(card.count_rows)
+    session.runner.cancel(COUNT_JOB)
+    settle(qtbot, session)
+    assert seen(card, UNIQUE) == ["…", "…"]
+    click(card.count_rows)
+    settle(qtbot, session)
+    assert seen(card, UNIQUE) == ["0", "0"]
 
 
 def test_the_audit_answers_what_counts_tell_and_refuses_the_rest(saved, qtbot):
     panel = panel_of(saved, qtbot, "audit")
-    report = panel.show_page(ReportPage)
+    alike = panel.show_page(GroupRiskPage)
     settle(qtbot, saved.session)
-    assert report.long.isVisible()
+    assert alike.long.isVisible()
     weighed = panel.show_page(CoalitionPage)
     settle(qtbot, saved.session)
     assert weighed.work.isVisible()
     assert weighed.sentence.text()
+
+
+def know_age(qtbot, page, text):
+    field = page.fields["age"]
+    qtbot.waitUntil(field.isVisible)
+    type_into(field, text)
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+
+
+def test_a_person_is_looked_for_once_something_is_known(saved, qtbot, path):
+    page = panel_of(saved, qtbot, "audit").show_page(PersonPage)
+    settle(qtbot, saved.session)
+    assert page.work.isVisible()
+    assert "Say what is known of the person" in page.sentence.text()
+    know_age(qtbot, page, "40 to 41")
+    settle(qtbot, saved.session)
+    rows = np.flatnonzero(pd.read_parquet(path)["age"].between(40, 41)) + 1
+    assert f"{len(rows)} of {ROWS:,} records fit" in page.sentence.text().replace("\u202f", " ")
+    model = page.table.model()
+    shown_rows = [model.index(at, 0).data() for at in range(model.rowCount())]
+    assert [int(row.replace(",", "")) for row in shown_rows] == rows.tolist()[: len(shown_rows)]
+    assert {model.index(at, 2).data() for at in range(model.rowCount())} == {"40", "41"}
+    assert page.beliefs.count() == 1
+
+
+def test_looking_for_a_person_that_is_stopped_can_be_asked_for_again(saved, qtbot):
+    page = panel_of(saved, qtbot, "audit").show_page(PersonPage)
+    settle(qtbot, saved.session)
+    know_age(qtbot, page, "40")
+    saved.session.runner.cancel(PersonPage.job)
+    settle(qtbot, saved.session)
+    assert "you stopped it" in page.sentence.text()
+    hold = page.holders.item(1)
+    hold.setCheckState(Qt.CheckState.Checked)
+    settle(qtbot, saved.session)
+    assert "records fit" in page.sentence.text()
+
+
+def test_the_report_says_that_the_table_was_read_in_parts(saved, qtbot):
+    page = panel_of(saved, qtbot, "audit").show_page(ReportPage)
+    settle(qtbot, saved.session)
+    qtbot.waitUntil(page.html.isEnabled, timeout=20_000)
+    told = page.view.toPlainText()
+    assert f"{ROWS:,} records" in told
+    assert "read in parts" in told
 
 
 def test_a_project_is_opened_in_parts_again(saved, qtbot, tmp_path):
@@ -226,10 +409,31 @@ def test_rules_are_applied_to_a_long_table(marked, qtbot, tmp_path):
     assert marked.session.document.sensitive == ()
 
 
-def test_releases_without_a_record_key_say_what_to_do(saved, qtbot):
-    saved.session.edit("Key", replace(saved.session.document, record_key=None))
+@both
+def test_records_known_by_their_position_are_released_and_traced(saved, qtbot, tmp_path, path):
+    session = saved.session
+    attributes = panel_of(saved, qtbot, "attributes")
+    choose(attributes.record_key.field, "")
+    settle(qtbot, session)
+    assert session.document.record_key is None
+    assert "must not change between releases" in attributes.record_key.note.text()
     panel = panel_of(saved, qtbot, "releases")
-    assert "record key" in panel.readiness.note.text()
+    panel.readiness.reason.setText("a test")
+    click(panel.primary)
+    settle(qtbot, session)
+    bundles = sorted((tmp_path / "releases").iterdir())
+    assert len(bundles) == len(PROBABILITY)
+    panel.verify(bundles[0])
+    settle(qtbot, session)
+    assert "is as it was released" in panel.ledger.report.verdict.text()
+    whole, _ = read_source(path, ReadOptions.from_dict(session.document.source.options), Silent())
+    told = verify_file(session.project, whole, bundles[0], Silent())
+    assert told.holds, told.failed
+    page = panel_of(saved, qtbot, "audit").show_page(LeakPage)
+    settle(qtbot, session)
+    page.trace(bundles[1])
+    settle(qtbot, session)
+    assert "Public" in page.finding.verdict.text()
 
 
 @pytest.fixture
@@ -322,11 +526,14 @@ class TestUnits:
         assert left.leave(np.array(places)).all()
         assert left.rows < ROWS
 
+    @pytest.mark.parametrize("key", ["name", ""], ids=["by key", "by position"])
     def test_a_release_is_the_one_of_the_table_in_memory_and_verified(
-        self, grouped, qtbot, tmp_path
+        self, grouped, qtbot, tmp_path, key
     ):
         window, frame = grouped
         session = window.session
+        choose(panel_of(window, qtbot, "attributes").record_key.field, key)
+        settle(qtbot, session)
         protected_by_person(window, qtbot)
         panel_of(window, qtbot, "preview")  # with keys that pass
         project = ProjectFile.create(tmp_path / "v.sfumato", "correct horse", session.document)

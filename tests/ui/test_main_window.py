@@ -103,7 +103,6 @@ class TestSteps:
         assert window.rail.width() > folded
 
     def test_the_window_fits_small_screens(self, themed, window, qtbot, clinic):
-        themed.setStyleSheet(current_theme().stylesheet())
         load_table(window, qtbot, clinic)
         window.resize(1100, 720)
         qtbot.waitUntil(lambda: window.panels.stack.width() > 700)

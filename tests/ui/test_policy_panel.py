@@ -258,7 +258,7 @@ def test_ladder_and_recipients_stand_below_one_another_where_it_is_narrow(qtbot,
     qtbot.waitUntil(lambda: filled.page.width() <= filled._scroll.viewport().width())
 
 
-def test_everything_is_drawn_in_the_dark_too(filled):
+def test_everything_is_drawn_in_the_dark_too(themed, filled):
     light = filled.grab().toImage()
     themes().set_appearance(Appearance.DARK)
     dark = filled.grab().toImage()

@@ -202,7 +202,7 @@ class TestProject:
         assert session.save()
         assert session.project.document.source.path == "/new/clinic.csv"
 
-    def test_closing_saves_and_lets_the_file_go(self, themed, create):
+    def test_closing_saves_and_lets_the_file_go(self, plain, create):
         made = session_module.Session(store=MemoryStore())
         project = create()
         made.set_project(project)

@@ -19,8 +19,7 @@ from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms.reconstruction.promise import times
 from sfumato.formats import language
 from sfumato.formats.language import grouped
-from sfumato.ui.look.hyphenation import parts
-from sfumato.ui.look.wording import number, spoken, told
+from sfumato.ui.look.wording import number, parts, spoken, told
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state import settings as languages
 from sfumato.ui.state.session import Session

@@ -30,7 +30,7 @@ from PySide6.QtWidgets import QWidget
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Silent
 from sfumato.project.document.model import Document
-from sfumato.ui.panels.data.loading import load, look
+from sfumato.ui.panels.data.panel import load, look
 from sfumato.ui.shell.application import make_application
 from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.session import Session

@@ -11,10 +11,10 @@ from PySide6.QtCore import QCoreApplication
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.matrices.matrix import DenseMatrix
-from sfumato.engine.mechanisms.matrix.transition_matrix import TransitionMatrix
+from sfumato.engine.mechanisms.matrix.mechanism import TransitionMatrix
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.ui.panels.policy.mechanisms.matrix.editor import EntriesModel
+from sfumato.ui.panels.policy.mechanisms.matrix import EntriesModel
 from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.tables import CellsModel
 from tests.ui.clinic import wait_for_jobs

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError
@@ -241,7 +241,7 @@ def released_values(
     known: Attacked,
     recipient: Recipient,
     context: Context,
-) -> sparse.csr_array:
+) -> scipy.sparse.csr_array:
     """Return how often each value is released in each group, shape (G, m).
 
     Exactly what a release shows the recipient, also where it is fitted to adopted ones.

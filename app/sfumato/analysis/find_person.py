@@ -8,18 +8,18 @@ Bayes' rule over all rows that remain. For the custodian's eyes only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.analysis.coalitions import covered_by, obstacle_to
 from sfumato.analysis.composition import belief_in
 from sfumato.analysis.holdings import Basis, Holding, members_of
 from sfumato.analysis.person_facts import fitting_rows
 from sfumato.analysis.person_found import Belief, Knowledge, NumberBelief, PersonFound
-from sfumato.analysis.realized import covered_by, obstacle_to
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
@@ -32,7 +32,7 @@ from sfumato.engine.disclosure.person_beliefs import (
     weights_of_records,
 )
 from sfumato.engine.generalization.others import HolderClasses
-from sfumato.engine.matrices.members import sums_by_member
+from sfumato.engine.matrices.retention_matrix import sums_by_member
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.combinations import (
     combined,
@@ -85,8 +85,7 @@ def find_person(
         If the policy and the table don't fit together.
     """
     document, leaving = regenerator.document, regenerator.leaving
-    if not knowledge.holders:
-        raise PolicyError("Nobody's files are held.", "Choose whose files the attacker has.")
+    check_holders(knowledge)
     table = regenerator.table
     if len(leaving) < table.rows:
         table = replace(table, frame=table.frame.iloc[leaving].reset_index(drop=True))
@@ -94,24 +93,73 @@ def find_person(
     coarsening = None if finest is None else coarsening_of(document, finest)
     context.report(0.0, "Finding the rows that fit")
     fitting = fitting_rows(document, table, knowledge.facts, coarsening)
-    rows, of_unit, units = leaving[fitting.rows], None, None
-    weights = fitting.weights
+    rows, units = leaving[fitting.rows], None
     if document.unit is not None:
-        of_unit, units = regenerator.units[rows], len(np.unique(regenerator.units[leaving]))
+        units = len(np.unique(regenerator.units[leaving]))
+    holder = "" if coarsening is None else coarsening.own.recipient
+    among = Among(rows, rows, fitting.weights, fitting.hidden, len(leaving), units, holder)
+    return person_among(regenerator, knowledge, releases, basis, among, context)
+
+
+def check_holders(knowledge: Knowledge) -> None:
+    """Raise `PolicyError` if nobody's files are held."""
+    if not knowledge.holders:
+        raise PolicyError("Nobody's files are held.", "Choose whose files the attacker has.")
+
+
+@dataclass(frozen=True)
+class Among:
+    """The rows among which a person is.
+
+    Parameters
+    ----------
+    rows, places
+        Their places among the rows that are made again, and in the whole table, shape (k,).
+    weights
+        How likely each is the person's before any sensitive value is looked at, shape (k,).
+    hidden
+        How many of them show * and fit everybody.
+    records, units
+        How many records and units leave; no units where records stand alone.
+    holder
+        Whose view shows the rows; empty for as they are.
+    """
+
+    rows: npt.NDArray[np.intp] = field(repr=False)
+    places: npt.NDArray[np.intp] = field(repr=False)
+    weights: Floats = field(repr=False)
+    hidden: int
+    records: int
+    units: int | None
+    holder: str
+
+
+def person_among(
+    regenerator: Regenerator,
+    knowledge: Knowledge,
+    releases: Sequence[ReleaseRecord],
+    basis: Basis,
+    among: Among,
+    context: Context,
+) -> PersonFound:
+    """Return what is believed of a person who is in one of some rows; see `find_person`."""
+    weights, of_unit = among.weights, None
+    if among.units is not None:
+        of_unit = regenerator.units[among.rows]
         weights = _by_unit(weights, of_unit)
-    asker = _Asker(regenerator, knowledge, releases, basis, rows, weights)
+    asker = _Asker(regenerator, knowledge, releases, basis, among.rows, weights)
     asker.look(Part(context, 0.2, 0.8))
     chances = asker.chances()
     order = np.argsort(-chances, kind="stable")
     return PersonFound(
         knowledge,
-        len(leaving),
-        units,
-        rows[order],
+        among.records,
+        among.units,
+        among.places[order],
         chances[order],
         None if of_unit is None else of_unit[order],
-        fitting.hidden,
-        "" if coarsening is None else coarsening.own.recipient,
+        among.hidden,
+        among.holder,
         asker.beliefs(Part(context, 0.8, 1.0)),
     )
 

@@ -32,8 +32,7 @@ from sfumato.engine.disclosure.open_columns import (
     guessed_with,
 )
 from sfumato.engine.disclosure.open_features import Known, OpenColumn, Sought, known_of
-from sfumato.engine.matrices.members import guessed_of_member
-from sfumato.engine.matrices.retention_matrix import RetentionMatrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, guessed_of_member
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.combinations import combined, members, sizes_of
 from sfumato.engine.table.relations import (

@@ -9,7 +9,7 @@ the rows that look alike, the share of those of which the facts are true.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -191,39 +191,66 @@ def fitting_rows(
     """
     check_knowledge(document, [fact.column for fact in facts])
     suppressed = np.zeros(table.rows, dtype=np.bool_)
-    labels: dict[str, tuple[npt.NDArray[np.intp], tuple[str, ...]]] = {}
-    recipes: Mapping[str, Recipe] = document.hierarchies
+    viewed: Collection[str] = ()
     if coarsening is not None:
-        quasi = coded(document.columns, coarsening.hierarchies, table)
-        suppressed = coarsened(coarsening, document.columns, table, quasi).view.suppressed
-        for each in quasi:
-            level = coarsening.level(each.name)
-            labels[each.name] = (each.levels[level][each.codes], each.labels[level])
-        recipes = coarsening.hierarchies
+        viewed = coarsening.hierarchies.keys()
+        suppressed = coarsened(coarsening, document.columns, table).view.suppressed
     looks = []
     for fact in facts:
-        spec, series = document.column(fact.column), table.column(fact.column)
-        true, told = _truth(spec, series, fact, recipes.get(fact.column))
-        if fact.column in labels and coarsening is not None and coarsening.level(fact.column):
-            codes, names = _one_by_text(*labels[fact.column])
-            ends = _end_labels(spec, series, fact, recipes[fact.column], coarsening)
-            possible = np.isin(names, ends)
-        else:
-            positions, uniques = factorize(spec.shown(series))
-            codes = positions.astype(np.intp)
-            texts = np.array([str(plain(value)) for value in uniques], dtype=object)
-            possible = np.isin(texts, _shown_ends(spec, series, fact))
-        seen = told & ~(suppressed & (fact.column in labels))
-        possible[np.unique(codes[true & told])] = True
+        told = told_by(document, table, fact, coarsening)
+        seen = told.told & ~(suppressed & (fact.column in viewed))
         fits = ~seen
-        fits[seen] = possible[codes[seen]]
-        looks.append(_Look(true, told, codes, seen, fits))
+        fits[seen] = told.possible[told.label[seen]]
+        looks.append(_Look(told.true, told.told, told.label, seen, fits))
     fits = np.ones(table.rows, dtype=np.bool_)
     for look in looks:
         fits &= look.fits
     rows = np.flatnonzero(fits)
-    hidden = int(np.count_nonzero(suppressed[rows])) if labels else 0
+    hidden = int(np.count_nonzero(suppressed[rows]))
     return Fitting(rows, _weights(looks, rows), hidden)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a column tells of a fact, row by row or value by value.
+
+    Parameters
+    ----------
+    true, told
+        Where the fact holds, and where the cell is not missing, shape (n,).
+    label
+        The class that is shown where the row is not suppressed, by number, shape (n,).
+    possible
+        Which classes can be the person's, by their number.
+    """
+
+    true: Flags = field(repr=False)
+    told: Flags = field(repr=False)
+    label: npt.NDArray[np.intp] = field(repr=False)
+    possible: Flags = field(repr=False)
+
+
+def told_by(document: Document, table: Table, fact: Fact, coarsening: Coarsening | None) -> Told:
+    """Return what the rows of a table tell of a fact; it follows from their values alone.
+
+    Raises the errors of `fitting_rows`.
+    """
+    name, recipes = fact.column, document.hierarchies
+    if coarsening is not None:
+        recipes = coarsening.hierarchies
+    spec, series = document.column(name), table.column(name)
+    true, told = _truth(spec, series, fact, recipes.get(name))
+    if coarsening is not None and name in recipes and (level := coarsening.level(name)):
+        (quasi,) = coded(document.columns, {name: recipes[name]}, table)
+        codes, names = _one_by_text(quasi.levels[level][quasi.codes], quasi.labels[level])
+        possible = np.isin(names, _end_labels(spec, series, fact, recipes[name], coarsening))
+    else:
+        positions, uniques = factorize(spec.shown(series))
+        codes = positions.astype(np.intp)
+        texts = np.array([str(plain(value)) for value in uniques], dtype=object)
+        possible = np.isin(texts, _shown_ends(spec, series, fact))
+    possible[np.unique(codes[true & told])] = True
+    return Told(true, told, codes, possible)
 
 
 def _one_by_text(

@@ -17,8 +17,7 @@ from sfumato.engine.disclosure.pooled_rows import (
     pooled_restoration,
     units_by_size,
 )
-from sfumato.engine.matrices.members import matrix_of_member
-from sfumato.engine.matrices.retention_matrix import RetentionMatrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, matrix_of_member
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.combinations import combined, members, sizes_of
 from sfumato.engine.table.proposals import Proposal

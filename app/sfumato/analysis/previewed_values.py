@@ -28,8 +28,10 @@ from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.long_release import drawn_groups
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.plan import RecordIds, Rows, record_ids_of, release_entry
-from sfumato.project.release.release_columns import leaving_rows
+from sfumato.project.release.release_columns import leaving_rows, material_with, plan_for
 from sfumato.project.release.units import unit_ids_of
 from sfumato.project.release.weights import weight_column, weights_of
 
@@ -90,6 +92,25 @@ class Question:
         if key is None and places is not None:
             rows = places if rows is None else places[rows]
         return record_ids_of(key, self.table, self.keys, context, rows)
+
+    def with_groups_of(self, table: LongTable, context: Context) -> Question:
+        """Return the same with what is dealt to the rows of groups, drawn from all rows in parts.
+
+        Raises
+        ------
+        SfumatoError
+            As a release does.
+        """
+        document, entry = self.document, self.entry
+        summary = table.summary(document, Part(context, 0.0, 0.5), for_checks=False)
+        material = material_with(document, summary.witnesses, summary.encoded)
+        known = {attribute.name: attribute for attribute in self.attributes}
+        level = plan_entry(document, entry, known, document.recipient(self.recipient))
+        plan = plan_for(material, (level,), self.recipient)
+        groups = {entry.key: summary.groups[entry.key]}
+        found = drawn_groups(plan, self.keys, groups, table, Part(context, 0.5, 1.0))[entry.key]
+        columns = {name: found.column(self.table, one) for name, one in self.columns.items()}
+        return replace(self, columns=columns)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -310,6 +331,8 @@ def compute_preview(question: Question, context: Context) -> Preview:
     )
     if matrix is None:
         return preview
+    if question.places is not None and mechanism.needs_groups:
+        return replace(preview, problem=_too_few_copies())
     try:
         weighted = _weighted(question, plan, matrix, Part(context, 0.2, 1.0))
     except EstimationError as error:
@@ -333,6 +356,14 @@ def compute_preview(question: Question, context: Context) -> Preview:
         question.recipient,
     )
     return replace(preview, utility=utility)
+
+
+def _too_few_copies() -> EstimationError:
+    return EstimationError(
+        "Records are released by groups, and some rows of a table that is read in parts tell too"
+        " little of values that are copied within them.",
+        "The policy says how well shares can be estimated from all rows.",
+    )
 
 
 def _shares(question: Question, size: int) -> Floats:

@@ -1,13 +1,14 @@
 """The checks of what weakens a promise from beside it: other columns, and rows that are pooled.
 
 A promise is emptied where somebody knows as much without the release as with it, or where half of
-what one row leaves hidden is told by several. Then it is grave.
+what one row leaves hidden is told by several. Then it is grave. A column that others
+add up to, or determine, is protected in vain where these are released.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,10 +17,10 @@ from sfumato.analysis.holdings import Basis
 from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
 from sfumato.analysis.open_figures import BINS, NAMED, OpenFigure, divisible
 from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, worst_pooled
-from sfumato.engine.core.columns import Kind
+from sfumato.engine.core.columns import Kind, Role
 from sfumato.engine.core.progress import Part
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.engine.table.relations import Relation
+from sfumato.engine.table.relations import LinearRelation, Relation
 from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units
 from sfumato.engine.table.table import encode_column
 from sfumato.project.document.model import Document
@@ -211,3 +212,22 @@ def _pooled(examined: Examined) -> Sequence[PooledRows]:
         return pooled_rows(document, encoded, units, (), Basis.PLANNED, context)
 
     return columns.latest("pooled rows", asked, pool)
+
+
+def released_relations(document: Document, relations: Iterable[Relation]) -> tuple[Relation, ...]:
+    """Return the relations whose columns are all released, perturbed or not."""
+    released = {spec.name for spec in document.columns if spec.role is not Role.IDENTIFYING}
+    return tuple(each for each in relations if {each.name, *each.columns} <= released)
+
+
+def endangering(document: Document, relations: Iterable[Relation]) -> tuple[Relation, ...]:
+    """Return the relations by which others tell a sensitive column that is protected apart."""
+    sensitive = {spec.name for spec in document.sensitive}
+    found = []
+    for relation in released_relations(document, relations):
+        columns = {relation.name, *relation.columns}
+        told = columns if isinstance(relation, LinearRelation) else {relation.name}
+        together = any(columns <= set(entry.attributes) for entry in document.policy)
+        if told & sensitive and not together:
+            found.append(relation)
+    return tuple(found)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from sfumato.analysis.attacker import Attacked, Exposure, exposure, released_values
 from sfumato.analysis.small_groups import Subject
@@ -30,7 +30,7 @@ class Held:
     """What one recipient holds: the release, and its values counted by group."""
 
     shown: Exposure
-    released: sparse.csr_array = field(repr=False)
+    released: scipy.sparse.csr_array = field(repr=False)
 
 
 @dataclass(frozen=True)

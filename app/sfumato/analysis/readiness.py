@@ -30,7 +30,7 @@ from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.release_columns import attributes_of, check_columns, material_with
 from sfumato.project.release.units import propose_unit
 
@@ -228,11 +228,7 @@ def looked_through(
     part = Part(context, 0.0, 0.5 if viewed else 1.0)
     table = leaving_rows(table, document, keys, Part(part, 0.0, 0.4))
     summary = table.summary(document, Part(part, 0.4, 1.0))
-    document = material_with(document, summary.witnesses, summary.encoded).document
-    sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]
-    numbers = {name: encode_attribute(summary.sample, document.column(name)) for name in sampled}
-    encoded = {**summary.encoded, **numbers}
-    attributes = {name: column.attribute for name, column in encoded.items()}
+    document, attributes = _attributes(document, summary)
     columns = LongColumns(summary, table)
     for place, recipient in enumerate(document.recipients):
         if recipient.view is not None:
@@ -240,6 +236,27 @@ def looked_through(
             with suppress(SfumatoError):  # the check says why a view can't be made
                 columns.seen(document, recipient, part)
     return document, columns, attributes
+
+
+def _attributes(document: Document, summary: Summary) -> tuple[Document, dict[str, Attribute]]:
+    """Return the document with the domains that all rows tell, and the attributes."""
+    document = material_with(document, summary.witnesses, summary.encoded).document
+    sampled = [name for name, column in summary.encoded.items() if column.attribute.domain is None]
+    numbers = {name: encode_attribute(summary.sample, document.column(name)) for name in sampled}
+    encoded = {**summary.encoded, **numbers}
+    return document, {name: column.attribute for name, column in encoded.items()}
+
+
+def attributes_in(
+    document: Document, table: Table | LongTable, context: Context
+) -> Mapping[str, Attribute]:
+    """Return what mechanisms know about every attribute of the policy, by name.
+
+    `table` has the rows that leave, where it is long. Raises the errors of `attributes_of`.
+    """
+    if isinstance(table, LongTable):
+        return _attributes(document, table.summary(document, context, for_checks=False))[1]
+    return attributes_of(document, table)
 
 
 def settle(

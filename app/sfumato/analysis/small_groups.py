@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from sfumato.analysis.attacker import (
     Attacked,
@@ -25,6 +25,12 @@ from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import DomainError, EstimationError, HierarchyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined
+from sfumato.engine.disclosure.count_queries import (
+    RatioTails,
+    ratio_tails,
+    riskiest_groups,
+    shares_in_table,
+)
 from sfumato.engine.disclosure.estimate_tails import retention_of
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import (
@@ -48,12 +54,6 @@ from sfumato.engine.disclosure.grouped_values import (
     GroupView,
     Integers,
     group_view,
-)
-from sfumato.engine.disclosure.noisy_answers import (
-    RatioTails,
-    ratio_tails,
-    riskiest_groups,
-    shares_in_table,
 )
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.generalization.hierarchies import ground_series, hierarchy_of
@@ -157,7 +157,7 @@ class RiskAnswer:
     shown: Exposure
     risk: GroupRisk
     remedies: tuple[Remedy, ...] = ()
-    released: sparse.csr_array | None = None
+    released: scipy.sparse.csr_array | None = None
 
     @cached_property
     def listed(self) -> tuple[int, ...]:

@@ -16,18 +16,29 @@ import pandas as pd
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.generalization.chain import Demand, View, find_chain, views_of
-from sfumato.engine.generalization.coded import CodedTable
-from sfumato.engine.generalization.criteria import KAnonymity
+from sfumato.engine.generalization.chain import (
+    Demand,
+    View,
+    find_chain,
+    nodes_keeping,
+    views_of,
+)
+from sfumato.engine.generalization.coded import QuasiIdentifier
+from sfumato.engine.generalization.distinct_rows import UnitRows, Units, Weights
 from sfumato.engine.generalization.hierarchies import propose_hierarchy
 from sfumato.engine.generalization.lattice import NodeSet
-from sfumato.engine.generalization.search import search
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.marks import marks_of
 from sfumato.engine.table.repeated_units import count_units, units_among, units_of
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, Recipient, ViewRule
+from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.long_survey import LongSurvey
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.long_views import counted_view, long_view, rows_apart
+from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.uniqueness import AloneInRelease, alone_in_release
 from sfumato.project.release.views import (
     check_k,
@@ -109,19 +120,56 @@ class SeenBy:
         )
 
 
-def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy, ...]:
+def that_leave(
+    document: Document, table: Table | LongTable, keys: KeyRing, context: Context
+) -> Table | LongTable:
+    """Return the rows that leave, in which views are counted.
+
+    Raises the errors of `leaving_rows`.
+    """
+    if isinstance(table, LongTable):
+        return leaving_rows(table, document, keys, context)
+    return leaving_table(document, table, keys)
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """Quasi-identifiers of rows that may stand for several, whose these are, and how many."""
+
+    quasi: tuple[QuasiIdentifier, ...]
+    units: Units | UnitRows
+    weights: Weights
+    counted: int
+
+    @classmethod
+    def of(cls, document: Document, table: Table | LongTable, context: Context) -> _Encoded:
+        context.report(0.0, "Encoding the quasi-identifiers")
+        unit = None if document.unit is None else document.unit.columns
+        recipes = {name: document.hierarchies[name] for name in _with_hierarchies(document)}
+        if isinstance(table, LongTable):
+            floor = dict.fromkeys(recipes, 0)
+            apart = rows_apart(table, document.columns, recipes, floor, context, unit)
+            return cls(apart.quasi, apart.units, apart.counts, apart.number)
+        units = None if unit is None else units_of(table, unit)
+        counted = table.rows if units is None else int(units.max(initial=-1)) + 1
+        return cls(coded(document.columns, recipes, table), units, None, counted)
+
+
+def views_in(document: Document, table: Table | LongTable, context: Context) -> tuple[SeenBy, ...]:
     """Return what every recipient with a view sees, in order of trust.
 
     Parameters
     ----------
     document, table
-        What is decided, and the rows that leave (`leaving_table`).
+        What is decided, and the rows that leave (`that_leave`).
     context
         Progress and cancelling.
     """
     chain = in_chain(document)
     if not chain:
         return ()
+    if isinstance(table, LongTable):
+        return _views_in_parts(document, table, chain, context)
     units, counted = None, table.rows
     try:
         if document.unit is not None:
@@ -155,34 +203,79 @@ def views_in(document: Document, table: Table, context: Context) -> tuple[SeenBy
     return tuple(found)
 
 
-def as_they_are(document: Document, table: Table) -> tuple[SeenBy, ...]:
+def _views_in_parts(
+    document: Document, table: LongTable, chain: Sequence[Recipient], context: Context
+) -> tuple[SeenBy, ...]:
+    """Return what `views_in` does of a long table."""
+    found = []
+    counted = table.rows if table.units is None else table.units.number
+    try:
+        for place, each in enumerate(chain):
+            part = Part(context, place / len(chain), (place + 1) / len(chain))
+            coarsening, problem = coarsening_of(document, each), ""
+            if coarsening is None:
+                return ()
+            seen = long_view(table, document.columns, coarsening, part)
+            levels = {name: (coarsening.level(name), top) for name, top in seen.highest.items()}
+            try:
+                check_view(seen)
+            except DiversityError as error:
+                problem = error.sentence
+            own = (each.name, _rule(each), levels, table.rows, seen.units, seen.view, problem)
+            found.append(SeenBy(*own, document.unit is not None))
+    except SfumatoError as error:
+        return tuple(
+            SeenBy(each.name, _rule(each), {}, table.rows, counted, None, error.sentence)
+            for each in chain
+        )
+    return tuple(found)
+
+
+def as_they_are(
+    document: Document, table: Table | LongTable, context: Context
+) -> tuple[SeenBy, ...]:
     """Return what those see who have no view: today's classes, with no hierarchy needed.
+
+    Of a long table, hierarchies are needed: without, and where too many rows differ, there is no
+    view.
 
     Parameters
     ----------
     document, table
-        What is decided, and the rows that leave (`leaving_table`).
+        What is decided, and the rows that leave (`that_leave`).
+    context
+        Progress and cancelling.
     """
     names = quasi_identifiers(document)
     without = [each.name for each in document.recipients if each.view is None]
     if not names or not without or not table.rows:
         return ()
+    by_unit = document.unit is not None
+    if isinstance(table, LongTable):
+        bare, known = table.rows if table.units is None else table.units.number, None
+        with suppress(SfumatoError):
+            rows = _Encoded.of(document, table, context)
+            node = (0,) * len(names)
+            (known,) = views_of(rows.quasi, [node], [1], rows.units, rows.weights)
+        return tuple(
+            SeenBy(name, ViewRule(), {}, table.rows, bare, known, by_unit=by_unit)
+            for name in without
+        )
     units = None if document.unit is None else units_of(table, document.unit.columns)
     shown = (document.column(n).shown(table.column(n)).rename(n) for n in names)
     classes, found = pd.factorize(marks_of(shown, table.rows))
     sizes = count_units(classes, units, len(found))
     alone = sizes[classes] == 1
-    nothing, rows = np.zeros(table.rows, np.bool_), int(np.count_nonzero(alone))
-    view = View((0,) * len(names), 1, nothing, sizes, units_among(units, alone), rows, 0.0)
+    nothing, own = np.zeros(table.rows, np.bool_), int(np.count_nonzero(alone))
+    view = View((0,) * len(names), 1, nothing, sizes, units_among(units, alone), own, 0.0)
     counted = table.rows if units is None else int(units.max()) + 1
-    by_unit = units is not None
     return tuple(
         SeenBy(name, ViewRule(), {}, table.rows, counted, view, by_unit=by_unit) for name in without
     )
 
 
 def proposed_ks(
-    document: Document, attributes: Mapping[str, Attribute], table: Table
+    document: Document, attributes: Mapping[str, Attribute], table: Table | LongTable
 ) -> dict[str, int]:
     """Return a k for each recipient for whom none is stated, by the order of trust.
 
@@ -211,7 +304,7 @@ def proposed_ks(
 
 
 def with_proposed_ks(
-    document: Document, attributes: Mapping[str, Attribute], table: Table
+    document: Document, attributes: Mapping[str, Attribute], table: Table | LongTable
 ) -> Document:
     """Return the document with a k, and a share of suppressed rows, wherever none is stated."""
     for name, k in proposed_ks(document, attributes, table).items():
@@ -221,7 +314,7 @@ def with_proposed_ks(
 
 def seen_together(
     document: Document,
-    table: Table,
+    table: Table | LongTable,
     finest: str,
     found: Sequence[SeenBy],
     context: Context,
@@ -247,11 +340,12 @@ def seen_together(
 
 
 def unique_by_recipient(
-    document: Document, table: Table, context: Context
+    document: Document, table: Table | LongTable, context: Context
 ) -> tuple[AloneInRelease, ...]:
     """Count the records that are unique on what each recipient sees unperturbed.
 
-    Recipients who see the quasi-identifiers as they are share the first count.
+    Recipients who see the quasi-identifiers as they are share the first count. Of a table in parts
+    the rows that leave are given.
 
     Raises
     ------
@@ -261,20 +355,31 @@ def unique_by_recipient(
     chain = in_chain(document)
     found: list[AloneInRelease | None] = []
     if len(chain) < max(len(document.recipients), 1):
-        found.append(alone_in_release(document, table, Part(context, 0.0, 0.4)))
+        found.append(_alone(document, table, None, Part(context, 0.0, 0.4)))
     for place, each in enumerate(chain):
         part = Part(context, 0.4 + 0.6 * place / len(chain), 0.4 + 0.6 * (place + 1) / len(chain))
-        coarsening = coarsening_of(document, each)
-        seen = None if coarsening is None else coarsened(coarsening, document.columns, table)
-        found.append(alone_in_release(document, table, part, seen))
+        found.append(_alone(document, table, each, part))
     return tuple(each for each in found if each is not None)
 
 
-def find_views(document: Document, table: Table, context: Context) -> Document:
+def _alone(
+    document: Document, table: Table | LongTable, recipient: Recipient | None, context: Context
+) -> AloneInRelease | None:
+    """Count unique records as a recipient sees them; as they are for None."""
+    coarsening = None if recipient is None else coarsening_of(document, recipient)
+    if isinstance(table, Table):
+        seen = None if coarsening is None else coarsened(coarsening, document.columns, table)
+        return alone_in_release(document, table, context, seen)
+    if recipient is None or coarsening is None:
+        return table.summary(document, context).alone
+    return counted_view(table, document, recipient, context).alone
+
+
+def find_views(document: Document, table: Table | LongTable, context: Context) -> Document:
     """Return the document with the levels that lose least, for what is stated for each recipient.
 
-    What each view keeps is counted in the rows that leave (`leaving_table`), by units where the
-    document states them.
+    What each view keeps is counted in the rows that leave (`that_leave`), by units where the
+    document states them. Of a long table, the rows that differ have to fit into memory.
 
     Raises
     ------
@@ -283,7 +388,7 @@ def find_views(document: Document, table: Table, context: Context) -> Document:
     DiversityError
         If a k is above the number of records or units, or there are too many nodes.
     SfumatoError
-        If a hierarchy does not fit the table.
+        If a hierarchy does not fit the table, or too many rows of a long one differ.
     """
     stated = [each for each in document.recipients if each.view is not None]
     if not stated:
@@ -291,17 +396,14 @@ def find_views(document: Document, table: Table, context: Context) -> Document:
             "No k is stated for any recipient.", "State one: the size of the smallest class."
         )
     names = _with_hierarchies(document)
-    units = None if document.unit is None else units_of(table, document.unit.columns)
     unit = () if document.unit is None else document.unit.columns
+    rows = _Encoded.of(document, table, Part(context, 0.0, 0.4))
     for each in stated:
-        counted = table.rows if units is None else int(units.max()) + 1
-        check_k(each.name, _rule(each).k, table.rows, counted, unit)
+        check_k(each.name, _rule(each).k, table.rows, rows.counted, unit)
     chain = sorted(stated, key=lambda each: (_rule(each).k, _rule(each).suppression))
-    context.report(0.0, "Encoding the quasi-identifiers")
-    hierarchies = {name: document.hierarchies[name] for name in names}
-    quasi = coded(document.columns, hierarchies, table)
     demands = [Demand(_rule(each).k, _rule(each).suppression) for each in chain]
-    views = find_chain(quasi, demands, Part(context, 0.2, 1.0), units)
+    part = Part(context, 0.4, 1.0)
+    views = find_chain(rows.quasi, demands, part, rows.units, rows.weights)
     for each, view in zip(chain, views, strict=True):
         levels = dict(zip(names, view.node, strict=True))
         document = _with_rule(document, each.name, replace(_rule(each), levels=levels))
@@ -398,7 +500,9 @@ def with_levels(
     return document, tuple(followed)
 
 
-def may_keep(document: Document, table: Table, recipient: str, context: Context) -> NodeSet:
+def may_keep(
+    document: Document, table: Table | LongTable, recipient: str, context: Context
+) -> NodeSet:
     """Return which nodes may keep what is stated for a recipient; no other node can.
 
     A node that does so taken alone need not once others' suppressed records are suppressed too;
@@ -425,21 +529,18 @@ def may_keep(document: Document, table: Table, recipient: str, context: Context)
     SfumatoError
         If a hierarchy does not fit the table, or there are too many nodes.
     """
-    names = _with_hierarchies(document)
-    context.report(0.1, "Encoding the quasi-identifiers")
-    hierarchies = {name: document.hierarchies[name] for name in names}
-    quasi = coded(document.columns, hierarchies, table)
-    searched = CodedTable(quasi, np.zeros(table.rows, dtype=np.int8), ("",))
+    rows = _Encoded.of(document, table, Part(context, 0.0, 0.4))
     rule = document.recipient(recipient).view or ViewRule()
-    if rule.k == 1:
-        return np.ones(searched.lattice.shape, dtype=np.bool_)
-    allowed = Demand(rule.k, rule.suppression).allowed(table.rows)
-    part = Part(context, 0.3, 1.0)
-    return search(searched, [KAnonymity(rule.k)], part, allowed / table.rows).safe
+    demand = Demand(rule.k, rule.suppression)
+    return nodes_keeping(rows.quasi, demand, Part(context, 0.4, 1.0), rows.weights)
 
 
-def with_proposed_hierarchies(document: Document, table: Table) -> tuple[Document, dict[str, str]]:
+def with_proposed_hierarchies(
+    document: Document, table: Table | LongSurvey
+) -> tuple[Document, dict[str, str]]:
     """Return the document in which every quasi-identifier has a hierarchy, and why those added.
+
+    They follow from the values of the table, however often each occurs.
 
     Raises
     ------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sfumato.commands.shared.command import (
@@ -17,7 +18,7 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.groups import recipient_called
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import MEMORY, opened, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Part
@@ -25,9 +26,14 @@ from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
     from sfumato.analysis.open_figures import OpenFigure
+    from sfumato.analysis.person_found import Knowledge
+    from sfumato.analysis.shown_columns import ShownColumns
+    from sfumato.engine.core.progress import Context
     from sfumato.engine.generalization.others import HolderClasses
-    from sfumato.engine.table.table import Table
+    from sfumato.engine.table.table import Attribute, Table
+    from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.long_table import LongTable
     from sfumato.project.release.regenerate import Regenerator
 
 _COALITION: Final = (
@@ -57,37 +63,63 @@ _WHAT_IF: Final = argument(
 )
 
 
-def _in_force(arguments: Namespace, project: ProjectFile, table: Table) -> Regenerator:
+def _in_force(
+    arguments: Namespace, project: ProjectFile, table: Table | LongTable, context: Context
+) -> Regenerator:
     """Return what makes the values again: by the policy in force at the last release, or today."""
+    from sfumato.engine.table.table import Table
     from sfumato.project.release.regenerate import PoliciesInForce
+    from sfumato.project.verification.long_leak import LongPolicies
 
-    folders = (project.path.parent,)
-    policies = PoliciesInForce(project.document, table, project.keys, folders)
+    policies: PoliciesInForce
+    if isinstance(table, Table):
+        folders = (project.path.parent,)
+        policies = PoliciesInForce(project.document, table, project.keys, folders)
+    else:
+        policies = LongPolicies(project, table, context)
     return policies.latest(project.releases) if arguments.released else policies.today
 
 
+def _looked_at(
+    arguments: Namespace, project: ProjectFile, table: Table | LongTable, context: Context
+) -> tuple[Regenerator, ShownColumns, Mapping[str, Attribute]]:
+    """Return what makes values again (`_in_force`), and what is known of columns and attributes."""
+    from sfumato.analysis.readiness import looked_through
+    from sfumato.analysis.shown_columns import ShownColumns
+    from sfumato.engine.table.table import Table
+
+    regenerator = _in_force(arguments, project, table, Part(context, 0.0, 0.5))
+    if isinstance(table, Table):
+        return regenerator, ShownColumns(table), regenerator.attributes()
+    looking = Part(context, 0.5, 1.0)
+    return regenerator, *looked_through(regenerator.document, table, project.keys, looking)[1:]
+
+
 def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.coalitions import plain, report_coalition, sentences
+    from sfumato.analysis.coalitions import (
+        plain,
+        realized_plain,
+        realized_sentences,
+        report_coalition,
+        sentences,
+        weigh_held,
+    )
     from sfumato.analysis.holdings import Basis
     from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
-    from sfumato.analysis.realized import realized_plain, realized_sentences, weigh_held
-    from sfumato.analysis.shown_columns import ShownColumns
 
-    with opened(arguments, terminal, 0.4) as (project, table, context):
-        regenerator = _in_force(arguments, project, table)
+    with opened_by_parts(arguments, terminal, 0.4) as (project, table, context):
+        looked = _looked_at(arguments, project, table, Part(context, 0.0, 0.2))
+        regenerator, columns, attributes = looked
         reports = report_coalition(
             regenerator.document,
-            regenerator.attributes(),
+            attributes,
             arguments.members,
             arguments.what_if,
-            Part(context, 0.0, 0.5),
+            Part(context, 0.2, 0.5),
             project.releases,
             Basis.RELEASED if arguments.released else Basis.PLANNED,
         )
-        findings = weigh_open_columns(
-            regenerator.document, ShownColumns(table), Part(context, 0.5, 0.7)
-        )
-        attributes = regenerator.attributes()
+        findings = weigh_open_columns(regenerator.document, columns, Part(context, 0.5, 0.7))
         rest = Part(context, 0.7, 1.0)
         found = [
             (
@@ -116,22 +148,19 @@ def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.holdings import Basis
     from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
     from sfumato.analysis.pooled_numbers import plain, pool_numbers, sentences
-    from sfumato.analysis.shown_columns import ShownColumns
 
-    with opened(arguments, terminal, 0.4) as (project, table, context):
-        regenerator = _in_force(arguments, project, table)
+    with opened_by_parts(arguments, terminal, 0.4) as (project, table, context):
+        looked = _looked_at(arguments, project, table, Part(context, 0.0, 0.2))
+        regenerator, columns, attributes = looked
         found = pool_numbers(
             regenerator.document,
-            regenerator.attributes(),
+            attributes,
             arguments.members,
-            Part(context, 0.0, 0.7),
+            Part(context, 0.2, 0.7),
             project.releases,
             Basis.RELEASED if arguments.released else Basis.PLANNED,
         )
-        findings = weigh_open_columns(
-            regenerator.document, ShownColumns(table), Part(context, 0.7, 1.0)
-        )
-        attributes = regenerator.attributes()
+        findings = weigh_open_columns(regenerator.document, columns, Part(context, 0.7, 1.0))
         told = [
             (pooled, figures_beside(findings, pooled.coalition.members[0], attributes))
             for pooled in found
@@ -172,16 +201,23 @@ def _units(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 def _open(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.open_columns import answer_open_columns, plain, sentences
+    from sfumato.analysis.readiness import looked_through
     from sfumato.analysis.shown_columns import ShownColumns
+    from sfumato.engine.table.table import Table
     from sfumato.project.release.release_columns import attributes_of
 
     names = tuple(arguments.recipient or ())
-    with opened(arguments, terminal, 0.3) as (project, table, context):
+    with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
+        document, looking = project.document, Part(context, 0.0, 0.4)
         for name in names:
-            recipient_called(project.document, name)
-        attributes = attributes_of(project.document, table)
-        columns = ShownColumns(table)
-        answer = answer_open_columns(project.document, columns, attributes, context)
+            recipient_called(document, name)
+        columns: ShownColumns
+        attributes: Mapping[str, Attribute]
+        if isinstance(table, Table):
+            columns, attributes = ShownColumns(table), attributes_of(document, table)
+        else:
+            _, columns, attributes = looked_through(document, table, project.keys, looking)
+        answer = answer_open_columns(document, columns, attributes, Part(context, 0.4, 1.0))
     terminal.tell(arguments.json, plain(answer, names), sentences(answer, names))
     return ExitCode.OK
 
@@ -215,46 +251,37 @@ def _questions(arguments: Namespace, terminal: Terminal) -> ExitCode:
 def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.find_person import find_person, other_tables
     from sfumato.analysis.holdings import Basis
-    from sfumato.analysis.person_facts import fact_of
     from sfumato.analysis.person_found import (
-        Knowledge,
         found_sentence,
         meaning_sentences,
         plain,
         reasons_of,
     )
+    from sfumato.analysis.person_in_parts import attributes_and_types, find_in_parts
+    from sfumato.analysis.person_in_parts import left_out_in_parts as left_out
+    from sfumato.engine.table.table import Table
 
-    with opened(arguments, terminal, 0.4) as (project, table, context):
-        regenerator = _in_force(arguments, project, table)
-        document = regenerator.document
-        known = {column.name: column for column in document.columns}
-        facts = tuple(
-            fact_of(known[name], table.column(name), text)
-            for name, text in _stated(arguments.knows, "--knows", known)
-        )
-        believed: dict[str, dict[int, float]] = {}
-        for name, text in _stated(arguments.believes, "--believes", regenerator.attributes()):
-            value, _, share = text.rpartition("=")
-            domain = regenerator.attributes()[name].domain
-            if domain is None or value not in domain.names or not _is_share(share):
-                raise PolicyError(
-                    "What --believes says of {column} can't be read.",
-                    "Write --believes COLUMN=VALUE=SHARE, the share from 0 to 1.",
-                    column=name,
-                )
-            believed.setdefault(name, {})[domain.names.index(value)] = float(share)
-        holders = {each.holder: each for each in other_tables(document, table, context)}
-        classes = {
-            name: _class_of(holders[name], text)
-            for name, text in _stated(arguments.in_class, "--class", holders)
-        }
-        found = find_person(
-            regenerator,
-            Knowledge(facts, tuple(arguments.members), believed, classes),
-            project.releases,
-            Basis.RELEASED if arguments.released else Basis.PLANNED,
-            Part(context, 0.1, 1.0),
-        )
+    basis = Basis.RELEASED if arguments.released else Basis.PLANNED
+    missing: tuple[str, ...] = ()
+    attributes: Mapping[str, Attribute]
+    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=partial(_why_whole, arguments))
+    with reading as (project, table, context):
+        finding = Part(context, 0.1, 1.0)
+        if isinstance(table, Table):
+            maker = _in_force(arguments, project, table, finding)
+            document, attributes = maker.document, maker.attributes()
+            holders = {each.holder: each for each in other_tables(document, table, context)}
+            known = _knowledge(arguments, document, table, attributes, holders)
+            found = find_person(maker, known, project.releases, basis, finding)
+        else:
+            document = _weighed(arguments, project)
+            attributes, types = attributes_and_types(
+                document, table, project.keys, bool(arguments.believes), Part(context, 0.0, 0.1)
+            )
+            known = _knowledge(arguments, document, types, attributes, {})
+            asked = (project.keys, known, project.releases, basis, finding)
+            found, _ = find_in_parts(document, table, *asked)
+            missing = left_out(document, table.rows, found)
     lines = [
         found_sentence(found),
         *(f"  {said(each.sentence)}" for each in found.beliefs),
@@ -262,7 +289,57 @@ def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
         *(reason.sentence for reason in reasons_of(document, found)),
     ]
     terminal.tell(arguments.json, plain(found), lines)
+    for sentence in missing:
+        terminal.note(said(sentence))
     return ExitCode.OK
+
+
+def _weighed(arguments: Namespace, project: ProjectFile) -> Document:
+    """Return the policy that is weighed: the one in force at the last release, or today's."""
+    from sfumato.project.release.regenerate import released_last
+
+    document = project.document
+    return released_last(document, project.releases) if arguments.released else document
+
+
+def _why_whole(arguments: Namespace, project: ProjectFile) -> str:
+    from sfumato.analysis.person_in_parts import why_sought_whole
+
+    return why_sought_whole(_weighed(arguments, project), bool(arguments.in_class))
+
+
+def _knowledge(
+    arguments: Namespace,
+    document: Document,
+    table: Table,
+    attributes: Mapping[str, Attribute],
+    holders: Mapping[str, HolderClasses],
+) -> Knowledge:
+    """Return what the attacker has; of the table, the columns' types count."""
+    from sfumato.analysis.person_facts import fact_of
+    from sfumato.analysis.person_found import Knowledge
+
+    known = {column.name: column for column in document.columns}
+    facts = tuple(
+        fact_of(known[name], table.column(name), text)
+        for name, text in _stated(arguments.knows, "--knows", known)
+    )
+    believed: dict[str, dict[int, float]] = {}
+    for name, text in _stated(arguments.believes, "--believes", attributes):
+        value, _, share = text.rpartition("=")
+        domain = attributes[name].domain
+        if domain is None or value not in domain.names or not _is_share(share):
+            raise PolicyError(
+                "What --believes says of {column} can't be read.",
+                "Write --believes COLUMN=VALUE=SHARE, the share from 0 to 1.",
+                column=name,
+            )
+        believed.setdefault(name, {})[domain.names.index(value)] = float(share)
+    classes = {
+        name: _class_of(holders[name], text)
+        for name, text in _stated(arguments.in_class, "--class", holders)
+    }
+    return Knowledge(facts, tuple(arguments.members), believed, classes)
 
 
 def _stated(
@@ -321,11 +398,11 @@ AUDITS: Final = {
     ),
     "coalition": (
         "Weigh what recipients learn by pooling releases.",
-        Command((*PROJECT, _COALITION[0], _WHAT_IF, *_COALITION[1:]), _coalition),
+        Command((*PROJECT, _COALITION[0], _WHAT_IF, *_COALITION[1:], MEMORY), _coalition),
     ),
     "numbers": (
         "Weigh how closely pooled releases tell numbers.",
-        Command((*PROJECT, *_COALITION), _numbers),
+        Command((*PROJECT, *_COALITION, MEMORY), _numbers),
     ),
     "units": (
         "Weigh what pooling the rows of one person or household restores.",
@@ -355,6 +432,7 @@ AUDITS: Final = {
                     "the person's class in another holder's table; may be given several times",
                     dest="in_class",
                 ),
+                MEMORY,
                 *_COALITION[1:],
             ),
             _person,
@@ -363,7 +441,12 @@ AUDITS: Final = {
     "open": (
         "Weigh what the columns released unchanged tell of the sensitive ones.",
         Command(
-            (*PROJECT, repeated("--recipient", "NAME", "may be repeated; without it, all"), JSON),
+            (
+                *PROJECT,
+                repeated("--recipient", "NAME", "may be repeated; without it, all"),
+                MEMORY,
+                JSON,
+            ),
             _open,
         ),
     ),

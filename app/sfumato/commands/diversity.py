@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, flag
-from sfumato.commands.shared.opening import opened
-from sfumato.commands.shared.population import (
+from sfumato.commands.shared.groups import (
     POPULATION,
     changes_population,
     lines_of_risk,
     with_decision,
     with_population,
 )
+from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part

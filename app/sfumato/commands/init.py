@@ -189,7 +189,7 @@ def _in_parts(
     from sfumato.formats.reading import Note
     from sfumato.project.document.entry_plan import check_policy, plan_release
     from sfumato.project.document.model import Document
-    from sfumato.project.release.long_survey import survey_of, why_looked_at_whole
+    from sfumato.project.release.long_survey import survey_of
     from sfumato.project.rules.rules import apply_rules, record_key_in
     from sfumato.project.source import long_source_at, title_of
 
@@ -208,9 +208,6 @@ def _in_parts(
     if record_key is not None:
         survey.column_type(record_key)
         document = replace(document, record_key=record_key)
-    if why := why_looked_at_whole(document):
-        tell(Note(worded("The table is read as a whole: {why}.", why=said(why))))
-        return None
     part = Part(context, 0.7, 0.75)
     document, about_units = _units_in_parts(document, table, *stated_unit, part)
     if rules is not None:
@@ -270,7 +267,7 @@ def _relations(
     document: Document, table: Table, context: Context, *, every: bool
 ) -> Iterator[Note]:
     """Say which columns follow from others; see `_found`."""
-    from sfumato.analysis.dependencies import endangering
+    from sfumato.analysis.promise_checks import endangering
     from sfumato.engine.core.columns import Role
     from sfumato.engine.table.relations import exact_relations
     from sfumato.formats.reading import Note

@@ -3,66 +3,61 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument
 from sfumato.commands.shared.groups import ATTRIBUTE, LIMITS, read_question
 from sfumato.commands.shared.opening import opened
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Part
 from sfumato.formats.language import translated, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.small_groups import Subject
+    from sfumato.analysis.small_groups import NoisyAnswer
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.engine.disclosure.noisy_answers import check_error, check_loss
+    from sfumato.analysis.small_groups import NoisyQuestion, answer_noisy
+    from sfumato.engine.disclosure.count_queries import check_error, check_loss
 
     check_loss(arguments.loss)
     check_error(arguments.epsilon)
     with opened(arguments, terminal, 0.4) as (project, table, context):
         asked = read_question(arguments, project, table, Part(context, 0.0, 0.2))
-        found = _examine(arguments, asked, Part(context, 0.2, 1.0))
+        question = NoisyQuestion(
+            arguments.loss,
+            arguments.epsilon,
+            arguments.delta,
+            arguments.larger_than,
+            arguments.groups,
+        )
+        answer = answer_noisy(asked, question, Part(context, 0.2, 1.0))
+    found = _figures(answer, asked.knowledge)
     terminal.tell(arguments.json, found, _lines(found))
     return ExitCode.OK
 
 
-def _examine(arguments: Namespace, asked: Subject, context: Context) -> dict[str, Any]:
-    from sfumato.engine.disclosure.noisy_answers import (
-        ratio_tails,
-        riskiest_groups,
-        shares_in_table,
-    )
-
-    known = asked.known(context)
-    grouped = known.grouped
-    groups = riskiest_groups(
-        grouped.sizes, grouped.largest, arguments.larger_than, arguments.groups
-    )
-    tails = ratio_tails(
-        grouped.sizes[groups], grouped.largest[groups], arguments.loss, arguments.epsilon
-    )
-    shares = shares_in_table(known.codes, grouped.commonest[groups], grouped.values)
-    broken = tails.violates(arguments.delta)
+def _figures(answer: NoisyAnswer, knowledge: Sequence[str]) -> dict[str, Any]:
+    question, grouped, tails = answer.question, answer.known.grouped, answer.tails
+    given_away = tails.violates(question.delta)
     return {
-        "attribute": known.attribute.name,
-        "knows": list(asked.knowledge),
-        "loss": arguments.loss,
-        "epsilon": arguments.epsilon,
-        "delta": arguments.delta,
+        "attribute": answer.known.attribute.name,
+        "knows": list(knowledge),
+        "loss": question.privacy_loss,
+        "epsilon": question.epsilon,
+        "delta": question.delta,
         "groups": [
             {
                 "records": int(grouped.sizes[group]),
                 "share_in_group": float(grouped.shares[group]),
-                "share_in_table": float(shares[place]),
+                "share_in_table": float(answer.table_shares[place]),
                 "too_high": float(tails.high[place]),
                 "too_low": float(tails.low[place]),
                 "within": float(tails.within[place]),
-                "given_away": bool(broken[place]),
+                "given_away": bool(given_away[place]),
             }
-            for place, group in enumerate(groups)
+            for place, group in enumerate(answer.groups)
         ],
     }
 

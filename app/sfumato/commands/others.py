@@ -18,8 +18,8 @@ from sfumato.commands.shared.command import (
     one_of,
     repeated,
 )
+from sfumato.commands.shared.groups import with_decision
 from sfumato.commands.shared.opening import open_project, source_of
-from sfumato.commands.shared.population import with_decision
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part

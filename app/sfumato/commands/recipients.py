@@ -56,20 +56,15 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
     """
     from sfumato.commands.shared.groups import recipient_called
     from sfumato.project.document.edits import state_level
-    from sfumato.project.release.long_survey import LongSurvey, why_looked_at_whole
+    from sfumato.project.release.long_survey import LongSurvey
     from sfumato.project.release.release_columns import attributes_of
-    from sfumato.project.source import is_long
 
     document = project.document
     recipient = recipient_called(document, arguments.of)
     keys = [_entry_key(document, name) for name in arguments.attribute or ()]
     statement = dict(_number(text) for text in arguments.level)
     with terminal.working() as context:
-        part, why = Part(context, 0.0, 0.8), why_looked_at_whole(document)
-        memory = arguments.memory * 1e6
-        if why and is_long(document, memory):
-            terminal.note(worded("The table is read as a whole: {why}.", why=said(why)))
-        table = known_source(project, memory, part, why)
+        table = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.8))
         if isinstance(table, LongSurvey):
             table.check_weights(document, Part(context, 0.8, 0.9))
             attributes = table.attributes_of(document, Part(context, 0.9, 1.0))

@@ -6,7 +6,7 @@ import os
 from argparse import Namespace
 
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, file_argument
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 
@@ -18,13 +18,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from PySide6.QtGui import QGuiApplication
 
     from sfumato.project.store.files import utc_now
-    from sfumato.report.material import Audience, ReportOptions, collect
+    from sfumato.report.material import Audience, ReportOptions, collect, why_reported_whole
     from sfumato.report.sections import compose
     from sfumato.report.writing import draw, picture_kind, write_report
     from sfumato.ui.look.theme import load_fonts
 
     kind = picture_kind(arguments.out)
-    with opened(arguments, terminal, 0.3) as (project, table, context):
+    reading = opened_by_parts(arguments, terminal, 0.3, why_whole=why_reported_whole)
+    with reading as (project, table, context):
         material = collect(project, table, utc_now, Part(context, 0.0, 0.9))
     options = ReportOptions(Audience(arguments.audience), max(1, arguments.threshold))
     report = compose(material, options)
@@ -55,6 +56,7 @@ COMMAND = Command(
             metavar="COUNT",
             help="the smallest count of records that outsiders are shown (default: %(default)s)",
         ),
+        MEMORY,
     ),
     _run,
     (

@@ -16,7 +16,7 @@ from sfumato.commands.shared.command import (
     flag,
     repeated,
 )
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Part
@@ -25,7 +25,10 @@ from sfumato.formats.language import said, worded
 if TYPE_CHECKING:
     from sfumato.analysis.guarantee import Together
     from sfumato.analysis.views import SeenBy
+    from sfumato.engine.core.progress import Context
+    from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
+    from sfumato.project.release.long_table import LongTable
 
 
 def _usage(arguments: Namespace) -> str:
@@ -40,41 +43,43 @@ def _usage(arguments: Namespace) -> str:
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import together_of
+    from sfumato.analysis.readiness import attributes_in
     from sfumato.analysis.views import (
         as_they_are,
         find_views,
         seen_together,
+        that_leave,
         views_in,
-        with_proposed_hierarchies,
         with_proposed_ks,
     )
-    from sfumato.project.release.release_columns import attributes_of, leaving_table
+    from sfumato.project.release.long_table import LongTable
 
     if wrong := _usage(arguments):
         terminal.note(worded("sfumato: {wrong}", wrong=wrong))
         return ExitCode.USAGE
     proposes = arguments.propose or arguments.propose_k
     changes = arguments.recipient is not None or arguments.find or proposes
-    with opened(arguments, terminal, 0.3, read_only=not changes) as (project, table, context):
+    with opened_by_parts(arguments, terminal, 0.3, not changes) as (project, table, context):
         document = project.document
         if arguments.propose:
-            document, reasons = with_proposed_hierarchies(document, table)
-            for name, reason in reasons.items():
-                terminal.note(worded("Hierarchy of {name}: {reason}", name=name, reason=reason))
+            document = _with_hierarchies(document, table, terminal, Part(context, 0.0, 0.1))
         if arguments.recipient is not None:
             document = _stated(document, arguments, terminal)
+        left = that_leave(document, table, project.keys, Part(context, 0.1, 0.2))
+        rows = left if isinstance(left, LongTable) else table
         if arguments.propose_k:
-            document = with_proposed_ks(document, attributes_of(document, table), table)
+            attributes = attributes_in(document, rows, Part(context, 0.2, 0.3))
+            document = with_proposed_ks(document, attributes, table)
         if arguments.find:
-            left = leaving_table(document, table, project.keys)
-            document = find_views(document, left, Part(context, 0.0, 0.6))
-        left = leaving_table(document, table, project.keys)
-        found = views_in(document, left, Part(context, 0.6, 0.9))
-        others = as_they_are(document, left)
+            document = find_views(document, left, Part(context, 0.3, 0.6))
+        # Of a long table, the rows of the finest view are counted first: the others join them.
+        others = as_they_are(document, left, Part(context, 0.6, 0.7))
+        found = views_in(document, left, Part(context, 0.7, 0.85))
         together = None
         if found:
             with suppress(SfumatoError):  # a domain that does not fit the table hides no view
-                together = together_of(document, attributes_of(document, table))
+                attributes = attributes_in(document, rows, Part(context, 0.85, 0.9))
+                together = together_of(document, attributes)
         virtual = None
         if together is not None:
             part = Part(context, 0.9, 1.0)
@@ -95,6 +100,21 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     for problem in problems:
         terminal.note(worded("sfumato: {problem}", problem=problem))
     return ExitCode.EXPECTED_ERROR if problems else ExitCode.OK
+
+
+def _with_hierarchies(
+    document: Document, table: Table | LongTable, terminal: Terminal, context: Context
+) -> Document:
+    """Return the document with a hierarchy for every quasi-identifier, and tell why."""
+    from sfumato.analysis.views import with_proposed_hierarchies
+    from sfumato.engine.table.table import Table
+    from sfumato.project.release.long_survey import survey_of
+
+    looked = table if isinstance(table, Table) else survey_of(table, context)
+    document, reasons = with_proposed_hierarchies(document, looked)
+    for name, reason in reasons.items():
+        terminal.note(worded("Hierarchy of {name}: {reason}", name=name, reason=reason))
+    return document
 
 
 def _stated(document: Document, arguments: Namespace, terminal: Terminal) -> Document:
@@ -235,6 +255,7 @@ COMMAND = Command(
         flag("--propose", "propose a hierarchy for every quasi-identifier that has none"),
         flag("--propose-k", "state a k by the order of trust for everybody who has none"),
         flag("--find", "find the levels that lose least, for the k and share of each recipient"),
+        MEMORY,
         JSON,
     ),
     _run,

@@ -114,14 +114,14 @@ def read_hierarchy(path: Path) -> HierarchyText:
     )
 
 
-def hierarchy_text(rows: Sequence[Sequence[str]], separator: str = USUAL) -> str:
+def hierarchy_text(rows: Sequence[Sequence[str]]) -> str:
     """Return a table as text, a line for each row."""
     out = io.StringIO()
-    csv.writer(out, delimiter=separator, lineterminator="\n").writerows(rows)
+    csv.writer(out, delimiter=USUAL, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
-def write_hierarchy(path: Path, rows: Sequence[Sequence[str]], separator: str = USUAL) -> None:
+def write_hierarchy(path: Path, rows: Sequence[Sequence[str]]) -> None:
     """Write a table, whole or not at all.
 
     Raises
@@ -129,7 +129,7 @@ def write_hierarchy(path: Path, rows: Sequence[Sequence[str]], separator: str = 
     CannotWrite
         If the folder does not take the file, or the disk is full.
     """
-    write_whole(path, hierarchy_text(rows, separator).encode())
+    write_whole(path, hierarchy_text(rows).encode())
 
 
 def rows_of(recipe: Recipe, hierarchy: Hierarchy | None) -> Rows:

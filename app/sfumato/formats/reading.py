@@ -11,7 +11,7 @@ import pyarrow as pa
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import described_as_escaped
-from sfumato.formats.databases.address import Address, Place, place_of
+from sfumato.formats.databases.connection import Address, Place, place_of
 from sfumato.formats.databases.reading import DatabaseFormat
 from sfumato.formats.errors import BadOptions, FileError, Way
 from sfumato.formats.files import digest_of, opening, written_whole

@@ -33,6 +33,31 @@ def _draw_beliefs(
     axes.vlines(prior, rows - 0.4, rows + 0.4, color=style.text, linewidth=points(2.0), zorder=3)
 
 
+def _with_beliefs(
+    figure: PlotFigure,
+    axes: Axes,
+    names: list[str],
+    prior: Floats,
+    posterior: Floats,
+    colours: str | list[str],
+) -> PlotFigure:
+    """Draw both beliefs in each value, and tell how they differ."""
+    style = figure.style
+    axes.set_xlim(0.0, max(float(prior.max()), float(posterior.max())) * 1.04)
+    fit_percent_ticks(axes, "x")
+    _draw_beliefs(axes, prior, posterior, colours, style)
+    for row, (name, before, after) in enumerate(zip(names, prior, posterior, strict=True)):
+        _write_change(axes, row, float(before), float(after), style)
+        said = style.say(
+            "{name}: {before} before, {after} after",
+            name=name,
+            before=percent(float(before), 2),
+            after=percent(float(after), 2),
+        )
+        figure.tell_row(axes, row, said)
+    return figure
+
+
 # ----- one released value
 
 
@@ -78,22 +103,10 @@ def build_posterior_bars(data: PosteriorData, style: PlotStyle) -> PlotFigure:
         names,
         (130.0, 28.0),
     )
-    axes.set_xlim(0.0, max(float(prior.max()), float(posterior.max())) * 1.04)
-    fit_percent_ticks(axes, "x")
     seen = shorten(data.names[data.seen], 28)
     others = style.blend(style.muted, 0.55)
     colours = [style.released if shorten(name, 28) == seen else others for name in names]
-    _draw_beliefs(axes, prior, posterior, colours, style)
-    for row, (name, before, after) in enumerate(zip(names, prior, posterior, strict=True)):
-        _write_change(axes, row, float(before), float(after), style)
-        said = style.say(
-            "{name}: {before} before, {after} after",
-            name=name,
-            before=percent(float(before), 2),
-            after=percent(float(after), 2),
-        )
-        figure.tell_row(axes, row, said)
-    return figure
+    return _with_beliefs(figure, axes, names, prior, posterior, colours)
 
 
 def _posterior_headline(data: PosteriorData, style: PlotStyle) -> str:
@@ -284,16 +297,4 @@ def build_person_beliefs(data: PersonData, style: PlotStyle) -> PlotFigure:
         names,
         (130.0, 28.0),
     )
-    axes.set_xlim(0.0, max(float(before.max()), float(after.max())) * 1.04)
-    fit_percent_ticks(axes, "x")
-    _draw_beliefs(axes, before, after, style.released, style)
-    for row, (name, first, then) in enumerate(zip(names, before, after, strict=True)):
-        _write_change(axes, row, float(first), float(then), style)
-        said = style.say(
-            "{name}: {before} before, {after} after",
-            name=name,
-            before=percent(float(first), 2),
-            after=percent(float(then), 2),
-        )
-        figure.tell_row(axes, row, said)
-    return figure
+    return _with_beliefs(figure, axes, names, before, after, style.released)

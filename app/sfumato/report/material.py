@@ -13,11 +13,12 @@ from sfumato.analysis.guarantee import Guarantee, guarantee_of
 from sfumato.analysis.holdings import Basis, Holding, holdings_of
 from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
 from sfumato.analysis.pooled_numbers import PooledNumbers, numbers_coalition, weigh_numbers
-from sfumato.analysis.pooled_rows import pooled_rows
+from sfumato.analysis.pooled_rows import PooledRows, pooled_rows
+from sfumato.analysis.readiness import looked_through
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.small_groups import RiskAnswer, Subject, risk_of_each
 from sfumato.analysis.views import unique_by_recipient
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.repeated_units import find_repeated_units
@@ -29,10 +30,12 @@ from sfumato.project.ledger.ledger import Entry
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
+from sfumato.project.release.long_table import LongTable, why_released_whole
 from sfumato.project.release.regenerate import PoliciesInForce, changes_since
 from sfumato.project.release.release_columns import leaving_table, material_of
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.store.files import Clock, stamp
+from sfumato.project.verification.long_leak import LongPolicies
 
 
 class Audience(StrEnum):
@@ -142,6 +145,9 @@ class ReportMaterial:
         When, ISO 8601, UTC.
     earlier
         For each ladder that releases sit on and today's policy has no more, what was released.
+    in_parts
+        Whether the table was too long for memory: small groups, and rows that belong together
+        although nobody said so, were not looked for.
     """
 
     document: Document
@@ -157,13 +163,23 @@ class ReportMaterial:
     tampering: str
     made_at: str
     earlier: Mapping[str, EarlierPolicy] = field(default_factory=dict)
+    in_parts: bool = False
 
     def chosen(self, entry: PolicyEntry) -> tuple[Attribute, ...]:
         """Return an entry's attributes."""
         return tuple(self.attributes[name] for name in entry.attributes)
 
 
-def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) -> ReportMaterial:
+def why_reported_whole(project: ProjectFile) -> str:
+    """Return why a report needs all rows at once; empty where it does not."""
+    if project.document.generalization is not None:
+        return Sentence("a generalized table is decided on")
+    return why_released_whole(project.document)
+
+
+def collect(
+    project: ProjectFile, table: Table | LongTable, clock: Clock, context: Context
+) -> ReportMaterial:
     """Collect what a report tells of.
 
     Parameters
@@ -171,7 +187,7 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     project
         The project; read-only is enough. Its saved document is reported.
     table
-        The source table.
+        The source table, in memory or not.
     clock
         Tells when the report is made.
     context
@@ -185,44 +201,87 @@ def collect(project: ProjectFile, table: Table, clock: Clock, context: Context) 
     document = project.document
     context.report(0.0, "Reading the ledger")
     releases, entries, tampering = _ledger(project)
-    # A generalized table in the place of releases needs no policy.
-    instead = document.generalization is not None and not document.policy
-    encoded = {} if instead else material_of(document, table).encoded
-    attributes = {name: column.attribute for name, column in encoded.items()}
-    unique: tuple[AloneInRelease, ...] = ()
-    opened = None
-    if not instead:
-        left = leaving_table(document, table, project.keys)
-        unique = unique_by_recipient(document, left, Part(context, 0.1, 0.15))
-        columns, part = ShownColumns(table), Part(context, 0.15, 0.3)
-        opened = answer_open_columns(document, columns, attributes, part)
+    known = _known(project, table, Part(context, 0.0, 0.3))
+    attributes = known.attributes
     findings = {}
     for place, entry in enumerate(document.policy):
         count = len(document.policy)
         part = Part(context, 0.3 + 0.5 * place / count, 0.3 + 0.5 * (place + 1) / count)
         part.report(0.0, Sentence("Weighing the coalition of everybody with {key}", key=entry.key))
         found = _weighed(document, entry, attributes, releases, Part(part, 0.0, 0.5))
-        subject = _subject(project, table, entry, encoded[entry.attributes[0]])
-        if subject is not None:
-            found = replace(found, small_groups=risk_of_each(subject, Part(part, 0.5, 1.0)))
+        if isinstance(table, Table):
+            subject = _subject(project, table, entry, known.encoded[entry.attributes[0]])
+            if subject is not None:
+                found = replace(found, small_groups=risk_of_each(subject, Part(part, 0.5, 1.0)))
         findings[entry.key] = found
-    units = find_repeated_units(table, Silent())
-    pooled = pooled_rows(document, encoded, units, releases, Basis.EITHER, Silent())
+    beside: Beside | None = None
+    pooled: tuple[PooledRows, ...] = ()
+    if isinstance(table, Table):
+        units = find_repeated_units(table, Silent())
+        pooled = pooled_rows(document, known.encoded, units, releases, Basis.EITHER, Silent())
+        beside = _beside(document, table, Part(context, 0.8, 0.9))
+    policies = _policies(project, table, Part(context, 0.9, 1.0))
     return ReportMaterial(
         document=document,
         rows=table.rows,
         attributes=attributes,
         guarantee=guarantee_of(document, attributes, releases, pooled),
         findings=findings,
-        beside=_beside(document, table, Part(context, 0.8, 1.0)),
-        open=opened,
-        unique=unique,
+        beside=beside,
+        open=known.open,
+        unique=known.unique,
         releases=releases,
         entries=entries,
         tampering=tampering,
         made_at=stamp(clock),
-        earlier=_earlier(project, table, attributes, releases),
+        earlier=_earlier(document, policies, attributes, releases),
+        in_parts=not isinstance(table, Table),
     )
+
+
+def _policies(project: ProjectFile, table: Table | LongTable, context: Context) -> PoliciesInForce:
+    """Return the policies that releases were made by."""
+    if isinstance(table, Table):
+        folders = (project.path.parent,)
+        return PoliciesInForce(project.document, table, project.keys, folders)
+    return LongPolicies(project, table, context)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a report's figures rest on; see `ReportMaterial`."""
+
+    attributes: Mapping[str, Attribute]
+    encoded: Mapping[str, EncodedColumn]
+    unique: tuple[AloneInRelease, ...] = ()
+    open: OpenAnswer | None = None
+
+
+def _known(project: ProjectFile, table: Table | LongTable, context: Context) -> _Known:
+    """Return what is known of the rows; encoded columns only where they are in memory."""
+    document = project.document
+    counting, weighing = Part(context, 0.4, 0.5), Part(context, 0.5, 1.0)
+    if isinstance(table, LongTable):
+        if why := why_reported_whole(project):
+            raise PolicyError(
+                "The table is too long to hold all its rows at once, which the report needs here:"
+                " {why}.",
+                "Read all of the table, on a machine with the memory for it.",
+                why=why,
+            )
+        looking = Part(context, 0.0, 0.4)
+        _, columns, attributes = looked_through(document, table, project.keys, looking)
+        unique = unique_by_recipient(document, columns.long, counting)
+        opened = answer_open_columns(document, columns, attributes, weighing)
+        return _Known(attributes, {}, unique, opened)
+    if document.generalization is not None and not document.policy:
+        return _Known({}, {})  # a generalized table in the place of releases needs no policy
+    encoded = material_of(document, table).encoded
+    attributes = {name: column.attribute for name, column in encoded.items()}
+    left = leaving_table(document, table, project.keys)
+    unique = unique_by_recipient(document, left, counting)
+    opened = answer_open_columns(document, ShownColumns(table), attributes, weighing)
+    return _Known(attributes, encoded, unique, opened)
 
 
 def _subject(
@@ -257,14 +316,12 @@ def _weighed(
 
 
 def _earlier(
-    project: ProjectFile,
-    table: Table,
+    document: Document,
+    policies: PoliciesInForce,
     attributes: Mapping[str, Attribute],
     releases: Sequence[ReleaseRecord],
 ) -> dict[str, EarlierPolicy]:
     """Return what was released on ladders that today's policy has no more."""
-    document = project.document
-    policies = PoliciesInForce(document, table, project.keys, (project.path.parent,))
     today = {ladder_of(document, entry, attributes) for entry in document.policy}
     found: dict[str, EarlierPolicy] = {}
     for record in releases:

@@ -182,6 +182,14 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
         )
     )
     blocks: list[Block] = [Paragraph(f"{records} {told} {_row_order(material, options)}")]
+    if material.in_parts:
+        blocks.append(
+            Paragraph(
+                "The table was read in parts. What is estimated for groups of people alike, and"
+                " what pooling rows restores that belong together although nobody said so, was not"
+                " looked for in it."
+            )
+        )
     if options.internal:
         blocks += [Paragraph(release_sentence(found)) for found in material.unique]
     if source is not None and options.internal:

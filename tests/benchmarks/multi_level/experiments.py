@@ -16,7 +16,7 @@ import pandas as pd
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.risk_growth import GrowthPoint, risk_growth
+from sfumato.engine.disclosure.coalition_risk import GrowthPoint, risk_growth
 from sfumato.engine.matrices.matrix import Vector
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from tests.benchmarks.multi_level.collusion import (

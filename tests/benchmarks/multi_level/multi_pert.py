@@ -8,8 +8,8 @@ are kept at which its value changes, going down: ``history(t)``, whose expected 
 O(n + m) space, and a release takes O(n + log m) time.
 
 The product's own releases need no history (`sfumato.engine.ladders.uniform`,
-`sfumato.engine.ladders.adopted_ladder`); this is the published algorithm, for comparison and for
-its experiments.
+`sfumato.engine.mechanisms.uniform.mechanism`); this is the published algorithm, for comparison and
+for its experiments.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from sfumato.engine.core.errors import LevelError, PolicyError
-from sfumato.engine.disclosure.noisy_answers import ratio_tails, riskiest_groups, shares_in_table
+from sfumato.engine.disclosure.count_queries import ratio_tails, riskiest_groups, shares_in_table
 from tests.benchmarks.noisy_counts import PUBLISHED_COUNTS, PUBLISHED_SETTINGS
 
 

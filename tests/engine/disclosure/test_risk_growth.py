@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.disclosure.risk_growth import risk_growth
+from sfumato.engine.disclosure.coalition_risk import risk_growth
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.simulation_rng import uniforms
 

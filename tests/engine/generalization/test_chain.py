@@ -1,6 +1,7 @@
 """Chains of views, beside brute force and what pandas counts in the values that would leave."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,16 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.errors import Cancelled, DiversityError
 from sfumato.engine.core.progress import Callback, Silent
-from sfumato.engine.generalization.chain import Demand, find_chain, nested_allowances, views_of
+from sfumato.engine.generalization import grouping
+from sfumato.engine.generalization.chain import (
+    Demand,
+    find_chain,
+    nested_allowances,
+    nodes_keeping,
+    views_of,
+)
+from sfumato.engine.generalization.criteria import KAnonymity
+from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import coded_tables, quasi
 
 
@@ -161,6 +171,81 @@ def test_views_keep_k_units_when_rows_are_suppressed(table, asked, several, seed
             assert (view.unique, view.unique_rows) == (len(set(units[alone])), alone.sum())
     for finer, coarser in itertools.pairwise(found):
         assert not (finer.suppressed & ~coarser.suppressed).any()
+
+
+class InParts:
+    """Whose each row is, a few units at a time; `place` says which distinct row each row is."""
+
+    def __init__(self, units, place):
+        self._units, self._place = units, place
+        self.sizes = np.bincount(np.bincount(pd.factorize(units)[0]))
+
+    def parts(self):
+        for chosen in (self._units % 3 == rest for rest in range(3)):
+            yield self._place[chosen], pd.factorize(self._units[chosen])[0]
+
+
+def counted(attributes, seed):
+    """Return distinct rows in some order, which of them each row is, and how many each stands for.
+
+    Some that are alike stay apart.
+    """
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({each.name: each.codes for each in attributes})
+    frame["apart"] = rng.integers(0, 2, len(frame))
+    place = frame.groupby(list(frame), sort=False).ngroup().to_numpy()
+    place = rng.permutation(place.max() + 1)[place]
+    first = pd.Series(range(len(place))).groupby(place).first().to_numpy()
+    alike = [replace(each, codes=each.codes[first]) for each in attributes]
+    return alike, place, np.bincount(place)
+
+
+@given(
+    table=coded_tables(),
+    asked=st.lists(
+        st.tuples(st.integers(1, 6), st.sampled_from([0.0, 0.1, 0.3, 0.6])), min_size=1, max_size=3
+    ),
+    several=st.sampled_from([0, 2, 4]),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=80, deadline=None)
+def test_rows_that_come_counted_have_the_chain_of_all_rows(table, asked, several, seed):
+    units, read = None, None
+    attributes = topped(table)
+    alike, place, counts = counted(attributes, seed)
+    if several:
+        drawn = np.random.default_rng(seed).integers(0, max(table.rows // several, 3), table.rows)
+        units, read = drawn, InParts(drawn, place)
+    most = table.rows if units is None else len(np.unique(units))
+    demands = [Demand(min(k, most), share) for k, share in asked]
+    every = find_chain(attributes, demands, Silent(), units)
+    found = find_chain(alike, demands, Silent(), read, counts)
+    for view, known in zip(found, every, strict=True):
+        assert view.node == known.node
+        assert list(view.suppressed[place]) == list(known.suppressed)
+        assert sorted(view.sizes) == sorted(known.sizes)
+        assert (view.unique, view.unique_rows) == (known.unique, known.unique_rows)
+        assert (view.rows, view.suppressed_rows) == (known.rows, known.suppressed_rows)
+        assert view.loss == pytest.approx(known.loss)
+    if units is None:
+        kept = nodes_keeping(alike, demands[0], Silent(), counts)
+        allowed = demands[0].allowed(table.rows) / table.rows
+        whole = replace(table, quasi_identifiers=tuple(attributes))
+        safe = search(whole, [KAnonymity(demands[0].k)], Silent(), allowed).safe
+        assert np.array_equal(kept, safe)
+
+
+def test_units_that_are_too_many_to_be_kept_are_read_each_time(monkeypatch):
+    rng = np.random.default_rng(5)
+    table = [quasi(name, rng.integers(0, 4, 300), [0, 0, 1, 1], [0] * 4) for name in "abc"]
+    units = rng.integers(0, 120, 300)
+    alike, place, counts = counted(table, 5)
+    demands = [Demand(3, 0.1), Demand(9, 0.2)]
+    kept = find_chain(table, demands, Silent(), units)
+    monkeypatch.setattr(grouping, "_MOST_PAIRS", 10)
+    read = find_chain(alike, demands, Silent(), InParts(units, place), counts)
+    assert [view.node for view in read] == [view.node for view in kept]
+    assert [view.suppressed_rows for view in read] == [view.suppressed_rows for view in kept]
 
 
 def test_a_household_of_rows_that_are_alike_is_one_unit():

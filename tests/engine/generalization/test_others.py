@@ -18,7 +18,6 @@ from sfumato.engine.generalization.criteria import (
     singletons,
     to_flags,
 )
-from sfumato.engine.generalization.explain import explain_no_solution
 from sfumato.engine.generalization.others import (
     HolderClasses,
     OtherTable,
@@ -30,6 +29,7 @@ from sfumato.engine.generalization.others import (
     unknown_values,
 )
 from sfumato.engine.generalization.probabilistic import probabilistic_table
+from sfumato.engine.generalization.publication import explain_no_solution
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import CodedTable, quasi, values_of
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from sfumato.engine.core.columns import smallest_unsigned
 from sfumato.engine.core.errors import Cancelled, LevelError
 from sfumato.engine.core.progress import Callback, Silent
-from sfumato.engine.ladders.adopted_ladder import (
+from sfumato.engine.ladders.uniform import release_codes
+from sfumato.engine.ladders.uniform_cells import WORD
+from sfumato.engine.mechanisms.uniform.mechanism import (
     KnownRung,
     relative_level,
     release_between,
     thresholds_between,
 )
-from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.ladders.uniform_cells import WORD
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.engine.ladders.adopted_law import adopted_law, stretch_law

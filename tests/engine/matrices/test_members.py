@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from sfumato.engine.matrices.members import (
+from sfumato.engine.matrices.retention_matrix import (
+    RetentionMatrix,
     guessed_of_member,
     likelihood_of_member,
     matrix_of_member,
     odds_of_member,
 )
-from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.table.combinations import members
 
 SIZES = (3, 2, 4)

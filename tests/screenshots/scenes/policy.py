@@ -30,7 +30,7 @@ from sfumato.ui.panels.policy.mechanisms.hierarchical import (
 )
 from sfumato.ui.panels.policy.mechanisms.joint import JointSettings
 from sfumato.ui.panels.policy.mechanisms.laplace import LaplaceEditor
-from sfumato.ui.panels.policy.mechanisms.matrix.editor import MatrixEditor, MatrixSettings
+from sfumato.ui.panels.policy.mechanisms.matrix import MatrixEditor, MatrixSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.editor import FineGrainEditor, FineGrainSettings
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import HIGH, LOW
 from sfumato.ui.panels.policy.mechanisms.reconstruction import (

@@ -45,7 +45,7 @@ def files_for(document: Document, beside: Path, engine: str) -> list[Path]:
         If the table is gone.
     """
     from sfumato.formats.tables.parquet import parts_of
-    from sfumato.project.release.long_table import why_released_whole
+    from sfumato.project.release.long_table import why_not_by_row
     from sfumato.project.source import find_source
 
     missing = [name for name in _MODULES[engine] if find_spec(name) is None]
@@ -66,7 +66,9 @@ def files_for(document: Document, beside: Path, engine: str) -> list[Path]:
             " or release it without --engine.",
             format=stated or "in a database",
         )
-    why = why_released_whole(document)
+    why = why_not_by_row(document)
+    if not why and document.record_key is None:
+        why = Sentence("records are told apart by their position")
     if not why and document.unit is not None and any(each.view for each in document.recipients):
         why = Sentence("rows belong to units, which views count")
     if why:

@@ -132,8 +132,7 @@ def opened_by_parts(
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
     it can be worked on in parts; which is said. `why_whole` tells why it can't; usual: by what
-    releases need (`why_released_whole`). With an engine, no
-    table is read as a whole.
+    releases need (`why_released_whole`). With an engine, no table is read as a whole.
 
     Raises
     ------
@@ -209,18 +208,16 @@ def source_of(project: ProjectFile, context: Context) -> Table:
     return table
 
 
-def known_source(
-    project: ProjectFile, memory: float, context: Context, why_whole: str = ""
-) -> Table | LongSurvey:
+def known_source(project: ProjectFile, memory: float, context: Context) -> Table | LongSurvey:
     """Return the source table, or what is known of one that would take more memory, in bytes.
 
-    Where there is a reason why it has to be read as a whole, it is. Raises what `source_of` does.
+    Raises what `source_of` does.
     """
     from sfumato.project.release.long_survey import survey_of
     from sfumato.project.source import is_long, open_long_source
 
     document = project.document
-    if document.source is not None and not why_whole and is_long(document, memory):
+    if document.source is not None and is_long(document, memory):
         part = Part(context, 0.0, 0.2)
         if found := open_long_source(document, part, project.path.parent):
             project.save_document(found[1])

@@ -115,8 +115,10 @@ class Ensemble:
 
     def predict(self, features: Floats) -> Floats:
         """Return the sum of the trees' steps, shape (rows, outcomes)."""
-        bins = self.binning.apply(features)
         total = np.zeros((len(features), self.outcomes))
+        if not self.trees:
+            return total
+        bins = self.binning.apply(features)
         for tree in self.trees:
             total += tree.steps[tree.leaves(bins)]
         return total
@@ -133,12 +135,12 @@ class Rows:
     start
         The estimate that trees are added to, shape (rows, outcomes).
     outcomes
-        What is estimated, shape (rows, outcomes): one number, or a 1 at the row's value.
+        What is estimated, shape (rows,): a number, or the place of the row's value.
     """
 
     features: Floats
     start: Floats
-    outcomes: Floats
+    outcomes: Floats | npt.NDArray[np.intp]
 
 
 def boost(
@@ -162,90 +164,115 @@ def boost(
     """
     binning = Binning.of(learn.features, levels)
     bins, watched = binning.apply(learn.features), binning.apply(watch.features)
-    here, there = learn.start.copy(), watch.start.copy()
-    gradient = _gradient_of_shares if shares else _gradient_of_numbers
+    estimate = _Shares(learn, watch) if shares else _Numbers(learn, watch)
     trees: list[Tree] = []
-    best, chosen = _loss(there, watch.outcomes, shares), 0
+    best, chosen = estimate.loss(), 0
     randoms = uniforms(4 * _TREES, _STREAM + 1).reshape(_TREES, 4)
     for number in range(_TREES):
         context.report(number / _TREES, "Weighing the columns released unchanged")
-        slopes, curvatures = gradient(here, learn.outcomes)
-        tree = _grow(bins, levels, slopes, curvatures, randoms[number])
-        if tree is None:
+        wanted = estimate.wanted(_STREAM + 2 + int(randoms[number, 0] * 2.0**32))
+        step = max(1, len(bins) // _SPLIT_ROWS)
+        some = slice(int(randoms[number, 1] * step), None, step)
+        splits = tuple(_splits(bins[some], wanted[some], levels))
+        if not splits:
             break
+        tree = Tree(splits, np.empty((2 ** len(splits), 0)))
+        leaves = tree.leaves(bins)
+        tree = Tree(splits, _RATE * estimate.steps(leaves, 2 ** len(splits)))
         trees.append(tree)
-        here += tree.steps[tree.leaves(bins)]
-        there += tree.steps[tree.leaves(watched)]
-        loss = _loss(there, watch.outcomes, shares)
+        estimate.move(tree.steps, leaves, tree.leaves(watched))
+        loss = estimate.loss()
         if loss < best:
             best, chosen = loss, number + 1
         elif number + 1 - chosen >= _PATIENCE:
             break
-    return Ensemble(binning, tuple(trees[:chosen]), learn.outcomes.shape[1])
+    return Ensemble(binning, tuple(trees[:chosen]), learn.start.shape[1])
 
 
-def _gradient_of_numbers(estimate: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
-    off = outcomes - estimate
-    bound = float(np.quantile(np.abs(off), 0.9))
-    return np.clip(off, -bound, bound), np.ones_like(off)
+class _Numbers:
+    """Estimates of a number, of the rows that are learned from and of those that are watched."""
+
+    def __init__(self, learn: Rows, watch: Rows) -> None:
+        self._true, self._watched = learn.outcomes, watch.outcomes
+        self._here, self._there = learn.start[:, 0].copy(), watch.start[:, 0].copy()
+
+    def loss(self) -> float:
+        """Return how far the watched rows' estimates are off."""
+        return float(np.abs(self._watched - self._there).mean())
+
+    def wanted(self, stream: int) -> Floats:
+        """Return by how much each row's estimate should move, shape (rows,)."""
+        del stream  # A number has one direction.
+        off = self._true - self._here
+        bound = float(np.quantile(np.abs(off), 0.9))
+        self._slopes: Floats = np.clip(off, -bound, bound)
+        return self._slopes
+
+    def steps(self, leaves: npt.NDArray[np.intp], count: int) -> Floats:
+        """Return by how much each leaf moves its rows, shape (leaves, 1)."""
+        sums = np.bincount(leaves, weights=self._slopes, minlength=count)
+        found: Floats = sums / (np.bincount(leaves, minlength=count) + _LEAST)
+        return found[:, np.newaxis]
+
+    def move(
+        self, steps: Floats, leaves: npt.NDArray[np.intp], watched: npt.NDArray[np.intp]
+    ) -> None:
+        """Add a tree."""
+        self._here += steps[leaves, 0]
+        self._there += steps[watched, 0]
 
 
-def _gradient_of_shares(estimate: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
-    shares, _ = _shares_of(estimate)
-    return outcomes - shares, shares * (1.0 - shares)
+class _Shares:
+    """Estimates of the shares of values, kept as the shares themselves, shape (rows, width).
+
+    A step of the logarithm of odds is a factor of the share, so that a tree costs no logarithm of
+    a cell. They are many cells, and estimates from thousands of rows: single precision does.
+    """
+
+    def __init__(self, learn: Rows, watch: Rows) -> None:
+        self._true, self._watched = (each.outcomes.astype(np.intp) for each in (learn, watch))
+        self._here, self._there = (
+            scipy.special.softmax(each.start, axis=1).astype(np.float32) for each in (learn, watch)
+        )
+        self._rows = np.arange(len(self._watched))
+
+    def loss(self) -> float:
+        """Return the watched rows' mean surprise."""
+        return -float(np.log(self._there[self._rows, self._watched].astype(np.float64)).mean())
+
+    def wanted(self, stream: int) -> Floats:
+        """Return by how much each row should move in a random direction, shape (rows,)."""
+        width = self._here.shape[1]
+        direction = np.where(uniforms(width, stream) < 0.5, -1.0, 1.0)
+        found: Floats = direction[self._true] - self._here @ direction.astype(np.float32)
+        return found
+
+    def steps(self, leaves: npt.NDArray[np.intp], count: int) -> Floats:
+        """Return by how much each leaf moves the logarithms of odds, shape (leaves, width)."""
+        width = self._here.shape[1]
+        inside = (leaves == np.arange(count)[:, np.newaxis]).astype(np.float32)
+        expected = (inside @ self._here).astype(np.float64)
+        curvatures = expected - inside @ np.square(self._here)
+        seen = np.bincount(leaves * width + self._true, minlength=count * width)
+        sums = seen.reshape(count, width) - expected
+        # A row of a rare value has little curvature: what a leaf moves is bounded.
+        found: Floats = np.clip(sums / (curvatures + _LEAST * 0.1), -_BOUND, _BOUND)
+        return found
+
+    def move(
+        self, steps: Floats, leaves: npt.NDArray[np.intp], watched: npt.NDArray[np.intp]
+    ) -> None:
+        """Add a tree."""
+        factors = np.exp(steps).astype(np.float32)
+        one = np.ones(factors.shape[1], dtype=np.float32)
+        for shares, places in ((self._here, leaves), (self._there, watched)):
+            np.multiply(shares, factors[places], out=shares)
+            np.divide(shares, (shares @ one)[:, np.newaxis], out=shares)
+            np.maximum(shares, _LEAST_SHARE, out=shares)
 
 
-def _shares_of(estimate: Floats) -> tuple[Floats, Floats]:
-    """Return shares from logarithms of odds, and the logarithm of what they are divided by."""
-    most = estimate.max(axis=1, keepdims=True)
-    shares = estimate - most
-    np.exp(shares, out=shares)
-    total = shares.sum(axis=1, keepdims=True)
-    shares /= total
-    return shares, (most + np.log(total))[:, 0]
-
-
-def _loss(estimate: Floats, outcomes: Floats, shares: bool) -> float:
-    if shares:
-        true = np.einsum("ij,ij->i", estimate, outcomes)
-        return float((_shares_of(estimate)[1] - true).mean())
-    return float(np.abs(outcomes - estimate).mean())
-
-
-def _grow(
-    bins: Bins,
-    levels: npt.NDArray[np.bool_],
-    slopes: Floats,
-    curvatures: Floats,
-    randoms: Floats,
-) -> Tree | None:
-    """Grow one tree; None where no split separates anything."""
-    outcomes = slopes.shape[1]
-    stream = _STREAM + 2 + int(randoms[0] * 2.0**32)
-    direction = np.ones(1)
-    if outcomes > 1:
-        direction = np.where(uniforms(outcomes, stream) < 0.5, -1.0, 1.0)
-    wanted = slopes @ direction
-    step = max(1, len(bins) // _SPLIT_ROWS)
-    some = slice(int(randoms[1] * step), None, step)
-    splits = _splits(bins[some], wanted[some], levels)
-    if not splits:
-        return None
-    tree = Tree(tuple(splits), np.zeros((2 ** len(splits), outcomes)))
-    leaves = tree.leaves(bins)
-    places = (leaves, np.arange(len(leaves)))
-    in_leaf = scipy.sparse.csr_array(
-        (np.ones(len(leaves)), places), shape=(len(tree.steps), len(leaves))
-    )
-    sums: Floats = np.asarray(in_leaf @ slopes)
-    weights: Floats = np.asarray(in_leaf @ curvatures)
-    # A row of a rare value has little curvature: what a leaf moves is bounded.
-    least = _LEAST if outcomes == 1 else _LEAST * 0.1
-    bound = _BOUND if outcomes > 1 else np.inf
-    steps = np.clip(sums / (weights + least), -bound, bound)
-    return Tree(tree.splits, _RATE * steps)
-
-
+_LEAST_SHARE: Final = np.float32(1e-30)
+"""No share becomes so small that its logarithm is infinite."""
 _BOUND: Final = 4.0
 """By how much a leaf may move the logarithm of odds before the rate."""
 

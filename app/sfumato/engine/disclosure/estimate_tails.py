@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.group_tails import Draw, release_tails
@@ -183,7 +183,7 @@ def _edgeworth(limit: Floats, cumulants: Floats, lower: bool = False) -> Floats:
     # clipping below holds it.
     bend = skew / 6.0 * (z**2 - 1.0) + peak / 24.0 * (z**3 - 3.0 * z)
     bend = bend + skew**2 / 72.0 * (z**5 - 10.0 * z**3 + 15.0 * z)
-    tail = special.ndtr(-z) + density * np.where(density > 0.0, bend, 0.0)
+    tail = scipy.special.ndtr(-z) + density * np.where(density > 0.0, bend, 0.0)
     answer = np.where(cumulants[0] > 0.0, tail, (limit < 0.0).astype(np.float64))
     return np.clip(1.0 - answer if lower else answer, 0.0, 1.0)
 

@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse, special
+import scipy
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.disclosure.group_tails import Floats, Tails, Whole, count_law, release_tails
@@ -134,7 +134,7 @@ def allowed_size(
         return np.asarray(-2.0 * math.log(delta) / (shown * theta**2), dtype=np.float64)
     if rule is Rule.CHERNOFF:
         # ln(e^-θ/(1 - θ)^(1 - θ)), with the limit -1 at θ = 1.
-        bound = -theta - special.xlog1py(1.0 - theta, -theta)
+        bound = -theta - scipy.special.xlog1py(1.0 - theta, -theta)
         return np.asarray(math.log(delta) / (shown * bound), dtype=np.float64)
     distinct, inverse = np.unique(shares, return_inverse=True)
     found = [
@@ -190,7 +190,7 @@ def tails(
 
 def private_groups(
     rule: Rule,
-    counts: sparse.csr_array,
+    counts: scipy.sparse.csr_array,
     retention: float,
     size_of_domain: int,
     epsilon: float,
@@ -248,7 +248,7 @@ def largest_possible(
     def may_pass(size: Floats) -> npt.NDArray[np.bool_]:
         # A record that is only sometimes in the sample adds at most 1/4 to the variance.
         reach = np.maximum(epsilon * retention * f * size - 1.0, 0.0)
-        bound = special.ndtr(-reach / np.sqrt(size * spread + 0.25))
+        bound = scipy.special.ndtr(-reach / np.sqrt(size * spread + 0.25))
         answer: npt.NDArray[np.bool_] = bound + _BERRY_ESSEEN / np.sqrt(size * spread) >= delta
         return answer
 
@@ -293,7 +293,9 @@ def _largest_number(
 def _divergence(share: Floats, expected: Floats) -> Floats:
     """Return the relative entropy of two coins; endless where a share is no share."""
     inside = np.clip(share, 0.0, 1.0)
-    found = special.rel_entr(inside, expected) + special.rel_entr(1.0 - inside, 1.0 - expected)
+    found = scipy.special.rel_entr(inside, expected) + scipy.special.rel_entr(
+        1.0 - inside, 1.0 - expected
+    )
     answer: Floats = np.where(inside == share, found, np.inf)
     return answer
 

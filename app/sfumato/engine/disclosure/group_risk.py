@@ -510,9 +510,10 @@ def risk_curves(
     start: Setting,
     context: Context,
     rules: Sequence[Rule] = tuple(Rule),
-    seed: int = 1,
 ) -> tuple[CurvePoint, ...]:
     """Return what violates as p, ε, δ and the number of records move, one at a time.
+
+    The same smaller tables are drawn each time.
 
     Parameters
     ----------
@@ -528,8 +529,6 @@ def risk_curves(
         Progress and cancelling.
     rules
         The tests that are shown.
-    seed
-        The same seed draws the same smaller tables.
 
     Raises
     ------
@@ -543,7 +542,7 @@ def risk_curves(
         context.report(done / len(settings), Sentence("Moving {parameter}", parameter=parameter))
         table: GroupedValues = whole
         if setting.records < groups.records:
-            table = sampled_values(groups, codes, size, setting.records, seed)
+            table = sampled_values(groups, codes, size, setting.records, seed=1)
         found = {
             rule: violations(
                 table,

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from sfumato.engine.core.values import distinct
 
@@ -323,7 +323,7 @@ def _mixed(law: CountLaw, size: Whole, count: Whole, sample: Whole, limit: Whole
     starts = np.cumsum(lengths) - lengths
     own = np.arange(len(row)) - starts[row] + least[row]
     # ln C(c, a)·C(n - c, s - a) up to what is the same for all a.
-    log_factorials = special.gammaln(np.arange(1.0, float(size.max()) + 2.0))
+    log_factorials = scipy.special.gammaln(np.arange(1.0, float(size.max()) + 2.0))
     chance = -log_factorials[own] - log_factorials[count[row] - own]
     left = sample[row] - own
     chance -= log_factorials[left] + log_factorials[(size - count)[row] - left]
@@ -336,21 +336,21 @@ def _mixed(law: CountLaw, size: Whole, count: Whole, sample: Whole, limit: Whole
 
 def _log_choose(total: Whole, chosen: Whole) -> Floats:
     answer: Floats = (
-        special.gammaln(total + 1.0)
-        - special.gammaln(chosen + 1.0)
-        - special.gammaln(total - chosen + 1.0)
+        scipy.special.gammaln(total + 1.0)
+        - scipy.special.gammaln(chosen + 1.0)
+        - scipy.special.gammaln(total - chosen + 1.0)
     )
     return answer
 
 
 def _binomial(shown: Whole, trials: Whole, chance: float) -> Floats:
     logarithm = _log_choose(trials, shown)
-    logarithm += special.xlogy(shown, chance) + special.xlog1py(trials - shown, -chance)
+    logarithm += scipy.special.xlogy(shown, chance) + scipy.special.xlog1py(trials - shown, -chance)
     answer: Floats = np.exp(logarithm)
     return answer
 
 
 def _binomial_at_most(limit: Whole, trials: Whole, chance: float) -> Floats:
     inside = np.clip(limit, 0, trials)
-    answer: Floats = np.where(limit < 0, 0.0, special.bdtr(inside, trials, chance))
+    answer: Floats = np.where(limit < 0, 0.0, scipy.special.bdtr(inside, trials, chance))
     return answer

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.disclosure.resampled_law import ResampledLaw
@@ -46,7 +46,7 @@ class GroupedValues:
 
     attributes: tuple[PublicAttribute, ...]
     sizes: Integers = field(repr=False)
-    counts: sparse.csr_array = field(repr=False)
+    counts: scipy.sparse.csr_array = field(repr=False)
 
     @property
     def groups(self) -> int:

@@ -43,8 +43,7 @@ from sfumato.engine.disclosure.open_features import (
     parts_of,
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix
-from sfumato.engine.matrices.members import likelihood_of_member
-from sfumato.engine.matrices.retention_matrix import RetentionMatrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, likelihood_of_member
 from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
 
 Floats = npt.NDArray[np.float64]
@@ -463,8 +462,8 @@ class _NumberFit:
         self._start = min(starts, key=lambda how: half_width(true[here] - starts[how]))
         there_before = self._before(self._start, watch)
         self._trees: Ensemble = boost(
-            Rows(learn, starts[self._start][:, np.newaxis], true[here][:, np.newaxis]),
-            Rows(watch, there_before[:, np.newaxis], true[there][:, np.newaxis]),
+            Rows(learn, starts[self._start][:, np.newaxis], true[here]),
+            Rows(watch, there_before[:, np.newaxis], true[there]),
             features.levels,
             shares=False,
             context=context,
@@ -508,10 +507,9 @@ class _ValueFit:
         before, self._owner = start
         learn, self._watch = features.values[here], features.values[there]
         self._before = before[there]
-        outcomes = np.eye(before.shape[1])[true]
         self._trees = boost(
-            Rows(learn, before[here], outcomes[here]),
-            Rows(self._watch, self._before, outcomes[there]),
+            Rows(learn, before[here], true[here]),
+            Rows(self._watch, self._before, true[there]),
             features.levels,
             shares=True,
             context=context,
@@ -556,7 +554,7 @@ def _beliefs(
             if loss < least:
                 least, chosen, weight = loss, owner, strength
     if chosen < 0:
-        return np.tile(np.log(prior), (len(true), 1)), chosen
+        return np.broadcast_to(np.log(prior), (len(true), width)), chosen
     shares = seen[chosen].shares
     assert shares is not None
     counts_within = shares.without(part)

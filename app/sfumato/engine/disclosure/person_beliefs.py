@@ -149,5 +149,5 @@ def belief_about_numbers(shown: Sequence[ShownNumbers], weights: Vector, prior: 
             found += weights[each.records[block]] @ chances
         unseen[each.records] = 0.0
     found += unseen.sum() * prior.shares
-    belief: Vector = found / found.sum()
-    return belief
+    total = float(found.sum())
+    return found / total if total > 0.0 else prior.shares

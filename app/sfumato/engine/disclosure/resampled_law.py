@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft, sparse, special
+import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Context
@@ -116,7 +116,7 @@ def _shown(drawn: Weighted, sample: int, law: CountLaw) -> Weighted:
     """Return how many of a sample's draws show the value once they are perturbed."""
     length = sample + 1
     generated = _Ragged([drawn]).generating(_roots(length), law, sample)
-    shown = fft.irfft(generated, length)
+    shown = scipy.fft.irfft(generated, length)
     return _gathered(np.arange(length), np.maximum(shown, 0.0))
 
 
@@ -132,10 +132,10 @@ def _dealt(copies: Weighted, size: int, records: int) -> Weighted:
 def _hypergeometric(numbers: Whole, size: int, count: int, sample: int) -> Floats:
     """Return how likely a sample holds so many of the records that count."""
     logarithm = -(
-        special.gammaln(numbers + 1.0)
-        + special.gammaln(count - numbers + 1.0)
-        + special.gammaln(sample - numbers + 1.0)
-        + special.gammaln(size - count - sample + numbers + 1.0)
+        scipy.special.gammaln(numbers + 1.0)
+        + scipy.special.gammaln(count - numbers + 1.0)
+        + scipy.special.gammaln(sample - numbers + 1.0)
+        + scipy.special.gammaln(size - count - sample + numbers + 1.0)
     )
     chance = np.exp(logarithm - logarithm.max())
     answer: Floats = chance / chance.sum()
@@ -248,7 +248,7 @@ class Sum:
         first, last = self._reach() if self._size > _SHORT else (0, self._size)
         if first > below and last <= above:
             return 0.0, 0.0
-        length = fft.next_fast_len(last - first + 1, real=True)
+        length = scipy.fft.next_fast_len(last - first + 1, real=True)
         roots = _roots(length)
         generated = self._copied.generating(roots, self._below, self._copied_rows)
         rows, own = self._plain
@@ -256,7 +256,7 @@ class Sum:
             shown, other = (1.0 + p * (roots - 1.0) for p in (self._law.own, self._law.other))
             generated *= shown**own * other ** (rows - own)
         # Counts outside the reach are as good as impossible, so they may wrap round.
-        law = np.roll(fft.irfft(generated, length), -(first % length))[: last - first + 1]
+        law = np.roll(scipy.fft.irfft(generated, length), -(first % length))[: last - first + 1]
         split = [max(0, limit - first + 1) for limit in (above, below)]
         upper, lower = float(law[split[0] :].sum()), float(law[: split[1]].sum())
         return min(max(upper, 0.0), 1.0), min(max(lower, 0.0), 1.0)
@@ -378,8 +378,8 @@ class GroupParts:
     starts: Whole
     protected: Whole
     records: Whole
-    counts: sparse.csr_array = field(repr=False)
-    whole_counts: sparse.csr_array = field(repr=False)
+    counts: scipy.sparse.csr_array = field(repr=False)
+    whole_counts: scipy.sparse.csr_array = field(repr=False)
 
     @classmethod
     def of(cls, known: MicroGroups, protected: MicroGroups, codes: Codes, size: int) -> GroupParts:
@@ -423,7 +423,7 @@ class GroupParts:
 class _CellCounts:
     """Counts that are looked up cell by cell."""
 
-    def __init__(self, counts: sparse.csr_array) -> None:
+    def __init__(self, counts: scipy.sparse.csr_array) -> None:
         self._size = counts.shape[1]
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         self._keys = rows * self._size + counts.indices

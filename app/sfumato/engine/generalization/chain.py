@@ -34,10 +34,10 @@ from sfumato.engine.generalization.distinct_rows import (
     UnitRows,
     Units,
     Weights,
+    sums,
 )
 from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
-from sfumato.engine.generalization.lattice import Lattice, Node, at_least, at_most
-from sfumato.engine.table.repeated_units import units_among
+from sfumato.engine.generalization.lattice import Lattice, Node, NodeSet, at_least, at_most
 
 Losses = npt.NDArray[np.float64]
 """What each node loses, one axis for each quasi-identifier."""
@@ -167,7 +167,11 @@ def views_of(
                 )
     if not nodes:
         return ()
-    rows = DistinctRows.of(quasi_identifiers, nodes[0], units, weights)
+    return _views(DistinctRows.of(quasi_identifiers, nodes[0], units, weights), nodes, ks)
+
+
+def _views(rows: DistinctRows, nodes: Sequence[Node], ks: Sequence[int]) -> tuple[View, ...]:
+    """Return the views of a chain of distinct rows at its first node or below."""
     views = []
     for node, k in zip(nodes, ks, strict=True):
         rows = rows.joined(node)
@@ -195,7 +199,8 @@ def find_chain(
     quasi_identifiers: Sequence[QuasiIdentifier],
     demands: Sequence[Demand],
     context: Context,
-    units: Units = None,
+    units: Units | UnitRows = None,
+    weights: Weights = None,
 ) -> tuple[View, ...]:
     """Find the views that lose least in all, the most trusted recipient's first.
 
@@ -203,6 +208,9 @@ def find_chain(
     would lose if each suppressed its own outlying rows only; then the nested sets are made, most
     trusted first, and where one is larger than its recipient's share, the levels of those who
     follow are searched again among the rows that are left.
+
+    Rows that are alike are counted as one, so what is found depends on no order of the rows, nor
+    on whether they come counted.
 
     Parameters
     ----------
@@ -213,8 +221,9 @@ def find_chain(
         What each view has to keep.
     context
         Progress and cancelling.
-    units
-        Each row's unit, shape (n,); None where rows stand alone.
+    units, weights
+        Each row's unit, shape (n,), None where rows stand alone; and how many rows of the table
+        each stands for, None for one each.
 
     Raises
     ------
@@ -223,9 +232,45 @@ def find_chain(
         are more combinations of levels than can be searched.
     """
     quasi = tuple(each.with_one_group_on_top() for each in quasi_identifiers)
-    rows = len(quasi[0].codes)
+    base = _searched(quasi, units, weights)
     for demand in demands:
-        check_demand(demand, rows if units is None else units_among(units, units >= 0))
+        check_demand(demand, base.rows if base.units is None else int(base.units.sizes.sum()))
+    allowed = nested_allowances([demand.allowed(base.rows) for demand in demands])
+    nodes = _nested_nodes(base, demands, allowed, context)
+    if nodes is None:
+        # Rows suppressed for one recipient are too few to hide from a later one.
+        nodes = _nested_nodes(base, demands, [0] * len(demands), context)
+    assert nodes is not None  # the most general node has one class of all rows
+    context.report(1.0, "The levels are found")
+    return _views(base, nodes, [demand.k for demand in demands])
+
+
+def nodes_keeping(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    demand: Demand,
+    context: Context,
+    weights: Weights = None,
+) -> NodeSet:
+    """Return which nodes keep what is asked of a view by itself, counted in rows.
+
+    Where a node does, all more general ones do.
+
+    Raises
+    ------
+    DiversityError
+        As `find_chain`.
+    """
+    base = _searched(tuple(quasi_identifiers), None, weights)
+    check_demand(demand, base.rows)
+    return _Search(
+        base, base.hidden, [demand], [demand.allowed(base.rows)], None, context
+    ).keeping()
+
+
+def _searched(
+    quasi: tuple[QuasiIdentifier, ...], units: Units | UnitRows, weights: Weights
+) -> DistinctRows:
+    """Return the distinct rows of a table that is to be searched."""
     lattice = Lattice(tuple(each.height for each in quasi))
     if lattice.size > LARGEST_LATTICE:
         raise DiversityError(
@@ -234,14 +279,7 @@ def find_chain(
             nodes=lattice.size,
             limit=LARGEST_LATTICE,
         )
-    allowed = nested_allowances([demand.allowed(rows) for demand in demands])
-    nodes = _nested_nodes(quasi, units, demands, allowed, context)
-    if nodes is None:
-        # Rows suppressed for one recipient are too few to hide from a later one.
-        nodes = _nested_nodes(quasi, units, demands, [0] * len(demands), context)
-    assert nodes is not None  # the most general node has one class of all rows
-    context.report(1.0, "The levels are found")
-    return views_of(quasi, nodes, [demand.k for demand in demands], units)
+    return DistinctRows.of(quasi, lattice.bottom, units, weights)
 
 
 def nested_allowances(allowed: Sequence[int]) -> list[int]:
@@ -253,27 +291,25 @@ def nested_allowances(allowed: Sequence[int]) -> list[int]:
 
 
 def _nested_nodes(
-    quasi: tuple[QuasiIdentifier, ...],
-    units: Units,
+    base: DistinctRows,
     demands: Sequence[Demand],
     allowed: Sequence[int],
     context: Context,
 ) -> list[Node] | None:
     """Return the nodes of a chain whose suppressed rows are nested and few enough, or None."""
-    hidden: RowSet = np.zeros(len(quasi[0].codes), dtype=np.bool_)
-    rows: DistinctRows | None = None
+    hidden, examples, rows = base.hidden, base.examples, base
     nodes: list[Node] = []
-    search = _Search(quasi, units, hidden, demands, allowed, None, context)
+    search = _Search(base, hidden, demands, allowed, None, context)
     begun = (0, hidden)
     found = search.least()
     while found is not None:
         place, node = len(nodes), found[0]
-        tried = DistinctRows.of(quasi, node, units) if rows is None else rows.joined(node)
+        tried = rows.joined(node)
         after = tried.shown(node, demands[place].k).suppressed
         if int(tried.counts[after].sum()) <= allowed[place]:
             nodes.append(node)
             rows = replace(tried, hidden=after)
-            hidden = after[rows.place]
+            hidden = after[rows.place[examples]]
             found = found[1:]
             if not found:
                 return nodes
@@ -282,7 +318,7 @@ def _nested_nodes(
             search.refuse(node)
         else:
             left = demands[place:], allowed[place:]
-            search = _Search(quasi, units, hidden, *left, nodes[-1], context)
+            search = _Search(base, hidden, *left, nodes[-1], context)
             begun = (place, hidden)
         found = search.least()
     return None
@@ -320,8 +356,8 @@ class _Search:
 
     Parameters
     ----------
-    quasi, units, hidden
-        The table, each row's unit, and the rows that are suppressed already.
+    base, hidden
+        The distinct rows, and which of them are suppressed already, shape (T,).
     demands, allowed
         For each recipient, what the view has to keep, and how many rows it may suppress.
     floor
@@ -332,26 +368,28 @@ class _Search:
 
     def __init__(
         self,
-        quasi: tuple[QuasiIdentifier, ...],
-        units: Units,
+        base: DistinctRows,
         hidden: RowSet,
         demands: Sequence[Demand],
         allowed: Sequence[int],
         floor: Node | None,
         context: Context,
     ) -> None:
-        self._quasi = tuple(replace(each, codes=each.codes[~hidden]) for each in quasi)
-        self._rows, self._hidden = len(hidden), hidden
-        already = int(np.count_nonzero(hidden))
+        quasi = base.quasi_identifiers
+        counts = base.counts[~hidden]
+        codes = [each[~hidden].astype(np.intp, copy=False) for each in base.codes]
+        # Sums of whole numbers don't depend on the order of the rows.
+        self._joining = [[np.bincount(level)[level] - 1 for level in q.levels] for q in quasi]
+        self._cells = [base.rows * len(quasi) * max(len(q.levels[0]) - 1, 1) for q in quasi]
+        already = int(base.counts[hidden].sum())
         self._ks = [demand.k for demand in demands]
         self._allowed = [each - already for each in allowed]
         self._context = context
         self._top = tuple(each.height for each in quasi)
-        self._level_loss = [
-            np.array([float(level.take(each.codes).sum()) for level in each.could_be])
-            / (self._rows * len(quasi))
-            for each in self._quasi
-        ]
+        self._level_loss = []
+        for joining, own, cells in zip(self._joining, codes, self._cells, strict=True):
+            occurring = sums(own, counts, len(joining[0]))
+            self._level_loss.append(np.array([int(occurring @ each) / cells for each in joining]))
         whole = np.zeros(tuple(level + 1 for level in self._top))
         for axis, loss in enumerate(self._level_loss):
             whole += loss.reshape([-1 if a == axis else 1 for a in range(whole.ndim)])
@@ -361,13 +399,14 @@ class _Search:
             outside[at_least(floor)] = False
             self._losses[0][outside] = math.inf
         self._tested: set[Node] = set()
-        self._grouping = Grouping(self._quasi, np.ones(1, dtype=np.int64), Need.SIZES)
-        rows = self._grouping.rows(np.zeros(len(self._quasi[0].codes), dtype=np.intp))
-        finest = self._grouping.roll_up(rows, floor or (0,) * len(quasi))
+        self._grouping = Grouping(quasi, np.ones(1, dtype=np.int64), Need.SIZES)
+        finest = Tuples(base.node, counts, None, None, lambda axis, some: codes[axis][some])
+        if floor is not None:
+            finest = self._grouping.roll_up(finest, floor)
         self._joined: list[Tuples] = [finest]
         self._joined_nodes: IntArray = np.array([finest.node])
         self._joined_counts: IntArray = np.array([finest.count])
-        self._units = None if units is None else UnitCounts(self._quasi, units[~hidden])
+        self._units = None if base.units is None else UnitCounts(base, hidden, context)
 
     def least(self) -> list[Node] | None:
         """Return the chain of tested nodes that loses least; None where there is none."""
@@ -379,6 +418,20 @@ class _Search:
                 self._test(node)
                 if math.isinf(self._losses[place][node]):
                     self._climb(node, place)
+
+    def keeping(self) -> NodeSet:
+        """Return which nodes keep what is asked of the first recipient."""
+        losses = self._losses[0]
+        kept: NodeSet = np.zeros(losses.shape, dtype=np.bool_)
+        heights = Lattice(self._top).heights
+        while (left := np.argwhere(~kept & np.isfinite(losses))).size:
+            # From the middle, either way, most is known of the others.
+            order = heights[tuple(left.T)]
+            node = tuple(int(at) for at in left[np.argsort(order)[len(left) // 2]])
+            self._test(node)
+            if np.isfinite(losses[node]):
+                kept[at_least(node)] = True
+        return kept
 
     def refuse(self, node: Node) -> None:
         """Rule out a node for the first recipient."""
@@ -453,10 +506,12 @@ class _Search:
 
     def _lost(self, tuples: Tuples, suppressed: IntArray) -> float:
         """Return what suppressing some tuples of a node loses beside what its levels lose."""
-        lost = np.zeros(len(suppressed))
+        lost, sizes = 0.0, tuples.sizes[suppressed]
         for axis, codes in enumerate(tuples.records(suppressed)):
-            lost += 1.0 - self._quasi[axis].could_be[tuples.node[axis]].take(codes)
-        return float(lost @ tuples.sizes[suppressed]) / (self._rows * len(self._quasi))
+            joining = self._joining[axis][tuples.node[axis]]
+            others = max(len(joining) - 1, 1)
+            lost += int((others - joining.take(codes)) @ sizes) / self._cells[axis]
+        return lost
 
     def _tuples(self, node: Node) -> Tuples:
         """Return a node's tuples, joined from the fewest that are known of a finer one."""

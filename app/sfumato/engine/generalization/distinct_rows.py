@@ -130,12 +130,17 @@ class DistinctRows:
             np.zeros(rows, dtype=np.bool_),
             whose,
             weights,
-        ).joined(node)
+        )._joined(node)
 
     @property
     def rows(self) -> int:
         """How many rows they stand for, n."""
         return len(self.place) if self.weights is None else int(self.weights.sum())
+
+    @property
+    def examples(self) -> IntArray:
+        """The first of the rows that each stands for, shape (T,)."""
+        return _examples(self.place, len(self.counts))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -146,6 +151,9 @@ class DistinctRows:
         """Return them at a coarser node, of all or some quasi-identifiers; hidden ones apart."""
         if (names is None or tuple(names) == self.names) and node == self.node:
             return self
+        return self._joined(node, names)
+
+    def _joined(self, node: Node, names: Sequence[str] | None = None) -> DistinctRows:
         chosen = [self.names.index(name) for name in names or self.names]
         quasi = tuple(self.quasi_identifiers[at] for at in chosen)
         codes = tuple(self.codes[at] for at in chosen)
@@ -157,7 +165,7 @@ class DistinctRows:
             codes=tuple(each[example] for each in codes),
             node=node,
             place=classes[self.place],
-            counts=_sums(classes, self.counts, number),
+            counts=sums(classes, self.counts, number),
             hidden=self.hidden[example],
         )
 
@@ -168,7 +176,7 @@ class DistinctRows:
         all of these are of fewer than k, the smallest class joins them.
         """
         classes, number = _classes(self.quasi_identifiers, self.codes, node)
-        rows = _sums(classes, np.where(self.hidden, 0, self.counts), number)
+        rows = sums(classes, np.where(self.hidden, 0, self.counts), number)
         gone = rows < k
         if self.units is not None:
             unsure = np.flatnonzero(~gone & (rows < self._most_rows(k)))
@@ -187,7 +195,7 @@ class DistinctRows:
 
     def unique(self, shown: Shown) -> tuple[int, int]:
         """Return how many units are alone in a class, and how many rows they have there."""
-        rows = _sums(shown.classes, self.counts, shown.number)
+        rows = sums(shown.classes, self.counts, shown.number)
         if self.units is None:
             alone = int(np.count_nonzero(rows == 1))
             return alone, alone
@@ -221,7 +229,7 @@ class DistinctRows:
 
     def _sizes(self, classes: IntArray, number: int, kept: RowSet) -> npt.NDArray[np.int64]:
         if self.units is None:
-            return _sums(classes, np.where(kept, self.counts, 0), number)
+            return sums(classes, np.where(kept, self.counts, 0), number)
         return self._units_in(classes, number, np.arange(number), kept)
 
     def _units_in(
@@ -310,6 +318,7 @@ def _examples(classes: IntArray, number: int) -> IntArray:
     return first
 
 
-def _sums(classes: IntArray, counts: npt.NDArray[np.int64], number: int) -> npt.NDArray[np.int64]:
+def sums(classes: IntArray, counts: npt.NDArray[np.int64], number: int) -> npt.NDArray[np.int64]:
+    """Return how many rows classes have together, shape (number,)."""
     # Sums of whole numbers are exact in floats as long as a table can be.
     return np.bincount(classes, weights=counts, minlength=number).astype(np.int64)

@@ -26,6 +26,7 @@ import numpy.typing as npt
 import pandas as pd
 import scipy
 
+from sfumato.engine.core.progress import Context
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, mixed_radix
 from sfumato.engine.generalization.criteria import (
     Classes,
@@ -35,8 +36,12 @@ from sfumato.engine.generalization.criteria import (
     singletons,
     words_for,
 )
+from sfumato.engine.generalization.distinct_rows import DistinctRows, RowSet, rows_of_largest
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.repeated_units import count_units
+
+_MOST_PAIRS: Final = 1 << 24
+"""So many pairs of a distinct row and a unit are kept, 16 bytes each; more are read each time."""
 
 _CHUNK_CELLS: Final = 1 << 22
 """Frequencies that are spread out at once."""
@@ -51,30 +56,37 @@ class UnitCounts:
 
     Parameters
     ----------
-    quasi_identifiers
-        The table, n rows.
-    units
-        Each row's unit, shape (n,).
+    rows
+        The table's distinct rows, with their units.
+    hidden
+        Which of them are in no class, shape (T,); None where all are in one.
+    context
+        Progress and cancelling.
     """
 
-    def __init__(
-        self, quasi_identifiers: Sequence[QuasiIdentifier], units: npt.NDArray[np.int64]
-    ) -> None:
-        self._quasi = tuple(quasi_identifiers)
-        numbered, uniques = pd.factorize(units)
-        rows = np.sort(np.bincount(numbered, minlength=1))[::-1]
-        self._largest = np.concatenate([[0], np.cumsum(rows)])
-        # Rows of a unit that agree on everything count once, wherever they are counted.
-        codes = [quasi.codes.astype(np.intp, copy=False) for quasi in self._quasi]
-        sizes = [len(quasi.levels[0]) for quasi in self._quasi]
-        key, _ = mixed_radix([numbered, *codes], [max(len(uniques), 1), *sizes])
-        kept = ~pd.Series(key).duplicated().to_numpy()
-        self._units = numbered[kept].astype(np.int64)
-        self._codes = [column[kept] for column in codes]
+    def __init__(self, rows: DistinctRows, hidden: RowSet | None, context: Context) -> None:
+        assert rows.units is not None
+        self._rows, self._units, self._context = rows, rows.units, context
+        self._hidden = hidden
+        self._pairs: list[tuple[IntArray, npt.NDArray[np.int64]]] | None = []
+        for part in self._read():
+            # Rows of a unit that agree on everything count once, wherever they are counted.
+            places, units = part[0], pd.factorize(part[1])[0]
+            kept = ~pd.Series(units * len(rows.counts) + places).duplicated().to_numpy()
+            self._pairs.append((places[kept], units[kept]))
+            if sum(len(each) for each, _ in self._pairs) > _MOST_PAIRS:
+                self._pairs = None
+                break
+
+    def _read(self) -> Iterator[tuple[IntArray, npt.NDArray[np.int64]]]:
+        """Yield distinct rows, and the unit of a row that each stands for."""
+        for rows, units in self._units.parts():
+            self._context.report(0.5, "Counting units")
+            yield self._rows.place[rows], units
 
     def most_rows(self, k: int) -> int:
         """Return from how many rows on a class is certain to have k units."""
-        return int(self._largest[min(k - 1, len(self._largest) - 1)]) + 1
+        return rows_of_largest(self._units.sizes, k - 1) + 1
 
     def at_least(
         self,
@@ -118,14 +130,20 @@ class UnitCounts:
         if not count:
             return np.zeros(0, dtype=np.int64)
         columns, sizes = [], []
-        for quasi, level, codes, rows in zip(self._quasi, node, records, self._codes, strict=True):
+        quasi_identifiers, every = self._rows.quasi_identifiers, self._rows.codes
+        for quasi, level, codes, rows in zip(quasi_identifiers, node, records, every, strict=True):
             columns.append(quasi.levels[level].take(np.concatenate([codes, rows])))
             sizes.append(quasi.sizes[level])
         key, _ = mixed_radix(columns, sizes)
-        own, rest = pd.Index(key[:count]), pd.Index(key[count:])
-        place = own.get_indexer(rest)
-        found = place >= 0
-        return count_units(place[found], self._units[found], count)
+        classes = pd.Index(key[:count]).get_indexer(pd.Index(key[count:]))
+        if self._hidden is not None:
+            classes[self._hidden] = -1
+        total = np.zeros(count, dtype=np.int64)
+        for places, units in self._read() if self._pairs is None else self._pairs:
+            place = classes[places]
+            found = place >= 0
+            total += count_units(place[found], units[found], count)
+        return total
 
 
 def frequencies(

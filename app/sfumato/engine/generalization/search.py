@@ -30,9 +30,10 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.criteria import Criterion, KAnonymity, Need, needs_of
+from sfumato.engine.generalization.distinct_rows import DistinctRows
 from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import (
     Lattice,
@@ -201,7 +202,10 @@ class _Search:
         self._survives_growth = all(criterion.survives_growth for criterion in criteria)
         self._quasi = quasi
         self._lattice = Lattice(tuple(each.height for each in quasi))
-        units = None if table.units is None else UnitCounts(quasi, table.units)
+        units = None
+        if table.units is not None:
+            apart = DistinctRows.of(quasi, self._lattice.bottom, table.units)
+            units = UnitCounts(apart, None, Silent())
         self._grouping = Grouping(quasi, table.counts, needs, units)
         self._rows = self._grouping.rows(table.sensitive)
         self._witnesses = Witnesses(quasi, table.sensitive, criteria, table.counts)

@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.matrices.estimate import Target
@@ -239,7 +239,7 @@ def estimate_quantiles(
         )
     powers = ((told - centre) / scale) ** np.arange(1, 5)[:, np.newaxis]
     moments = powers @ share
-    about = (noise_variance / scale**2, special.ndtri(wanted), excess)
+    about = (noise_variance / scale**2, scipy.special.ndtri(wanted), excess)
     values = _bent(moments, *about)
     errors = weighted_means(_slopes(moments, *about) @ powers, share).errors
     return Estimates(centre + scale * values, scale * errors)

@@ -8,7 +8,8 @@ kept beside the ladder, so that nobody forgets who holds it.
 
 An earlier release may have some of the records only. A record's releases are a function of its own
 draws and of what the known rungs show of it, and of nothing else
-(`sfumato.engine.ladders.adopted_ladder`, `sfumato.engine.mechanisms.gaussian.release`). So each
+(`sfumato.engine.mechanisms.uniform.mechanism`,
+`sfumato.engine.mechanisms.gaussian.release`). So each
 record has a ladder of its own, whose known rungs are the earlier releases that have it. For a
 record that a release lacks, that release is no rung: between the neighbours that are left, and at
 the level of the release itself, the record shows what the ordinary ladder makes of it.

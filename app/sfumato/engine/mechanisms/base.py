@@ -16,6 +16,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Kind
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with
 from sfumato.engine.matrices.privacy import whole_odds
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
     from sfumato.engine.table.micro_groups import MicroGroups
+    from sfumato.engine.table.table import Dealt, GroupRows
 
 Settings = Mapping[str, Any]
 """What a custodian has set for a mechanism beside the levels; plain JSON values."""
@@ -565,7 +567,14 @@ class Mechanism(ABC):
         known = [attribute.numbers for attribute in attributes if attribute.numbers is not None]
         if law is None or len(known) < len(attributes):
             return ""
-        return told_in_table([attribute.name for attribute in attributes], np.stack(known), law)
+        told = told_in_table([attribute.name for attribute in attributes], np.stack(known), law)
+        if not told or attributes[0].beyond is None:
+            return told
+        return Sentence(
+            "{told} That is estimated from {rows:,} {rows:row|rows}, drawn evenly.",
+            told=told,
+            rows=len(known[0]),
+        )
 
     def widths_in_table(
         self,
@@ -619,6 +628,20 @@ class GroupProtection(Mechanism):
     """A mechanism that protects small groups of records, at a price for those who count."""
 
     needs_groups = True
+
+    @abstractmethod
+    def rows_to_draw(self, request: ReleaseRequest, context: Context) -> GroupRows:
+        """Return the rows of a request whose release is drawn from their whole groups.
+
+        The request may hold any part of the groups.
+        """
+
+    @abstractmethod
+    def dealt(self, rows: GroupRows, attributes: Attributes, settings: Settings) -> Dealt:
+        """Draw from groups, all of whose rows are given, and deal out what is drawn.
+
+        A release of any part of them is made with the outcome (`EncodedColumn.dealt`).
+        """
 
     @abstractmethod
     def count_errors(

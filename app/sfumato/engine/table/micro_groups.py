@@ -190,7 +190,9 @@ def merge(attributes: Sequence[PublicAttribute], count: int) -> npt.NDArray[np.i
     return _numbered(key)[0]
 
 
-def value_counts(groups: MicroGroups, codes: Codes, size: int) -> scipy.sparse.csr_array:
+def value_counts(
+    groups: MicroGroups, codes: Codes, size: int, records: Codes | None = None
+) -> scipy.sparse.csr_array:
     """Count the sensitive values in each group.
 
     Parameters
@@ -201,6 +203,8 @@ def value_counts(groups: MicroGroups, codes: Codes, size: int) -> scipy.sparse.c
         Each record's sensitive value, shape (n,).
     size
         The number of values in the sensitive attribute's domain, m.
+    records
+        How many records each of them stands for, shape (n,); None for one.
 
     Returns
     -------
@@ -211,11 +215,12 @@ def value_counts(groups: MicroGroups, codes: Codes, size: int) -> scipy.sparse.c
     cells = groups.count * size
     key = groups.codes * size + codes
     if cells <= _DENSE_SHARE * groups.records + (1 << 16):
-        dense = np.bincount(key, minlength=cells)
+        dense = np.bincount(key, records, minlength=cells)
         found = np.flatnonzero(dense)
         counts = dense[found]
     else:
-        found, counts = np.unique(key, return_counts=True)
+        found, places = np.unique(key, return_inverse=True)
+        counts = np.bincount(places, records)
     return _compressed(found, counts, groups.count, size)
 
 
@@ -322,7 +327,9 @@ class GroupCounts:
     """What was worked out from these groups and takes long, by what it was worked out for."""
 
     @classmethod
-    def of(cls, groups: MicroGroups, codes: Codes, size: int) -> GroupCounts:
+    def of(
+        cls, groups: MicroGroups, codes: Codes, size: int, records: Codes | None = None
+    ) -> GroupCounts:
         """Count a sensitive attribute's values in micro groups.
 
         Parameters
@@ -333,8 +340,10 @@ class GroupCounts:
             Each record's sensitive value, shape (n,).
         size
             The number of values in its domain, m.
+        records
+            How many records each of them stands for, shape (n,); None for one.
         """
-        counts = value_counts(groups, codes, size)
+        counts = value_counts(groups, codes, size, records)
         return cls(groups.names, counts, _digest(groups, counts))
 
     @property

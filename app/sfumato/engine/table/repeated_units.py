@@ -131,7 +131,7 @@ def varying_units(units: Codes, values: npt.NDArray[np.generic]) -> npt.NDArray[
     values
         The column's codes or numbers, shape (n,); not a number equals itself.
     """
-    first = np.zeros(int(units.max()) + 1, dtype=np.int64)
+    first = np.zeros(int(units.max(initial=-1)) + 1, dtype=np.int64)
     first[units[::-1]] = np.arange(len(units) - 1, -1, -1)
     there = values[first][units]
     differing = values != there

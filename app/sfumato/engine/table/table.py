@@ -1,4 +1,9 @@
-"""The table about individuals, and what a mechanism is given of it."""
+"""The table about individuals, and what a mechanism is given of it.
+
+Where rows are drawn from whole groups of records, a group's rows need not be side by side, nor in
+memory with the rest of the table: once a group was drawn from, a word of its own tells of each row
+what it shows.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,81 @@ from sfumato.engine.core.columns import Codes, ColumnSpec, Domain, Kind, Missing
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.values import count_codes
 from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups
+
+Words = npt.NDArray[np.uint64]
+Members = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class GroupRows:
+    """Rows of groups that are drawn from as a whole.
+
+    Parameters
+    ----------
+    members
+        Each row's group, shape (n,).
+    codes, shown
+        Its true code, and the one it would show if it were perturbed by itself, shape (n,).
+    words
+        What it is lined up and dealt to by, shape (4, n).
+    """
+
+    members: Members
+    codes: Codes = field(repr=False)
+    shown: Codes = field(repr=False)
+    words: Words = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """What rows of groups that were drawn from show, by a word of each row.
+
+    Of a group's pieces, a row shows the last that begins at its word or below.
+
+    Parameters
+    ----------
+    members
+        Each piece's group, ascending, shape (K,).
+    begins
+        From which word on it reaches, ascending in each group, shape (K,).
+    codes
+        What is shown there, shape (K,).
+    """
+
+    members: Members = field(repr=False)
+    begins: Words = field(repr=False)
+    codes: Codes = field(repr=False)
+
+    @classmethod
+    def of(cls, members: Members, words: Words, codes: Codes) -> Dealt:
+        """Return what rows show, whose groups, words and codes stand in order, shape (n,) each."""
+        kept = np.ones(len(members), dtype=np.bool_)
+        kept[1:] = (members[1:] != members[:-1]) | (codes[1:] != codes[:-1])
+        return cls(members[kept], words[kept], codes[kept])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Dealt]) -> Dealt:
+        """Return what was dealt out in several parts, of other groups each; there may be none."""
+        if not parts:
+            none = np.zeros(0, dtype=np.int64)
+            return cls(none, none.astype(np.uint64), none.astype(np.uint8))
+        members = np.concatenate([each.members for each in parts])
+        order = np.argsort(members, kind="stable")
+        begins = np.concatenate([each.begins for each in parts])
+        codes = np.concatenate([each.codes for each in parts])
+        return cls(members[order], begins[order], codes[order])
+
+    def shown_to(self, members: Members, words: Words) -> Codes:
+        """Return what rows of these groups show, by their words, shape (n,)."""
+        low = np.searchsorted(self.members, members)
+        high = np.searchsorted(self.members, members, side="right")
+        for _ in range(int((high - low).max(initial=1) - 1).bit_length()):
+            middle = (low + high) // 2
+            reached = (high - low > 1) & (self.begins[middle % len(self.begins)] <= words)
+            low, high = np.where(reached, middle, low), np.where(reached, high, middle)
+            high = np.maximum(high, low + 1)
+        shown: Codes = self.codes[low]
+        return shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +181,23 @@ class Classes(Protocol):
 
 
 @dataclass(frozen=True)
+class Beyond:
+    """What is known of all rows of a column of numbers of which only some rows are at hand.
+
+    Parameters
+    ----------
+    present
+        How many records have a number.
+    lowest, highest
+        The least and the greatest of them.
+    """
+
+    present: int
+    lowest: float = field(repr=False)
+    highest: float = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Attribute:
     """What a mechanism knows about an attribute, beside the rows.
 
@@ -133,6 +230,8 @@ class Attribute:
     counted: npt.NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
     """The rows that `counts` are of, one of each unit, where the attribute is drawn once for a
     unit; None for all rows."""
+    beyond: Beyond | None = field(default=None, repr=False, compare=False)
+    """What all rows tell where `numbers` are those of some, drawn evenly; None where of all."""
     combinations: dict[tuple[int, ...], tuple[tuple[Attribute, ...], Attribute]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -146,6 +245,13 @@ class Attribute:
         shares: npt.NDArray[np.float64] = self.counts / self.counts.sum()
         return shares
 
+    @property
+    def present(self) -> int:
+        """How many records have a number; 0 for a categorical attribute."""
+        if self.numbers is None or self.beyond is not None:
+            return 0 if self.beyond is None else self.beyond.present
+        return int(np.isfinite(self.numbers).sum())
+
     @cached_property
     def reach(self) -> float:
         """How many standard deviations a numeric attribute's range is; infinite where unknown.
@@ -158,6 +264,8 @@ class Attribute:
         spread = float(some.std()) if len(some) else 0.0
         if not spread:
             return np.inf
+        if self.beyond is not None:
+            return (self.beyond.highest - self.beyond.lowest) / spread
         return float(np.fmax.reduce(numbers) - np.fmin.reduce(numbers)) / spread
 
 
@@ -173,6 +281,8 @@ class EncodedColumn:
     values: Codes | npt.NDArray[np.float64]
     groups: MicroGroups | None = field(default=None, repr=False, compare=False)
     """The rows' groups of records alike in public, where the mechanism asks for them."""
+    dealt: Dealt | None = field(default=None, repr=False, compare=False)
+    """What was dealt to the rows of whole groups, where these rows are a part of a table."""
 
     def at(self, rows: Rows) -> EncodedColumn:
         """Return some of the rows, or all in another order; groups go with all of them only."""

@@ -26,8 +26,7 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrow import NativeColumn, target_of
 from sfumato.formats.columns.settling import gathered, usable_names, with_fixed_types
-from sfumato.formats.databases.address import Place
-from sfumato.formats.databases.connection import Asking, Connection, Described, Selected
+from sfumato.formats.databases.connection import Asking, Connection, Described, Place, Selected
 from sfumato.formats.errors import (
     BadOptions,
     BadQuery,

@@ -72,15 +72,13 @@ class Manner:
     header: bool
 
 
-def sniff(text: str, quote: str = '"') -> Manner:
+def sniff(text: str) -> Manner:
     """Find out how a delimited text is written.
 
     Parameters
     ----------
     text
         The beginning of the text, whole lines.
-    quote
-        The quotation mark.
 
     Returns
     -------
@@ -89,8 +87,8 @@ def sniff(text: str, quote: str = '"') -> Manner:
         the most columns numeric; day or month first where a date tells; and a header where the
         first record differs from those below.
     """
-    delimiter = _delimiter(text, quote)
-    records = _records(text, delimiter, quote)
+    delimiter = _delimiter(text)
+    records = _records(text, delimiter)
     width = max((len(record) for record in records), default=0)
     body = [record for record in records[1:] if len(record) == width] or records[1:]
     columns = [[row[i].strip() for row in body if len(row) > i] for i in range(width)]
@@ -103,10 +101,10 @@ def sniff(text: str, quote: str = '"') -> Manner:
     )
 
 
-def _delimiter(text: str, quote: str) -> str:
+def _delimiter(text: str) -> str:
     scores = {}
     for candidate, _ in DELIMITERS:
-        records = _records(text, candidate, quote)
+        records = _records(text, candidate)
         widths = Counter(len(record) for record in records)
         if not widths:
             continue
@@ -128,13 +126,8 @@ def _strange_share(records: Records, delimiter: str) -> float:
     return len(strange) / max(len(cells), 1)
 
 
-def _records(text: str, delimiter: str, quote: str) -> list[list[str]]:
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=delimiter,
-        quotechar=quote or None,
-        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
-    )
+def _records(text: str, delimiter: str) -> list[list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     records = []
     try:
         for record in reader:

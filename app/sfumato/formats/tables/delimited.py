@@ -255,16 +255,25 @@ def _known_in_parts(path: Path, options: ReadOptions, known: KnownFile) -> Batch
 
     index = RowIndex()
 
+    def names(block_size: int) -> Sequence[str]:
+        with Records(path, options, block_size) as records, closing(records.blocks()) as blocks:
+            next(blocks, None)
+            return records.names
+
+    # What was kept of the types does not keep the columns' order.
+    in_file = _with_blocks_that_fit(names, path, BLOCK_SIZES)
+    types = {name: known.types[name] for name in in_file if name in known.types}
+
     def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
         readers = [reader(name) for name in wanted]
         # The first time that all columns are read.
-        noted = index if index.file is None and set(wanted) == set(known.types) else None
+        noted = index if index.file is None and set(wanted) == set(types) else None
         typed = _typed(path, options, BLOCK_SIZES[0], known.digest, readers, wanted, noted)
         return in_blocks(typed, BATCH_ROWS)
 
-    near = partial(_near, path, options, index, {name: reader(name) for name in known.types})
+    near = partial(_near, path, options, index, {name: reader(name) for name in types})
     return Batches(
-        known.types, known.rows, {}, {}, read, digest=known.digest, types_suffice=True, near=near
+        types, known.rows, {}, {}, read, digest=known.digest, types_suffice=True, near=near
     )
 
 

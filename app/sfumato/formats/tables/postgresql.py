@@ -12,8 +12,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from sfumato.formats.databases.address import PASSWORDS, Address, Place
-from sfumato.formats.databases.connection import Connection, Described, Selected
+from sfumato.formats.databases.connection import (
+    PASSWORDS,
+    Address,
+    Connection,
+    Described,
+    Place,
+    Selected,
+)
 from sfumato.formats.databases.reading import DatabaseFormat, quoted, refused_query
 from sfumato.formats.errors import (
     BadAddress,

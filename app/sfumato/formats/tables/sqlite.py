@@ -13,8 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from sfumato.formats.databases.address import Place
-from sfumato.formats.databases.connection import Connection, Described, Selected
+from sfumato.formats.databases.connection import Connection, Described, Place, Selected
 from sfumato.formats.databases.reading import BATCH_ROWS, DatabaseFormat, quoted, refused_query
 from sfumato.formats.errors import CannotConnect, DamagedFile, FileError, WrongEncoding
 from sfumato.formats.options import ColumnType

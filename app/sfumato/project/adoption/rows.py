@@ -20,7 +20,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import factorize, smallest_unsigned
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Adopted, Settings
-from sfumato.engine.randomness.keyed_hash import canonical_text
+from sfumato.engine.randomness.record_ids import canonical_text
 from sfumato.engine.table.table import EncodedColumn, Table
 from sfumato.formats.comparison import codes_in
 from sfumato.formats.formulas import escaped, undone_if_escaped, unescaped

@@ -23,7 +23,6 @@ from sfumato.engine.generalization.criteria import (
     DistinctDiversity,
     NonCentralizedDiversity,
 )
-from sfumato.engine.generalization.explain import NoSolution, explain_no_solution
 from sfumato.engine.generalization.hierarchies import Hierarchy, ground_series, hierarchy_of
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import (
@@ -32,7 +31,14 @@ from sfumato.engine.generalization.others import (
     holder_classes,
     minimal_sets,
 )
-from sfumato.engine.generalization.publication import Choice, Publication, choose, publish
+from sfumato.engine.generalization.publication import (
+    Choice,
+    NoSolution,
+    Publication,
+    choose,
+    explain_no_solution,
+    publish,
+)
 from sfumato.engine.generalization.search import SearchResult, search
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table, encode_column

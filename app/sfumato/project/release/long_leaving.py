@@ -7,7 +7,7 @@ that a unit's rows come together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from secrets import token_bytes
 from typing import Final
@@ -36,6 +36,9 @@ from sfumato.project.release.units import (
 )
 from sfumato.project.release.value_counts import MOST_VALUES, series_of
 from sfumato.project.release.workers import refuse_repeated
+
+Shown = Callable[[pa.RecordBatch, Places], Mapping[str, pd.Series]]
+"""Makes columns, by name, of some rows of a table that stand in some places."""
 
 _PADS: Final = 40
 """From this bit on, what a row's pad is made of tells the columns apart."""
@@ -112,18 +115,26 @@ def units_drawn(table: LongTable, unit: Unit, spec: ColumnSpec, context: Context
 
 
 def look_at_units(
-    table: LongTable, columns: Sequence[str], names: Sequence[str], context: Context
+    table: LongTable,
+    columns: Sequence[str],
+    names: Sequence[str],
+    context: Context,
+    shown: Shown | None = None,
+    read: Sequence[str] = (),
 ) -> tuple[tuple[str, ...], int]:
-    """Return the columns that are the same in all rows of every unit, and the largest's rows."""
+    """Return the columns that are the same in all rows of every unit, and the largest's rows.
+
+    Columns may be looked at as they are `shown`, which is made of those that are `read`.
+    """
     unit = Unit(tuple(columns), table.rows, tuple(names))
-    found = _Units(table, unit, [ColumnSpec(name, Role.INSENSITIVE) for name in names])
-    return found.constant(context)
+    specs = [ColumnSpec(name, Role.INSENSITIVE) for name in names]
+    return _Units(table, unit, specs, shown=shown, read=read).constant(context)
 
 
 class _Units:
     """One pass that finds a table's units, with what is stated to be the same in their rows.
 
-    Without a record key, no rows are chosen: all of them leave.
+    Without keys, no rows are chosen: all of them leave.
     """
 
     def __init__(
@@ -132,10 +143,13 @@ class _Units:
         unit: Unit,
         specs: Sequence[ColumnSpec],
         record_key: str | None = None,
+        shown: Shown | None = None,
+        read: Sequence[str] = (),
     ) -> None:
         self._table, self._unit, self._record_key = table, unit, record_key
         names = [spec.name for spec in specs]
         self._names, self._specs = names, specs
+        self._shown, self._of = shown or self._drawn, names if shown is None else read
         self._keys = KeyRing(token_bytes(SECRET_BYTES))
         self._pads = AttributeKey(token_bytes(SECRET_BYTES))
         self._held_back = np.zeros(-(-table.rows // 8), dtype=np.uint8)
@@ -164,23 +178,26 @@ class _Units:
     def _read(self, keys: KeyRing | None, context: Context) -> None:
         table, unit, record_key = self._table, self._unit, self._record_key
         named = [] if record_key is None else [record_key]
-        read = dict.fromkeys([*unit.columns, *named, *self._names])
+        read = dict.fromkeys([*unit.columns, *named, *self._of])
         part = Part(context, 0.0, 0.8)
         with Buckets(table.folder, table.rows) as apart, Buckets(table.folder, table.rows) as known:
             for batch, rows in table.read(list(read), "Looking at the units", part):
                 with naming_rows(rows):
                     units = units_in(batch, unit, self._keys)
                     order = np.zeros(len(rows), dtype=np.uint64)
-                    if record_key is not None and keys is not None:
-                        named_by = series_of(batch[record_key], record_key)
-                        hashes = key_hashes(named_by, keys, Silent())
-                        put_keys(known, hashes)
-                        order = order_words(hashes[:, 0].copy(), keys.for_unit_rows())[:, 0].copy()
+                    if keys is not None:
+                        ids = rows.astype(np.uint64)
+                        if record_key is not None:
+                            named_by = series_of(batch[record_key], record_key)
+                            hashes = key_hashes(named_by, keys, Silent())
+                            put_keys(known, hashes)
+                            ids = hashes[:, 0].copy()
+                        order = order_words(ids, keys.for_unit_rows())[:, 0].copy()
                 columns = [units, rows, order]
-                for place, spec in enumerate(self._specs):
-                    with naming_rows(rows):
-                        marks = row_marks(drawn_as(spec, series_of(batch[spec.name], spec.name)))
-                    columns.append(marks ^ self._padding(rows, place))
+                with naming_rows(rows):
+                    shown = self._shown(batch, rows)
+                for place, name in enumerate(self._names):
+                    columns.append(row_marks(shown[name]) ^ self._padding(rows, place))
                 names = [str(place) for place in range(len(columns))]
                 apart.add(pa.record_batch(columns, names=names), units)
             if record_key is not None:
@@ -188,6 +205,10 @@ class _Units:
             for bucket in apart:
                 context.report(0.9, "Looking at the units")
                 self._look_at(*(column.to_numpy() for column in bucket.columns))
+
+    def _drawn(self, batch: pa.RecordBatch, _rows: Places) -> Mapping[str, pd.Series]:
+        specs = self._specs
+        return {one.name: drawn_as(one, series_of(batch[one.name], one.name)) for one in specs}
 
     def _padding(self, rows: Places, place: int) -> Marks:
         """Return what hides the marks of a column's values on the disk, shape (n,)."""

@@ -3,31 +3,52 @@
 Each row is released by itself and put aside on the disk by the first bits of its place in the
 release; then bucket after bucket is put in order and written. The bytes are those that the whole
 table in memory would give. What is put aside holds what is released, and keyed hashes.
+
+Groups of records that are drawn from come first: their rows are put aside group by group, and what
+is dealt out is kept. On the disk a group and its rows' values are numbers that tell nothing without
+keys that nobody keeps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from secrets import token_bytes
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import GroupProtection, ReleaseRequest
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import Hashes, order_words
+from sfumato.engine.table.table import Dealt, GroupRows
 from sfumato.formats.columns.buffers import Distinct
 from sfumato.formats.table_format import RowStream
+from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.errors import SourceChanged
-from sfumato.project.release.batches import batch_of
+from sfumato.project.release.batches import batch_of, table_of
 from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.long_groups import GroupsInParts
 from sfumato.project.release.long_table import LongTable, naming_rows, rows_done
-from sfumato.project.release.plan import Plan, Releaser
+from sfumato.project.release.plan import Plan, Releaser, request_of
 from sfumato.project.release.workers import refuse_repeated
 
 UNIT: Final = "sfumato unit"
 """The last column of rows that say whose they are."""
+MOST_TOGETHER: Final = 1 << 23
+"""Of a group of more records none are drawn in parts: it takes some 150 bytes for each."""
+MOST_DEALT: Final = 1 << 25
+"""So many pieces of groups are dealt out in parts at most, 20 bytes each."""
+_DRAWN: Final = ("0", "1", "2", "3")
 _WORDS: Final = ("sfumato order 1", "sfumato order 2", "sfumato key")
 
 
@@ -39,6 +60,116 @@ def stream_of(releaser: Releaser, table: LongTable, whose: bool = False) -> RowS
     `Releaser.release_batch` and `refuse_repeated` do.
     """
     return RowStream(table.rows, lambda *given: _made(releaser, table, whose, *given))
+
+
+def drawn_groups(
+    plan: Plan,
+    keys: KeyRing,
+    groups: Mapping[str, GroupsInParts],
+    table: LongTable,
+    context: Context,
+) -> dict[str, GroupsInParts]:
+    """Return the groups of a plan's entries with what is dealt to their rows.
+
+    Each entry takes one pass, the first time that it is asked for: less trusted releases are made
+    from the same draws.
+
+    Raises
+    ------
+    TableError
+        If a group has too many records, or too much is dealt out.
+    SfumatoError
+        If a row does not fit the plan.
+    """
+    found = {}
+    for place, entry in enumerate(each for each in plan.entries if each.key in groups):
+        part = Part(context, place / len(groups), (place + 1) / len(groups))
+        drawn = _Draw(plan, entry, keys, groups[entry.key])
+        settings = (entry.attributes, entry.mechanism, entry.settings)
+        asked = ("dealt", keys, repr((plan.columns, plan.record_key, settings)))
+        dealt: Dealt = table.keep(asked, partial(drawn.dealt, table, part))
+        found[entry.key] = replace(groups[entry.key], dealt=dealt)
+    return found
+
+
+class _Draw:
+    """One pass that draws from the groups of a policy entry."""
+
+    def __init__(self, plan: Plan, entry: EntryPlan, keys: KeyRing, groups: GroupsInParts) -> None:
+        mechanism = mechanism_called(entry.mechanism)
+        assert isinstance(mechanism, GroupProtection)
+        only = replace(plan, entries=(entry,), groups={entry.key: plan.groups[entry.key]})
+        self._releaser = Releaser(only, keys, leaving=True, groups={entry.key: groups})
+        self._mechanism, self._entry, self._groups = mechanism, entry, groups
+        key, self._pads = (AttributeKey(token_bytes(SECRET_BYTES)) for _ in range(2))
+        self._marks = order_words(np.arange(len(groups.sizes), dtype=np.uint64), key)[:, 0].copy()
+        self._places = np.argsort(self._marks)
+        self._hidden = np.empty(len(self._places), dtype=np.uint32)
+        self._hidden[self._places] = np.arange(len(self._places))
+
+    def dealt(self, table: LongTable, context: Context) -> Dealt:
+        """Read all rows; see `drawn_groups`."""
+        plan, parts, pieces = self._releaser.plan, list[Dealt](), 0
+        key = () if plan.record_key is None else (plan.record_key,)
+        names = (*key, *plan.groups[self._entry.key], *self._entry.attributes)
+        part, rest = Part(context, 0.0, 0.8), Part(context, 0.8, 1.0)
+        with Buckets(table.folder, table.rows) as buckets:
+            for batch, rows in table.read(list(dict.fromkeys(names)), "Drawing samples", part):
+                with naming_rows(rows):
+                    self._put(buckets, batch, rows)
+            none = pa.RecordBatch.from_pylist([], batch.schema), rows[:0]
+            attributes = self._request(*none).attributes
+            for bucket in buckets:
+                rest.report(0.5, "Copying what was drawn")
+                found = self._brought_back(bucket)
+                parts.append(self._mechanism.dealt(found, attributes, self._entry.settings))
+                pieces += len(parts[-1].members)
+                if pieces > MOST_DEALT:
+                    raise _too_much(
+                        self._entry.key, "more than {most:,} {most:sample|samples}", MOST_DEALT
+                    )
+        return Dealt.joined(parts)
+
+    def _request(self, batch: pa.RecordBatch, places: npt.NDArray[np.int64]) -> ReleaseRequest:
+        schema = self._releaser.plan.schema
+        kinds = {
+            name: schema.get(name, str(batch.schema.field(name).type))
+            for name in batch.schema.names
+        }
+        rows, _ = self._releaser.rows_alone(table_of(batch, kinds), places)
+        return request_of(self._entry, rows, self._releaser.keys)
+
+    def _put(self, buckets: Buckets, batch: pa.RecordBatch, places: npt.NDArray[np.int64]) -> None:
+        """Put rows of groups that are drawn from aside."""
+        found = self._mechanism.rows_to_draw(self._request(batch, places), Silent())
+        if self._groups.sizes[found.members].max(initial=0) > MOST_TOGETHER:
+            raise _too_much(
+                self._entry.key,
+                "a group of more than {most:,} {most:record|records}",
+                MOST_TOGETHER,
+            )
+        values = found.codes.astype(np.uint64) << np.uint64(32) | found.shown.astype(np.uint64)
+        values ^= order_words(found.words[0].copy(), self._pads)[:, 0]
+        columns = [self._hidden[found.members], values, *found.words]
+        named = pa.record_batch(columns, names=["group", "values", *_DRAWN])
+        buckets.add(named, self._marks[found.members])
+
+    def _brought_back(self, bucket: pa.RecordBatch) -> GroupRows:
+        words = np.stack([bucket[name].to_numpy() for name in _DRAWN])
+        values = bucket["values"].to_numpy() ^ order_words(words[0].copy(), self._pads)[:, 0]
+        codes = (values >> np.uint64(32)).astype(np.int64)
+        shown = (values & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        members = self._places[bucket["group"].to_numpy()].astype(np.int64)
+        return GroupRows(members, codes, shown, words)
+
+
+def _too_much(key: str, many: str, most: int) -> TableError:
+    return TableError(
+        "{entry} is released by groups of records, with {many}: too many to be drawn in parts.",
+        "Choose more public columns or finer bins, or let more memory be taken.",
+        entry=key,
+        many=Sentence(many, most=most),
+    )
 
 
 def fitted_rows(
@@ -79,7 +210,7 @@ def _made(
     def each() -> Iterator[tuple[pa.RecordBatch, Hashes, Hashes]]:
         for batch, rows in table.read(tuple(plan.schema), "Releasing the rows", part):
             with naming_rows(rows):
-                released, hashes = releaser.release_part(batch, coded=True)
+                released, hashes = releaser.release_part(batch, coded=True, places=rows)
             if whose and table.units is not None:
                 released = released.append_column(UNIT, pa.array(table.units.of(batch, rows).units))
             yield released, hashes, order_words(hashes[:, 0].copy(), order_key)

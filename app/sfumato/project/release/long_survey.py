@@ -1,13 +1,14 @@
 """What a new project needs to know of a table that is too long for memory, found in one pass.
 
 Missing and different values are counted in all rows, and so is every value of a column that has
-not too many of them. Where a decision needs the rows of a column themselves (the spread of numbers
-that is measured, combinations of values), this column alone is read as a whole.
+not too many of them, or is a sensitive one of categories. What is shown of a column of numbers is
+that of the sample, with the ends of all rows. Where rules need the rows of a column themselves (the
+spread of numbers that is measured, combinations of values), this column alone is read as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from secrets import token_bytes
@@ -18,12 +19,10 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.open_columns import sample_rows
-from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.table.profile import profile_columns
@@ -31,6 +30,7 @@ from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.summary import ColumnProfile
 from sfumato.engine.table.table import (
     Attribute,
+    Beyond,
     EncodedColumn,
     Table,
     encode_attribute,
@@ -40,6 +40,7 @@ from sfumato.engine.table.table import (
 )
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.long_groups import CountedGroups, counted_groups
 from sfumato.project.release.long_leaving import drawn_as, units_drawn
 from sfumato.project.release.long_table import (
     SAMPLE,
@@ -127,7 +128,12 @@ class LongSurvey:
 
     def with_domain(self, spec: ColumnSpec) -> ColumnSpec:
         """Return a column whose domain is what the rows suggest."""
-        return with_proposed_domain(self._only(self.column(spec.name)), spec)
+        if spec.binning is not None:  # its bins are known: only whether values are missing isn't
+            none = [float("nan")] * bool(self._profile(spec.name).missing)
+            series = pd.Series(none, name=spec.name, dtype=np.float64)
+        else:
+            series = self.column(spec.name)
+        return with_proposed_domain(self._only(series), spec)
 
     def attributes(self, specs: Sequence[ColumnSpec]) -> tuple[Attribute, ...]:
         """Return what a mechanism knows about the attributes of a policy entry.
@@ -148,22 +154,21 @@ class LongSurvey:
     def encoded(self, spec: ColumnSpec, context: Context, together: bool = False) -> EncodedColumn:
         """Return a column encoded by its specification, as `encode_column` does.
 
-        Its attribute is that of all rows: the counts, the numbers, and the codes where it is
-        protected `together` with others. Its values are those of the sample.
+        Its counts are those of all rows, and so are its codes where it is protected `together`
+        with others. Its values, and its numbers, are those of the sample.
 
         Raises
         ------
         DomainError
             If a row does not fit, naming the first.
         """
+        if stays_number(spec):
+            return self._sampled(spec, context)
         with self._naming_row(spec, context):
-            found = self.counts.get(spec.name)
-            if found is None or together or stays_number(spec):
+            if together:
                 attribute = encode_column(self._rows([spec.name], context), spec).attribute
             else:
-                attribute = self._counted(found, spec)
-        if not together:
-            attribute = replace(attribute, codes=None)
+                attribute = self._categories(spec, context)
         shown = replace(spec, domain=attribute.domain)
         return EncodedColumn(attribute, encode_column(self.sample, shown).values)
 
@@ -176,10 +181,65 @@ class LongSurvey:
             If a row does not fit the document, as a release would, naming the row.
         """
         specs = [document.column(name) for each in document.policy for name in each.attributes]
-        return {
+        found = {
             spec.name: self.by_unit(self._checked(spec, context), spec, document.unit, context)
             for spec in specs
         }
+        return found | self._grouped(document, found, context)
+
+    def _grouped(
+        self, document: Document, found: Mapping[str, Attribute], context: Context
+    ) -> dict[str, Attribute]:
+        """Return the attributes that are protected by groups, with these, found in one pass."""
+        counted = counted_groups(document, self.table.batches.types)
+        none = np.zeros(0)
+        columns = {name: EncodedColumn(attribute, none) for name, attribute in found.items()}
+        told = self._told(list(counted.values()), columns, context)
+        return {name: column.attribute for name, column in told.items()}
+
+    def grouped(
+        self,
+        column: EncodedColumn,
+        spec: ColumnSpec,
+        public: Sequence[ColumnSpec],
+        context: Context,
+    ) -> EncodedColumn:
+        """Return a column with what is told of groups of all records, found in one pass.
+
+        Parameters
+        ----------
+        column, spec
+            The column, and its specification.
+        public
+            The columns that make the groups.
+        context
+            Progress and cancelling.
+
+        Raises
+        ------
+        DomainError
+            If a row does not fit a column's bins.
+        TableError
+            If there are too many groups to be counted in parts.
+        """
+        counted = CountedGroups(public, [spec], self.table.batches.types)
+        return self._told([counted], {spec.name: column}, context).get(spec.name, column)
+
+    def _told(
+        self,
+        counted: Sequence[CountedGroups],
+        columns: Mapping[str, EncodedColumn],
+        context: Context,
+    ) -> dict[str, EncodedColumn]:
+        """Return those columns that have groups, which are counted in one pass."""
+        names = dict.fromkeys(name for each in counted for name in each.read)
+        if not names:
+            return {}
+        for batch, rows in self.table.read(list(names), "Grouping records", context):
+            with naming_rows(rows):
+                for each in counted:
+                    each.add(batch)
+        return dict(pair for each in counted for pair in each.found(columns).told(columns).items())
 
     def by_unit(
         self, attribute: Attribute, spec: ColumnSpec, unit: Unit | None, context: Context
@@ -218,13 +278,38 @@ class LongSurvey:
                 encoded = encode_attribute(self._only(self.column(spec.name)), spec)
             found = self.counts.get(spec.name)
             return encoded.attribute if found is None else self._counted(found, spec)
-        profile = next(each for each in self.profiles if each.name == spec.name)
-        if profile.numbers is not None:
-            ends = [profile.numbers.minimum, profile.numbers.maximum]
-            none = [float("nan")] * bool(profile.missing)
-            with self._naming_row(spec, context):
-                encode_attribute(self._only(pd.Series([*ends, *none], name=spec.name)), spec)
-        return encode_attribute(self.sample, spec).attribute
+        none = pd.Series([float("nan")] * bool(self._profile(spec.name).missing), name=spec.name)
+        with self._naming_row(spec, context):
+            encode_attribute(self._only(none.astype(np.float64)), spec)
+        return self._sampled(spec, context).attribute
+
+    def _sampled(self, spec: ColumnSpec, context: Context) -> EncodedColumn:
+        """Return a column of numbers: the sample's, once all rows are known to be finite."""
+        profile = self._profile(spec.name)
+        ends = () if profile.numbers is None else (profile.numbers.minimum, profile.numbers.maximum)
+        with self._naming_row(spec, context):
+            if ends:
+                encode_column(self._only(pd.Series(ends, name=spec.name)), spec)
+            found = encode_column(self.sample, spec)
+        beyond = Beyond(profile.present, *ends) if ends else None
+        return replace(found, attribute=replace(found.attribute, beyond=beyond))
+
+    def _categories(self, spec: ColumnSpec, context: Context) -> Attribute:
+        """Return an attribute of categories, counted in a pass of its own where it was not."""
+        found = self.counts.get(spec.name)
+        if found is not None:
+            return self._counted(found, spec)
+        found = ValueCounts(spec)
+        for batch, rows in self.table.read([spec.name], "Counting values", context):
+            with naming_rows(rows):
+                found.add(batch[spec.name])
+        if spec.binning is not None:  # the bins' names were counted
+            known = spec if spec.domain is not None else self.with_domain(spec)
+            spec = replace(known, kind=Kind.CATEGORICAL, binning=None)
+        return self._counted(found, spec)
+
+    def _profile(self, name: str) -> ColumnProfile:
+        return next(each for each in self.profiles if each.name == name)
 
     def _counted(self, found: ValueCounts, spec: ColumnSpec) -> Attribute:
         """Return an attribute of categories as the counts of its values tell it."""
@@ -276,17 +361,6 @@ class LongSurvey:
 
 def _hashes(batch: pa.RecordBatch, name: str, keys: KeyRing) -> npt.NDArray[np.uint64]:
     return key_hashes(series_of(batch[name], name), keys, Silent())
-
-
-def why_looked_at_whole(document: Document) -> str:
-    """Return why rules and levels need all rows at once, in memory; empty where they don't.
-
-    What a release needs is another question: `why_released_whole`.
-    """
-    for entry in document.policy:
-        if mechanism_called(entry.mechanism).needs_groups:
-            return Sentence("{entry} is released by groups of records", entry=entry.key)
-    return ""
 
 
 def survey_of(table: LongTable, context: Context, record_key: str | None = None) -> LongSurvey:

@@ -39,6 +39,7 @@ from sfumato.project.release.batches import table_of, with_codes
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
 from sfumato.project.release.groups import is_known_to_others, public_names
+from sfumato.project.release.long_groups import GroupsInParts, counted_groups
 from sfumato.project.release.long_units import LongUnits
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.release.value_counts import (
@@ -55,6 +56,7 @@ from sfumato.project.release.weights import (
 SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""
 _KEPT: Final = 16
+_MISSING: Final = object()
 _Found = TypeVar("_Found")
 _COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "microsecond"}
 
@@ -84,6 +86,8 @@ class Summary:
         them as they are.
     small
         How many records classes of 0, 1, 2, … records, or units, have on these columns.
+    groups
+        The groups of policy entries that need them, by the entry's key.
     """
 
     sample: Table
@@ -96,6 +100,7 @@ class Summary:
     columns: Mapping[str, ColumnFacts]
     alone: AloneInRelease | None
     small: tuple[int, ...]
+    groups: Mapping[str, GroupsInParts]
 
 
 @dataclass(eq=False)
@@ -135,10 +140,12 @@ class LongTable:
 
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it; the last few are kept."""
-        found: _Found = self._kept.pop(key) if key in self._kept else find()
+        # Several jobs may ask at once: each step is whole by itself.
+        kept = self._kept.pop(key, _MISSING)
+        found: _Found = find() if kept is _MISSING else kept
         self._kept[key] = found
-        while len(self._kept) > _KEPT:
-            self._kept.pop(next(iter(self._kept)))
+        for oldest in list(self._kept)[:-_KEPT]:
+            self._kept.pop(oldest, None)
         return found
 
     def read(
@@ -187,8 +194,12 @@ class LongTable:
         CannotWrite, DiskFull
             If the disk has no room.
         """
-        count_unique = for_checks and any(
-            each.view is None or not any(each.view.levels.values()) for each in document.recipients
+        count_unique = for_checks and (
+            not document.recipients
+            or any(
+                each.view is None or not any(each.view.levels.values())
+                for each in document.recipients
+            )
         )
         asked = repr((document.columns, document.policy, for_checks, count_unique))
         if asked not in self._known:
@@ -286,6 +297,7 @@ class _Pass:
             for name in self.attributes
             if not stays_number(document.column(name))
         }
+        self.groups = counted_groups(document, self.types)
         leaving = public_names(document)
         counted = leaving if for_checks else ()
         self.open = {name: OpenColumn(document.column(name)) for name in counted}
@@ -317,6 +329,10 @@ class _Pass:
             if self.marked:
                 marked = class_sizes(some, table.rows, counting, self.key)
         witnesses, rows = self._gathered(self.witnesses)
+        encoded = {name: self._encoded(witnesses, rows, name) for name in self.attributes}
+        groups = {key: each.found(encoded) for key, each in self.groups.items()}
+        for found in groups.values():
+            encoded |= found.told(encoded)
         left = witnesses, rows
         sample = every = self.sampling.sample()
         if table.units is not None:
@@ -327,10 +343,11 @@ class _Pass:
             witnesses,
             rows,
             *left,
-            {name: self._encoded(witnesses, rows, name) for name in self.attributes},
+            encoded,
             {name: column.facts() for name, column in self.open.items()},
             self._alone(sizes, marked),
             () if sizes is None else sizes.small,
+            groups,
         )
 
     def _look_at(
@@ -341,6 +358,8 @@ class _Pass:
         with naming_rows(places):
             self._count_values(every, places)
             weights = weights_in(every, self.document)
+            for each in self.groups.values():
+                each.add(every)
         self.sampling.add(batch)
         whose = None
         if units is not None:
@@ -526,25 +545,28 @@ class _Witnesses:
 
 
 def why_released_whole(document: Document) -> str:
-    """Return why releases, and what checks them, need all rows at once, in memory; empty where not.
+    """Return why releases, and what verifies them, need all rows at once; empty where not.
 
-    What rules and levels need is another question: `long_survey.why_looked_at_whole`.
+    Whatever needs each row to be released by itself asks `why_not_by_row`.
     """
-    found: list[Sentence] = []
-    for entry in document.policy:
-        if mechanism_called(entry.mechanism).needs_groups:
-            found.append(Sentence("{entry} is released by groups of records", entry=entry.key))
-        if adopted_in(entry.settings):
-            found.append(Sentence("{entry} is fitted to earlier releases", entry=entry.key))
-    if document.record_key is None:
-        found.append(Sentence("records are told apart by their position"))
-    if sum(not column.is_dropped for column in document.columns) == 1:
-        found.append(Sentence("a single column leaves"))
+    found = [
+        Sentence("{entry} is fitted to earlier releases", entry=entry.key)
+        for entry in document.policy
+        if adopted_in(entry.settings)
+    ]
     return found[0] if found else ""
 
 
+def why_not_by_row(document: Document) -> str:
+    """Return why rows can't be released each by itself; empty where they can."""
+    for entry in document.policy:
+        if mechanism_called(entry.mechanism).needs_groups:
+            return Sentence("{entry} is released by groups of records", entry=entry.key)
+    return why_released_whole(document)
+
+
 def refuse_whole(document: Document) -> None:
-    """Refuse releases of a long table that need all rows at once.
+    """Refuse releases that need all rows of a long table at once.
 
     Raises
     ------
@@ -554,7 +576,6 @@ def refuse_whole(document: Document) -> None:
     if why := why_released_whole(document):
         raise PolicyError(
             "The table is too long to hold all its rows at once, which releases need here: {why}.",
-            "Change what needs them, for instance by choosing a record key, or read all of the"
-            " table.",
+            "Change what needs them, or read all of the table.",
             why=why,
         )

@@ -9,7 +9,6 @@ disk which unit each row belongs to, and they are counted a few units at a time.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -47,7 +46,7 @@ from sfumato.project.release.long_table import (
 )
 from sfumato.project.release.long_units import units_in
 from sfumato.project.release.uniqueness import AloneInRelease
-from sfumato.project.release.value_counts import OpenColumn, series_of
+from sfumato.project.release.value_counts import OpenColumn, Packing, series_of
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,
@@ -62,7 +61,6 @@ each quasi-identifier."""
 _MOST_VALUES: Final = 1 << 20
 """A hierarchy of more values is not made."""
 _PENDING: Final = 1 << 20
-_LARGEST: Final = 1 << 62
 
 Codes = Sequence[npt.NDArray[np.integer]]
 """For each quasi-identifier, codes of rows, each of shape (n,)."""
@@ -121,8 +119,8 @@ class RowsApart:
         return found
 
     @cached_property
-    def _packing(self) -> _Packing:
-        return _Packing([q.sizes[at] for q, at in zip(self.quasi, self.floor, strict=True)])
+    def _packing(self) -> Packing:
+        return Packing([q.sizes[at] for q, at in zip(self.quasi, self.floor, strict=True)])
 
 
 class UnitsApart(UnitRows):
@@ -357,14 +355,14 @@ def rows_apart(
 
     Where columns name a `unit`, whose the rows are is known, too. Raises the errors of `long_view`.
     """
-    if unit:
-        apart = rows_apart(table, columns, recipes, floor, Part(context, 0.0, 0.6))
-        whose, part = ("units", unit, id(apart)), Part(context, 0.6, 1.0)
-        units = table.keep(whose, lambda: UnitsApart(table, apart, unit, part))
-        return replace(apart, units=units)
     specs = tuple(spec for name in recipes for spec in columns if spec.name == name)
     plain_recipes = {name: recipe.to_dict() for name, recipe in recipes.items()}
     asked = ("apart", repr(specs), canonical_json(plain_recipes))
+    if unit:
+        apart = rows_apart(table, columns, recipes, floor, Part(context, 0.0, 0.6))
+        whose, part = ("units", unit, apart.floor, *asked), Part(context, 0.6, 1.0)
+        units = table.keep(whose, lambda: UnitsApart(table, apart, unit, part))
+        return replace(apart, units=units)
     known: list[RowsApart] = table.keep(asked, list)
     wanted = tuple(floor[spec.name] for spec in specs)
     for each in known:
@@ -529,43 +527,6 @@ def _at(quasi: Sequence[QuasiIdentifier], node: Node, codes: Codes) -> list[IntA
         each.levels[level].take(ground)
         for each, level, ground in zip(quasi, node, codes, strict=True)
     ]
-
-
-class _Packing:
-    """Several columns of codes as one number, or as few bytes as hold them, and back."""
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._words: list[list[int]] = [[]]
-        for size in sizes:
-            if math.prod(self._words[-1]) > _LARGEST // size:
-                self._words.append([])
-            self._words[-1].append(size)
-
-    def pack(self, columns: Sequence[IntArray]) -> npt.NDArray[np.generic]:
-        """Return one key for each row, shape (n,), which tells it apart and can be sorted."""
-        left, words = iter(columns), []
-        for sizes in self._words:
-            word = np.zeros(len(columns[0]), dtype=np.int64)
-            for size in sizes:
-                word = word * size + next(left)
-            words.append(word)
-        if len(words) == 1:
-            return words[0]
-        return np.stack(words, axis=1).astype(">i8").view(f"S{8 * len(words)}").ravel()
-
-    def unpack(self, keys: npt.NDArray[np.generic]) -> list[IntArray]:
-        """Return the columns that keys were made of."""
-        words = keys.reshape(-1, 1)
-        if len(self._words) > 1:
-            words = np.ascontiguousarray(keys).view(">i8").reshape(len(keys), -1)
-        columns: list[IntArray] = []
-        for place, sizes in enumerate(self._words):
-            word, own = words[:, place].astype(np.int64), []
-            for size in reversed(sizes):
-                word, rest = np.divmod(word, size)
-                own.append(rest)
-            columns += reversed(own)
-        return columns
 
 
 class _Counted:

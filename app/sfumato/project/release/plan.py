@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,9 @@ from sfumato.project.release.views import (
     shown_alone,
 )
 from sfumato.project.release.weights import released_weights
+
+if TYPE_CHECKING:
+    from sfumato.project.release.long_groups import GroupsInParts
 
 VERSION: Final = 1
 """Of the plain form; another one can't be read by this version."""
@@ -118,19 +121,19 @@ class Plan:
 
     @property
     def rows_stand_alone(self) -> bool:
-        """Whether a record's release depends on no other record: then tables can be cut up.
+        """Whether a record's release depends on no other record: then tables can be cut up."""
+        return self.record_key is not None and not self.others_count
 
-        Positions are another table's in a part of one, adopted rows are found by the whole, and
-        which rows are too few to be shown is counted in it.
-        """
+    @property
+    def others_count(self) -> bool:
+        """Whether a record's release depends on others, as where too few rows are not shown."""
         fitted = any(entry.settings.get("adopted") for entry in self.entries)
         coarsening = self.coarsening
         counted = coarsening is not None and (
             not labels_stand_alone(coarsening, self.columns)
             or (counts_rows(coarsening) and self.suppressed is None)
         )
-        alone = not self.groups and not fitted and not counted and self.unit is None
-        return self.record_key is not None and alone
+        return bool(self.groups) or fitted or counted or self.unit is not None
 
     def column(self, name: str) -> ColumnSpec:
         """Return a column's specification."""
@@ -249,14 +252,20 @@ class Plan:
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
     def bind(
-        self, keys: KeyRing, seen: SeenInParts | None = None, leaving: bool = False
+        self,
+        keys: KeyRing,
+        seen: SeenInParts | None = None,
+        leaving: bool = False,
+        groups: Mapping[str, GroupsInParts] | None = None,
+        placed: bool = False,
     ) -> Releaser:
         """Return what releases tables by the plan with a project's keys.
 
         Where its view was counted in a table whose parts are released, that is `seen`; `leaving`
-        says that the parts hold those rows only that leave.
+        says that the parts hold those rows only that leave, `groups` by which of them entries are
+        released, and `placed` that it is known of each of their rows where it stands in the table.
         """
-        return Releaser(self, keys, seen, leaving)
+        return Releaser(self, keys, seen, leaving, groups or {}, placed)
 
 
 @dataclass(frozen=True)
@@ -316,6 +325,8 @@ class Releaser:
     keys: KeyRing = field(repr=False)
     seen: SeenInParts | None = field(default=None, repr=False)
     leaving: bool = False
+    groups: Mapping[str, GroupsInParts] = field(default_factory=dict, repr=False)
+    placed: bool = False
 
     def release(
         self,
@@ -402,17 +413,23 @@ class Releaser:
         return released, order_words(hashes[:, 0].copy(), key)
 
     def release_part(
-        self, batch: pa.RecordBatch, first_row: int = 0, *, coded: bool = False
+        self,
+        batch: pa.RecordBatch,
+        first_row: int = 0,
+        *,
+        coded: bool = False,
+        places: Positions | None = None,
     ) -> tuple[pa.RecordBatch, Hashes]:
         """Return what `release_batch` does, and what `record_hashes` does.
 
-        Where texts may be `coded`, see `batch_of`.
+        Where texts may be `coded`, see `batch_of`; `places` is where the rows stand in the table,
+        from 0, shape (n,): without a record key, that is what tells them apart.
         """
         schema = self.output_schema
         if not batch.num_rows:
             return pa.RecordBatch.from_pylist([], schema), np.empty((0, 2), dtype=np.uint64)
         with _rows_from(first_row):
-            frame, hashes = self.shown_alone(table_of(batch, self.plan.schema))
+            frame, hashes = self.shown_alone(table_of(batch, self.plan.schema), places)
             return batch_of(frame, schema, coded=coded), hashes
 
     def record_hashes(self, batch: pa.RecordBatch, first_row: int = 0) -> Hashes:
@@ -466,9 +483,12 @@ class Releaser:
         """What `release_batch` returns, see `Plan.output_schema`."""
         plan, coarsening = self.plan, self.plan.coarsening
         counted = plan if self.seen is None else replace(plan, coarsening=None)
+        if self.groups.keys() >= plan.groups.keys():
+            counted = replace(counted, groups={})
         if self.leaving and counted.coarsening is None:
             counted = replace(counted, unit=None)
-        if not (counted.rows_stand_alone and plan.schema):
+        by_place = plan.record_key is None and not self.placed
+        if by_place or counted.others_count or not plan.schema:
             raise _not_alone(plan)
         levels = {} if coarsening is None else coarsening.own.levels
         coarser = {name for name, level in levels.items() if level or plan.suppressed}
@@ -477,7 +497,8 @@ class Releaser:
         read = pa.schema([(name, arrow_type(kind)) for name, kind in plan.schema.items()])
         none = table_of(pa.RecordBatch.from_pylist([], read), plan.schema)
         finer = replace(plan, coarsening=None)
-        shown, _ = Releaser(finer, self.keys).shown_alone(none)
+        none_of_them = Releaser(finer, self.keys, groups=self.groups)
+        shown, _ = none_of_them.shown_alone(none, np.empty(0, dtype=np.int64))
         perturbed = {name for entry in plan.entries for name in entry.attributes}
         fields = []
         for name in plan.released:
@@ -493,16 +514,15 @@ class Releaser:
             fields.append((name, kind))
         return pa.schema(fields)
 
-    def shown_alone(self, table: Table) -> tuple[pd.DataFrame, Hashes]:
-        """Return some rows as they are released, each by itself, and their keys' hashes."""
+    def shown_alone(
+        self, table: Table, places: Positions | None = None
+    ) -> tuple[pd.DataFrame, Hashes]:
+        """Return some rows as they are released, each by itself, and their hashes."""
         plan = self.plan
         for spec in plan.columns:
             if spec.role is Role.WEIGHT and spec.name in plan.schema and table.rows:
                 released_weights(table, spec)
-        attributes = [name for entry in plan.entries for name in entry.attributes]
-        encoded = {name: encode_attribute(table, plan.column(name)) for name in attributes}
-        assert plan.record_key is not None
-        hashes = key_hashes(table.column(plan.record_key), self.keys, Silent())
+        rows, hashes = self.rows_alone(table, places)
         coarsening = plan.coarsening
         shown: Mapping[str, pd.Series] = {}
         if self.seen is not None:
@@ -513,10 +533,26 @@ class Releaser:
             if plan.suppressed:
                 hidden = is_suppressed(table, names, plan.suppressed, self.keys)
             shown = shown_alone(coarsening, plan.columns, table, hidden)
-        units = unit_ids_of(plan.unit, table, self.keys)
-        rows = Rows(table, encoded, hashes[:, 0].copy(), unit_ids=units)
         columns = self._columns(rows, shown, Silent())
         return pd.DataFrame(columns, index=table.frame.index, copy=False), hashes
+
+    def rows_alone(self, table: Table, places: Positions | None = None) -> tuple[Rows, Hashes]:
+        """Return some rows as they are released from, each by itself, and their keys' hashes.
+
+        Without a record key, these are where the rows stand; see `release_part`.
+        """
+        plan = self.plan
+        attributes = [name for entry in plan.entries for name in entry.attributes]
+        encoded = {name: encode_attribute(table, plan.column(name)) for name in attributes}
+        for found in self.groups.values():
+            encoded |= {name: found.column(table, encoded[name]) for name in found.counts}
+        if plan.record_key is not None:
+            hashes = key_hashes(table.column(plan.record_key), self.keys, Silent())
+        else:
+            assert places is not None  # `output_schema` refuses others
+            hashes = np.stack([places, np.zeros_like(places)], axis=1).astype(np.uint64)
+        units = unit_ids_of(plan.unit, table, self.keys)
+        return Rows(table, encoded, hashes[:, 0].copy(), unit_ids=units), hashes
 
     def _columns(
         self, rows: Rows, shown: Mapping[str, pd.Series], context: Context

@@ -9,7 +9,7 @@ import pandas as pd
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.randomness.keyed_hash import pseudonyms
+from sfumato.engine.randomness.record_ids import pseudonyms
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 

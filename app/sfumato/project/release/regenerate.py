@@ -75,8 +75,7 @@ class PoliciesInForce:
 
     def latest(self, releases: Iterable[ReleaseRecord]) -> Regenerator:
         """Return what makes the last release of perturbed values again; today's where none is."""
-        counted = [record for record in releases if record.counts and record.plans]
-        return self.at(counted[-1] if counted else None)
+        return self.under(released_last(self.today.document, releases))
 
     def under(self, policy: Document | None) -> Regenerator:
         """Return what makes a release again that was made by a document; None for today's."""
@@ -95,10 +94,23 @@ class PoliciesInForce:
         return Regenerator(policy, self._table, self._keys, self._folders, today)
 
 
+def released_last(today: Document, releases: Iterable[ReleaseRecord]) -> Document:
+    """Return the policy of the last release of perturbed values; today's where it says the same.
+
+    Releases of versions that kept no policy are judged by today's.
+    """
+    counted = [record.policy for record in releases if record.counts and record.plans]
+    policy = counted[-1] if counted else None
+    return today if policy is None or _what_counts(policy) == _what_counts(today) else policy
+
+
 def _what_counts(document: Document) -> Document:
     """Return a document with nothing but what decides how its columns are made again."""
     return Document(
-        columns=document.columns, record_key=document.record_key, policy=document.policy
+        columns=document.columns,
+        record_key=document.record_key,
+        policy=document.policy,
+        unit=document.unit,
     )
 
 
@@ -164,7 +176,8 @@ class Regenerator:
     today
         Where adopted files are today, if the document is an earlier one.
     encoded
-        What is known of the policy's attributes, where these are only some of a table's rows.
+        What is known of the policy's attributes and their groups, where these are only some of a
+        table's rows.
     """
 
     def __init__(
@@ -183,6 +196,9 @@ class Regenerator:
         self._folders = tuple(folders)
         self._adopted: dict[tuple[tuple[str, ...], str], tuple[Adopted, ...]] = {}
         self._encoded = dict(encoded or {})
+        self._grouped_before = {
+            name for name, each in self._encoded.items() if each.attribute.groups is not None
+        }
         self._groups: dict[str, dict[str, EncodedColumn]] = {}
         self._columns: dict[tuple[tuple[str, ...], str, float], Mapping[str, pd.Series]] = {}
         self._views: list[Coarsened] = []
@@ -198,7 +214,8 @@ class Regenerator:
         return units_of(self.table, self.document.unit.columns)
 
     @cached_property
-    def _unit_ids(self) -> npt.NDArray[np.uint64] | None:
+    def unit_ids(self) -> npt.NDArray[np.uint64] | None:
+        """The identifier of each row's unit, shape (n,); None where rows stand alone."""
         return unit_ids_of(self.document.unit, self.table, self._keys)
 
     @cached_property
@@ -209,7 +226,7 @@ class Regenerator:
         """
         if self.document.unit is None:
             return np.arange(self.table.rows)
-        return rows_that_leave(self.document.unit, self._unit_ids, self._record_ids, self._keys)
+        return rows_that_leave(self.document.unit, self.unit_ids, self._record_ids, self._keys)
 
     def order(self, release_id: str, record_key: str | None, rows: Positions) -> Positions:
         """Return the keyed order in which rows of the table stand in a release.
@@ -374,7 +391,7 @@ class Regenerator:
     def _rows(self, plan: EntryPlan) -> Rows:
         encoded = self._grouped(plan.attributes, plan.mechanism, plan.settings)
         held = {plan.key: self.adopted(plan)}
-        units = self._unit_ids if plan.by_unit else None
+        units = self.unit_ids if plan.by_unit else None
         return Rows(self.table, encoded, self._record_ids, held, units)
 
     def attributes_of(self, plan: EntryPlan) -> dict[str, Attribute]:
@@ -394,6 +411,8 @@ class Regenerator:
         """Return a policy entry's columns, with their rows' groups where it needs them."""
         encoded = {name: self._encode(name) for name in attributes}
         if not mechanism_called(mechanism).needs_groups:
+            return encoded
+        if all(name in self._grouped_before for name in attributes):
             return encoded
         known = json.dumps([attributes, mechanism, settings], sort_keys=True, default=str)
         if known not in self._groups:

@@ -31,10 +31,11 @@ from sfumato.project.document.model import Recipient
 from sfumato.project.ledger.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
+from sfumato.project.release.batches import table_of
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_release import fitted_rows, stream_of
+from sfumato.project.release.long_release import drawn_groups, fitted_rows, stream_of
 from sfumato.project.release.long_table import LongTable, Summary, naming_rows
 from sfumato.project.release.long_views import (
     LongView,
@@ -42,7 +43,7 @@ from sfumato.project.release.long_views import (
     long_view,
     suppressed_in_parts,
 )
-from sfumato.project.release.plan import Plan, Rows
+from sfumato.project.release.plan import Plan, Releaser, Rows
 from sfumato.project.release.pseudonyms import linking_limits
 from sfumato.project.release.release_columns import (
     Material,
@@ -290,11 +291,33 @@ class PreparedLong(PreparedTable):
     ) -> tuple[pd.DataFrame, RowsToWrite]:
         """Return some released rows of every sort, and what makes all while they are written."""
         shown = seen if isinstance(seen, LongView) else None
-        releaser = plan.bind(self._project.keys, shown, leaving=True)
-        summary = self.summary(context)
+        keys, left = self._project.keys, self._left
+        summary = self.summary(Part(context, 0.0, 0.5))
+        groups = drawn_groups(plan, keys, summary.groups, left, Part(context, 0.5, 0.9))
+        releaser = plan.bind(keys, shown, leaving=True, groups=groups, placed=True)
         with naming_rows(summary.left_places):
-            frame, _ = releaser.shown_alone(summary.left)
-        return frame, stream_of(releaser, self._left)
+            frame, _ = releaser.shown_alone(summary.left, summary.left_places)
+        if len(plan.released) == 1 and not frame.isna().any(axis=None):
+            frame = self._with_missing(frame, releaser, Part(context, 0.9, 1.0))
+        return frame, stream_of(releaser, left)
+
+    def _with_missing(
+        self, frame: pd.DataFrame, releaser: Releaser, context: Context
+    ) -> pd.DataFrame:
+        """Return released rows of a single column with a missing value, where any row has one.
+
+        As text, how such a column is written depends on that; and it is not known by the source
+        table where a missing value is one of those that are drawn.
+        """
+        plan = releaser.plan
+        domains = [plan.column(name).domain for name in plan.released]
+        if any(domain is not None and None in domain.values for domain in domains):
+            for batch, rows in self._left.read(tuple(plan.schema), "Looking at the rows", context):
+                with naming_rows(rows):
+                    shown, _ = releaser.shown_alone(table_of(batch, plan.schema), rows)
+                if shown.isna().any(axis=None):
+                    return pd.concat([frame, shown], ignore_index=True)
+        return frame
 
     def made_by(self, rows_by: RowsBy, plan: Plan, keys: DerivedKeys) -> RowStream:
         """Return a plan's rows, which are made elsewhere while they are written."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +27,7 @@ _SKETCHED: Final = 1 << 15
 _UNITS: Final = 4
 """Units of a value are counted up to so many: from fewer on, it is rare."""
 _ONE: Final = np.uint64(1)
+_LARGEST: Final = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -246,3 +249,40 @@ class OpenColumn:
             low, high = self._end_units
             ends = (len(low), len(high)) if self.ends else None
         return ColumnFacts(self._missing, distinct, counts if complete else None, ends)
+
+
+class Packing:
+    """Several columns of codes as one number, or as few bytes as hold them, and back."""
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._words: list[list[int]] = [[]]
+        for size in sizes:
+            if math.prod(self._words[-1]) > _LARGEST // size:
+                self._words.append([])
+            self._words[-1].append(size)
+
+    def pack(self, columns: Sequence[npt.NDArray[np.integer]]) -> npt.NDArray[np.generic]:
+        """Return one key for each row, shape (n,), which tells it apart and can be sorted."""
+        left, words = iter(columns), []
+        for sizes in self._words:
+            word = np.zeros(len(columns[0]), dtype=np.int64)
+            for size in sizes:
+                word = word * size + next(left)
+            words.append(word)
+        if len(words) == 1:
+            return words[0]
+        return np.stack(words, axis=1).astype(">i8").view(f"S{8 * len(words)}").ravel()
+
+    def unpack(self, keys: npt.NDArray[np.generic]) -> list[npt.NDArray[np.integer]]:
+        """Return the columns that keys were made of."""
+        words = keys.reshape(-1, 1)
+        if len(self._words) > 1:
+            words = np.ascontiguousarray(keys).view(">i8").reshape(len(keys), -1)
+        columns: list[npt.NDArray[np.integer]] = []
+        for place, sizes in enumerate(self._words):
+            word, own = words[:, place].astype(np.int64), []
+            for size in reversed(sizes):
+                word, rest = np.divmod(word, size)
+                own.append(rest)
+            columns += reversed(own)
+        return columns

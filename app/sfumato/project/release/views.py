@@ -29,8 +29,8 @@ from sfumato.engine.generalization.coded import QuasiIdentifier, quasi_identifie
 from sfumato.engine.generalization.distinct_rows import RowSet, UnitRows, Units, Weights
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.generalization.publication import generalized_column
-from sfumato.engine.randomness.keyed_hash import canonical_text, canonical_texts, keyed_hash
 from sfumato.engine.randomness.keys import AttributeKey, KeyRing
+from sfumato.engine.randomness.record_ids import canonical_text, canonical_texts, keyed_hash
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient

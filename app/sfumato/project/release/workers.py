@@ -8,11 +8,12 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import import_module
+from math import exp
 from pathlib import Path
 
 import numpy as np
@@ -263,6 +264,55 @@ def refuse_small(plan: Plan, smallest: int) -> None:
             smallest=smallest,
             k=k,
         )
+
+
+@dataclass(frozen=True)
+class ClassFacts:
+    """What the equivalence classes of a table tell, counted by an engine.
+
+    Parameters
+    ----------
+    rows, classes
+        How many there are.
+    smallest
+        The rows of the smallest class, k.
+    unique
+        How many classes have a single row.
+    values
+        Every class has at least so many different sensitive values, l; None where none were
+        asked about.
+    entropy
+        Every class has an entropy of at least the logarithm of this number.
+    largest_share
+        The largest share that one sensitive value has of a class.
+    """
+
+    rows: int
+    classes: int
+    smallest: int
+    unique: int
+    values: int | None = None
+    entropy: float | None = None
+    largest_share: float | None = None
+
+    @classmethod
+    def of(cls, found: Mapping[str, float], with_values: bool) -> ClassFacts:
+        """Return the facts from what an engine found, by the names of `ClassFacts`.
+
+        There, ``entropy`` is the least entropy of a class, in nats.
+
+        Raises
+        ------
+        TableError
+            If there are no rows.
+        """
+        if not found["classes"]:
+            raise TableError("The table has no rows.", "Count classes of a table that has some.")
+        counts = {name: int(found[name]) for name in ("rows", "classes", "smallest", "unique")}
+        if not with_values:
+            return cls(**counts)
+        values, share = int(found["values"]), float(found["largest_share"])
+        return cls(**counts, values=values, entropy=exp(found["entropy"]), largest_share=share)
 
 
 def refuse_repeated(record_key: str | None, count: int) -> None:

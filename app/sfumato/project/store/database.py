@@ -22,6 +22,8 @@ from sfumato.project.store.schema import Contents, damaged, harden, read_content
 
 APPLICATION_ID: Final = 0x53464D54
 """The letters SFMT, which mark an SQLite file as a Sfumato project."""
+SYNCHRONOUS = "EXTRA"
+"""FULL that also makes the journal's end durable in its folder."""
 
 _JOURNAL_BEGINS: Final = bytes.fromhex("d9d505f920a163d7")
 """What SQLite's journals begin with while a change is under way."""
@@ -239,8 +241,7 @@ def connect_for_writing(path: Path) -> tuple[Database, Contents]:
         raise explain(error, path) from None
     try:
         harden(connection)
-        # EXTRA is FULL that also makes the journal's end durable in its folder.
-        connection.execute("PRAGMA synchronous = EXTRA")
+        connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")

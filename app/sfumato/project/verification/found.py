@@ -11,7 +11,7 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import BundleError
-from sfumato.formats.bundles.found import bundle_at, lone_file
+from sfumato.formats.bundles.packages import bundle_at, lone_file
 from sfumato.formats.errors import FileError
 from sfumato.formats.files import digest_of, is_file, printable
 from sfumato.project.ledger.records import ReleaseRecord, ReleaseState

@@ -42,13 +42,13 @@ from sfumato.engine.disclosure.tracing import (
 from sfumato.engine.table.repeated_units import varying_units
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
-from sfumato.formats.bundles.found import bundle_at, lone_file
+from sfumato.formats.bundles.packages import bundle_at, lone_file
 from sfumato.formats.bundles.reading import read_bundle
 from sfumato.formats.comparison import common_positions, is_number
 from sfumato.formats.files import is_folder
 from sfumato.formats.formulas import undone_if_escaped
 from sfumato.formats.options import BadValues
-from sfumato.formats.reading import ReadOptions, detect_options, read_table
+from sfumato.formats.reading import detect_options, read_table
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.entry_plan import EntryPlan, adopted_plan, plan_release
 from sfumato.project.document.serialise import canonical_json
@@ -111,6 +111,40 @@ class Candidate:
         return ", ".join(self.recipients)
 
 
+@dataclass(frozen=True, eq=False)
+class UnitsLeft:
+    """What is known of the units of a table's rows that leave.
+
+    Parameters
+    ----------
+    sizes
+        How many rows of its unit leave, with each of the rows that may be leaked ones, shape (n,);
+        0 where it does not leave itself.
+    largest
+        The most rows of one unit that leave.
+    constant
+        The columns, as they are shown, that are the same in all of them of every unit.
+    """
+
+    sizes: npt.NDArray[np.int64]
+    largest: int
+    constant: tuple[str, ...]
+
+
+def units_left(candidate: Candidate, shown: Mapping[str, pd.Series]) -> UnitsLeft:
+    """Return what is known of units that leave, with columns as a candidate shows them."""
+    maker, leaving = candidate.maker, candidate.maker.leaving
+    units = maker.units[leaving]
+    sizes = np.zeros(maker.table.rows, dtype=np.int64)
+    sizes[leaving] = np.bincount(units)[units]
+    constant = (
+        name
+        for name, column in shown.items()
+        if not varying_units(units, factorize(column.iloc[leaving])[0]).any()
+    )
+    return UnitsLeft(sizes, int(sizes.max()), tuple(constant))
+
+
 @dataclass(frozen=True)
 class Source:
     """The rows of a table that a leaked file may show, and what is known of all its rows.
@@ -128,6 +162,8 @@ class Source:
     occurs
         How often each leaked value stands in a column of the table, shape (k,), by the places of
         what makes it (`Candidate.maker`) and the column's name; found here where it is not told.
+    units_left
+        Finds what is known of the units of all rows that leave.
     """
 
     table: Table
@@ -135,6 +171,7 @@ class Source:
     candidates: tuple[Candidate, ...]
     different: Mapping[str, int] = field(default_factory=dict)
     occurs: Mapping[tuple[int, str], npt.NDArray[np.int64]] = field(default_factory=dict)
+    units_left: Callable[[Candidate, Mapping[str, pd.Series]], UnitsLeft] = units_left
 
 
 @dataclass(frozen=True)
@@ -239,7 +276,7 @@ class LeakReport:
         )
 
 
-def read_leak(path: Path, context: Context, options: ReadOptions | None = None) -> Table:
+def read_leak(path: Path, context: Context) -> Table:
     """Read a file that was found: a bundle, or a table in any readable format, zipped or not.
 
     Raises
@@ -252,8 +289,8 @@ def read_leak(path: Path, context: Context, options: ReadOptions | None = None) 
         return read_bundle(bundle, context, accept_altered=True).table
     with lone_file(path, context) as file:
         # A coarsened column may hold years and "*": what does not fit its type makes it text.
-        usual = options or replace(detect_options(file), bad_values=BadValues.TEXT)
-        return undone_if_escaped(read_table(file, usual, context))
+        options = replace(detect_options(file), bad_values=BadValues.TEXT)
+        return undone_if_escaped(read_table(file, options, context))
 
 
 @dataclass(frozen=True)
@@ -411,12 +448,7 @@ def _is_dropped(maker: Regenerator, name: str) -> bool:
 class _Comparison:
     """A leaked file beside the releases that it may come from, column by column."""
 
-    def __init__(
-        self,
-        leak: Table,
-        source: Source,
-        telling: Sequence[str],
-    ) -> None:
+    def __init__(self, leak: Table, source: Source, telling: Sequence[str]) -> None:
         self._leak, self._source, self._telling = leak, source, telling
         self._candidates = source.candidates
         self._different = dict(source.different)
@@ -532,23 +564,15 @@ class _Comparison:
         self, candidate: Candidate, once: Sequence[str], start: RowGroups
     ) -> npt.NDArray[np.int64]:
         """Return how many of a candidate's rows in the file may be of one unit, shape (k,)."""
-        maker, leaving = candidate.maker, candidate.maker.leaving
-        units = maker.units[leaving]
-        sizes = np.bincount(units)[units]
-        groups = start.table[leaving]
-        known = groups >= 0
+        left = self._source.units_left(candidate, self._open[candidate.seen])
+        known = (start.table != ABSENT) & (left.sizes > 0)
         most = np.zeros(start.count, dtype=np.int64)
-        np.maximum.at(most, groups[known], sizes[known])
+        np.maximum.at(most, start.table[known], left.sizes[known])
         bound = most[start.leaked]
         # A row that is like none of the table's may be of any unit.
-        bound[bound == 0] = int(sizes.max())
+        bound[bound == 0] = left.largest
         alike = RowGroups.before_any_column(self._leak.rows, self._leak.rows)
-        constant = [
-            name
-            for name, column in self._open[candidate.seen].items()
-            if not varying_units(units, factorize(column.iloc[leaving])[0]).any()
-        ]
-        for name in (*once, *constant):
+        for name in (*once, *left.constant):
             alike = split_by(alike, self._leak.column(name), self._leak.column(name), {})
         here = np.bincount(alike.leaked)[alike.leaked]
         together: npt.NDArray[np.int64] = np.minimum(bound, here)

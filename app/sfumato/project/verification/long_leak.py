@@ -8,7 +8,8 @@ are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -19,14 +20,17 @@ import pyarrow as pa
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.tracing import ABSENT, RowGroups
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.table import Table
+from sfumato.engine.randomness.row_order import Positions
+from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable, frame_of, why_released_whole
+from sfumato.project.release.long_leaving import leaving_rows, look_at_units
+from sfumato.project.release.long_table import LongTable, frame_of, why_not_by_row
+from sfumato.project.release.long_units import units_in
 from sfumato.project.release.long_views import LongView, long_view
+from sfumato.project.release.plan import open_column, record_ids_of
 from sfumato.project.release.regenerate import PoliciesInForce, Regenerator
 from sfumato.project.release.release_columns import material_with
 from sfumato.project.release.value_counts import OpenColumn
@@ -36,6 +40,7 @@ from sfumato.project.verification.leak import (
     LeakReport,
     Source,
     Sources,
+    UnitsLeft,
     alike,
     made_again,
     occurrences,
@@ -53,29 +58,63 @@ def why_traced_whole(project: ProjectFile) -> str:
     """Return why a leak is traced with all rows in memory; empty where it can be in parts."""
     policies = [each.policy for each in project.releases if each.counts and each.plans]
     for document in (project.document, *(policy for policy in policies if policy is not None)):
-        if document.unit is not None:
-            return Sentence("rows belong to units, and leaks are traced by them")
-        if why := why_released_whole(document):
+        if why := why_not_by_row(document):
             return why
     return ""
 
 
-class _Policies(PoliciesInForce):
+@dataclass(eq=False)
+class _Settled:
+    """What makes columns of a long table again by a policy that was in force.
+
+    Parameters
+    ----------
+    document
+        The policy, with every domain.
+    left
+        The rows that leave by it.
+    views
+        What its views make of these; None for those that don't fit the table.
+    """
+
+    document: Document
+    left: LongTable
+    views: dict[str, LongView | None] = field(default_factory=dict)
+
+    def look_through(self, view: Coarsening) -> None:
+        """Find what a view makes of the rows, unless that is known."""
+        if repr(view) not in self.views:
+            try:
+                seen = long_view(self.left, self.document.columns, view, Silent())
+            except TableError:
+                raise
+            except SfumatoError:
+                seen = None
+            self.views[repr(view)] = seen
+
+
+class LongPolicies(PoliciesInForce):
     """Knows of each policy in force what its attributes come to in all rows."""
 
     def __init__(self, project: ProjectFile, table: LongTable, context: Context) -> None:
         self._long, self._context = table, context
-        self.settled: dict[int, Document] = {}
-        """By the place of what makes columns again: its document, with every domain."""
+        self.settled: dict[int, _Settled] = {}
+        """By the place of what makes columns again."""
         nothing = Table(pd.DataFrame({"": []}), is_part=True)
         super().__init__(project.document, nothing, project.keys, (project.path.parent,))
 
     def maker(self, policy: Document, today: Document) -> Regenerator:
         """Return what tells which releases can be made again, by rows of every sort."""
-        found = self._long.summary(policy, self._context, for_checks=False)
-        known = (found.witnesses, self._keys, self._folders, today, found.encoded)
-        made = Regenerator(policy, *known)
-        self.settled[id(made)] = material_with(policy, found.witnesses, found.encoded).document
+        left = leaving_rows(self._long, policy, self._keys, self._context)
+        found = left.summary(policy, self._context, for_checks=False)
+        encoded = dict(found.encoded)
+        for name, column in found.encoded.items():
+            if column.attribute.domain is None:  # its few witnesses tell little of numbers
+                sampled = encode_attribute(found.sample, policy.column(name))
+                encoded[name] = replace(column, attribute=sampled.attribute)
+        made = Regenerator(policy, found.witnesses, self._keys, self._folders, today, encoded)
+        document = material_with(policy, found.witnesses, found.encoded).document
+        self.settled[id(made)] = _Settled(document, left)
         return made
 
 
@@ -83,20 +122,37 @@ class _PartMaker(Regenerator):
     """Makes columns of some rows again."""
 
     def __init__(
-        self, document: Document, part: Table, keys: KeyRing, views: Mapping[str, LongView | None]
+        self, settled: _Settled, part: Table, keys: KeyRing, places: npt.NDArray[np.int64]
     ) -> None:
-        super().__init__(document, part, keys)
-        self._of_all = views
+        super().__init__(settled.document, part, keys)
+        self.settled, self._places = settled, places
+
+    @cached_property
+    def _record_ids(self) -> npt.NDArray[np.uint64]:
+        key = self.document.record_key
+        rows = self._places if key is None else None
+        return record_ids_of(key, self.table, self._keys, Silent(), rows)
+
+    @cached_property
+    def leaving(self) -> Positions:
+        """The places of the rows that leave; which these are all rows of the table decide."""
+        units = self.settled.left.units
+        everybody = np.arange(self.table.rows)
+        return everybody if units is None else everybody[units.leave(self._places)]
 
     def unperturbed(self, name: str, coarsening: Coarsening | None = None) -> pd.Series | None:
         """Return a column as it is released unperturbed; see `Regenerator.unperturbed`."""
-        if coarsening is not None and name in coarsening.hierarchies:
-            seen = self._of_all[repr(coarsening)]
-            if seen is None:
-                return None
-            if name in seen.changed:
-                return seen.shown_in(self.table)[name]
-        return super().unperturbed(name)
+        if coarsening is None or name not in coarsening.hierarchies:
+            return super().unperturbed(name)
+        seen = self.settled.views[repr(coarsening)]
+        if seen is None:
+            return None
+        frame = self.table.frame.iloc[self.leaving].reset_index(drop=True)
+        left = replace(self.table, frame=frame)
+        shown = seen.shown_in(left)[name] if name in seen.changed else None
+        if shown is None:
+            shown = open_column(left, self.document.column(name))
+        return shown.set_axis(self.leaving).reindex(self.table.frame.index)
 
 
 def trace_long(project: ProjectFile, table: LongTable, leak: Table, context: Context) -> LeakReport:
@@ -135,7 +191,8 @@ class _LongRows:
 
     def __init__(self, project: ProjectFile, table: LongTable, context: Context) -> None:
         self._long, self._keys = table, project.keys
-        self.policies = _Policies(project, table, context)
+        self.policies = LongPolicies(project, table, context)
+        self._units: dict[tuple[int, str], UnitsLeft] = {}
 
     def parts(self, names: Sequence[str], context: Context) -> Iterator[Table]:
         """Yield all rows with some columns, those that the table has."""
@@ -157,13 +214,16 @@ class _LongRows:
         TableError
             If they are too many, or the table changed.
         """
-        names, views = self._needed(leak, candidates), self._views(candidates)
-        search = _Search(leak, telling, candidates)
+        names, search = self._needed(leak, candidates), _Search(leak, telling, candidates)
+        for each in candidates:
+            if each.view is not None:
+                self.policies.settled[id(each.maker)].look_through(each.view)
         kept: list[pa.RecordBatch] = []
+        where: list[npt.NDArray[np.int64]] = []
         found = 0
-        for batch, _ in self._long.read(names, "Comparing the rows", context):
+        for batch, rows in self._long.read(names, "Comparing the rows", context):
             part = self._table([batch], names)
-            alike = search.look_at(self._made_of(part, candidates, views))
+            alike = search.look_at(self._made_of(part, rows, candidates))
             found += int(alike.sum())
             if found > MOST_ALIKE:
                 raise TableError(
@@ -174,9 +234,41 @@ class _LongRows:
                 )
             if alike.any():
                 kept.append(batch.filter(pa.array(alike)))
-        those = self._made_of(self._table(kept, names), candidates, views)
-        rows = self._long.rows
-        return Source(those[0].maker.table, rows, those, *search.told(those))
+                where.append(rows[alike])
+        places = np.concatenate([np.empty(0, dtype=np.int64), *where])
+        those = self._made_of(self._table(kept, names), places, candidates)
+        told = search.told(those)
+        return Source(those[0].maker.table, self._long.rows, those, *told, self._units_left)
+
+    def _units_left(self, candidate: Candidate, shown: Mapping[str, pd.Series]) -> UnitsLeft:
+        """Return what is known of units that leave, see `units_left`; found once for a view."""
+        if candidate.seen not in self._units:
+            self._units[candidate.seen] = self._look_at_units(candidate, shown)
+        return self._units[candidate.seen]
+
+    def _look_at_units(self, candidate: Candidate, shown: Mapping[str, pd.Series]) -> UnitsLeft:
+        maker, view, names = candidate.maker, candidate.view, list(shown)
+        assert isinstance(maker, _PartMaker)
+        settled, unit = maker.settled, maker.settled.document.unit
+        assert unit is not None
+        assert maker.unit_ids is not None
+        whose, of_rows = np.unique(maker.unit_ids, return_inverse=True)
+        sizes = np.zeros(len(whose), dtype=np.int64)
+        for batch, _ in settled.left.read(unit.columns, "Looking at the units", Silent()):
+            units = units_in(batch, unit, self._keys)
+            sizes += np.bincount(
+                np.searchsorted(whose, units[np.isin(units, whose)]), None, len(whose)
+            )
+        leave = np.isin(np.arange(len(of_rows)), maker.leaving)
+        wanted = {*names, *(() if view is None else view.hierarchies)}
+        read = [name for name in self._long.columns if name in wanted]
+
+        def as_seen(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> Mapping[str, pd.Series]:
+            part = self._table([batch.select(read)], read)
+            return opened(_PartMaker(settled, part, self._keys, rows), names, view)
+
+        same, most = look_at_units(settled.left, unit.columns, names, Silent(), as_seen, read)
+        return UnitsLeft(np.where(leave, sizes[of_rows], 0), most, same)
 
     def _table(self, batches: Sequence[pa.RecordBatch], names: Sequence[str]) -> Table:
         types = {name: self._long.batches.types[name] for name in names}
@@ -189,31 +281,20 @@ class _LongRows:
         for candidate in candidates:
             wanted |= {name for plan in candidate.plans for name in plan.attributes}
             wanted |= set(() if candidate.view is None else candidate.view.hierarchies)
-            wanted |= {candidate.maker.document.record_key or ""}
+            document = candidate.maker.document
+            wanted |= {document.record_key or "", *(document.unit.columns if document.unit else ())}
         return [name for name in self._long.columns if name in wanted]
 
-    def _views(self, candidates: Sequence[Candidate]) -> dict[str, LongView | None]:
-        """Return what the views make of all rows; None for those that don't fit the table."""
-        found: dict[str, LongView | None] = {}
-        for candidate in candidates:
-            if candidate.view is not None and repr(candidate.view) not in found:
-                columns = self.policies.settled[id(candidate.maker)].columns
-                try:
-                    seen = long_view(self._long, columns, candidate.view, Silent())
-                except TableError:
-                    raise
-                except SfumatoError:
-                    seen = None
-                found[repr(candidate.view)] = seen
-        return found
-
     def _made_of(
-        self, part: Table, candidates: Sequence[Candidate], views: Mapping[str, LongView | None]
+        self,
+        part: Table,
+        places: npt.NDArray[np.int64],
+        candidates: Sequence[Candidate],
     ) -> tuple[Candidate, ...]:
-        """Return the candidates as they make some rows' columns."""
+        """Return the candidates as they make columns of rows that stand in some places."""
         makers = {
-            place: _PartMaker(document, part, self._keys, views)
-            for place, document in self.policies.settled.items()
+            place: _PartMaker(settled, part, self._keys, places)
+            for place, settled in self.policies.settled.items()
         }
         return tuple(replace(each, maker=makers[id(each.maker)]) for each in candidates)
 

@@ -29,17 +29,18 @@ from sfumato.formats.errors import FileError
 from sfumato.formats.formulas import rows_with_escapes, unescaped
 from sfumato.formats.table_format import BATCH_ROWS, RowStream
 from sfumato.project.document.entry_plan import EntryPlan
+from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import RowsUnits, class_sizes, put_marks
 from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_release import UNIT, stream_of
+from sfumato.project.release.long_release import UNIT, drawn_groups, stream_of
 from sfumato.project.release.long_table import (
     LongTable,
     why_released_whole,
 )
 from sfumato.project.release.long_views import long_view
-from sfumato.project.release.regenerate import PoliciesInForce
+from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release_columns import material_with, plan_for
 from sfumato.project.release.value_counts import series_of
 from sfumato.project.verification.chain import check_strangers
@@ -114,19 +115,11 @@ def verify_long(
     if record.is_publication or why:
         return VerificationReport((*examined, _not_in_parts(why)), record, match.recipient)
     table = leaving_rows(table, document, project.keys, Part(context, 0.1, 0.2))
-    summary = table.summary(document, Part(context, 0.2, 0.3), for_checks=False)
-    material = material_with(document, summary.witnesses, summary.encoded)
-    plan = plan_for(material, match.plans, match.recipient, match.view)
-    plan = replace(
-        plan, release_id=record.release_id, rows_as_in_table=bool(record.rows_as_in_table)
-    )
+    table.summary(document, Part(context, 0.2, 0.3), for_checks=False)  # is kept
     try:
-        seen = None
-        if match.view is not None:
-            seen = long_view(table, material.document.columns, match.view, Part(context, 0.3, 0.4))
-        releaser = plan.bind(project.keys, seen, leaving=True)
         by_unit = match.view is not None and table.units is not None
-        again, rest = stream_of(releaser, table, whose=by_unit), Part(context, 0.4, 1.0)
+        again = _made_again(project, table, document, match, Part(context, 0.3, 0.4))
+        rest = Part(context, 0.4, 1.0)
         with ExitStack() as stack:
             classes = _classes_in(bundle, match, table, stack)
             compared = _compared(again, bundle, folder, table.folder, rest, classes)
@@ -137,7 +130,7 @@ def verify_long(
         finding = Sentence("It can't be compared. {error}", error=told)
         checks = (*examined, Check("Records", False, finding))
         return VerificationReport(checks, record, match.recipient)
-    regenerator = PoliciesInForce(project.document, summary.witnesses, project.keys).at(record)
+    regenerator = _regenerator(project, table, document)
     checks = (
         *examined,
         _check_records(compared, table),
@@ -155,6 +148,33 @@ def verify_long(
         )
     context.report(1.0, "Verified")
     return VerificationReport(checks, record, match.recipient)
+
+
+def _made_again(
+    project: ProjectFile, table: LongTable, document: Document, match: Match, context: Context
+) -> RowStream:
+    """Return the rows of a release, to be made again by the policy that it was made by."""
+    assert match.record is not None
+    summary = table.summary(document, Part(context, 0.0, 0.5), for_checks=False)
+    material = material_with(document, summary.witnesses, summary.encoded)
+    plan, record = plan_for(material, match.plans, match.recipient, match.view), match.record
+    in_order = bool(record.rows_as_in_table)
+    plan = replace(plan, release_id=record.release_id, rows_as_in_table=in_order)
+    seen = None
+    if match.view is not None:
+        seen = long_view(table, material.document.columns, match.view, Part(context, 0.5, 0.75))
+    drawing = Part(context, 0.75, 1.0)
+    groups = drawn_groups(plan, project.keys, summary.groups, table, drawing)
+    releaser = plan.bind(project.keys, seen, leaving=True, groups=groups, placed=True)
+    by_unit = match.view is not None and table.units is not None
+    return stream_of(releaser, table, whose=by_unit)
+
+
+def _regenerator(project: ProjectFile, table: LongTable, document: Document) -> Regenerator:
+    """Return what tells whether policy entries can be made again, by rows of every sort."""
+    summary = table.summary(document, Silent(), for_checks=False)
+    grouped = {n: each for n, each in summary.encoded.items() if each.attribute.groups is not None}
+    return Regenerator(document, summary.witnesses, project.keys, (), project.document, grouped)
 
 
 def _not_in_parts(why: str) -> Check:

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.randomness.keyed_hash import LETTERS
+from sfumato.engine.randomness.record_ids import LETTERS
 from sfumato.engine.table.table import Table
 from sfumato.formats.comparison import is_number
 from sfumato.project.document.model import Document

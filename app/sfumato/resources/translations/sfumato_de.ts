@@ -469,7 +469,7 @@
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+151"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+278"/>
         <source>Whose records are in most danger?</source>
         <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
     </message>
@@ -485,7 +485,7 @@
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="+93"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="+99"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -495,7 +495,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, können Sie hier eine beliebige Gruppe von ihnen ankreuzen und sehen, was sie erfahren würden, wenn sie ihre Freigaben zusammenlegten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="+94"/>
+        <location line="-191"/>
         <source>A new recipient</source>
         <translation>Ein neuer Empfänger</translation>
     </message>
@@ -790,12 +790,12 @@
         <translation>Was kommt in die Dateien?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="-6"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="-7"/>
         <source>Find a person</source>
         <translation>Person suchen</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+11"/>
         <source>Once recipients have levels of trust, play somebody who has their files and knows a few things of a neighbour, and see what can be found out.</source>
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
@@ -954,7 +954,7 @@
 <context>
     <name>CoalitionPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+17"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+208"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
@@ -1104,7 +1104,7 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="+207"/>
+        <location filename="../../ui/panels/data/panel.py" line="+314"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
@@ -1578,7 +1578,7 @@
 <context>
     <name>FoundFiles</name>
     <message>
-        <location filename="../../ui/shell/found_files.py" line="+54"/>
+        <location filename="../../ui/shell/found_files.py" line="+53"/>
         <source>Files that turned up (*)</source>
         <translation>Aufgetauchte Dateien (*)</translation>
     </message>
@@ -2461,7 +2461,7 @@
 <context>
     <name>Hyphenation</name>
     <message>
-        <location filename="../../ui/look/hyphenation.py" line="+41"/>
+        <location filename="../../ui/look/wording.py" line="+167"/>
         <source>general|iz identifi|cation indistin|guish pseudo|nym recon|struct</source>
         <translation>ungs|wahrschein fehler|wahrschein wahrschein|lich lich|keit daten|schutz schutz|beauf beauf|tragt konstruktions|schutz rekon|stru freigabe|verzeichnis tabellen|kalkulation hoch|rechnung rechnungs|faktor teil|mengen mengen|eigenschaft standard|abweichung stichproben|gewicht stichproben|unikat werte|beschrift datensatz|schlüssel datensatz|kennung datensatz|nummer privatheits|verlust wieder|her umgebungs|variable gleichheits|zeichen neben|einander einander|leg aus|einander einander|lieg kalender|zeitr anführungs|zeichen re|identi identi|fi äquivalenz|klasse anfangs|buchstabe klassen|einteilung zeilen|reihenfolge einheits|kennung zusammen|gehör vertrauens|stufe vertrauens|leiter vertrauens|faktor aktuali|sierung veröffent|lich zusammen|fass zusammen|zufass zusammen|gefass zusammen|hängend zusammen|gestellt zusammen|gelegt zusammen|gesetzt zurück|verfolg schreib|geschützt zeichen|kodierung normal|verteil gleich|verteil unbe|rücksichtigt ununter|scheidbar unter|scheid probabi|listisch schlimmsten|falls unge|wöhnlich mittel|europäisch schlüssel|spalte ausge|schlossen durch|gesickert heraus|gegriffen heraus|gerechnet nachkomma|stelle grund|gesamtheit beispiel|tabelle original|tabelle entropie|verlust vertrags|partner übergangs|matri arbeits|schritt arbeits|speicher vorführ|projekt datei|deskriptor konfidenz|niveau chancen|faktor byte|reihenfolge tastatur|sprache unkennt|lich verall|gemein voraus|sichtlich vorge|schlagen schwer|wiegend über|schritten</translation>
     </message>
@@ -2977,7 +2977,7 @@
 <context>
     <name>Levels</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="+106"/>
+        <location filename="../../ui/look/wording.py" line="-56"/>
         <source>not known to this version</source>
         <translation>dieser Version nicht bekannt</translation>
     </message>
@@ -3156,7 +3156,7 @@
         <translation>Loslassen, um zu wählen, was mit {name} geschehen soll</translation>
     </message>
     <message>
-        <location line="+104"/>
+        <location line="+108"/>
         <source>&amp;File</source>
         <translation>&amp;Datei</translation>
     </message>
@@ -4517,7 +4517,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>wie in der Tabelle</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+18"/>
         <source>Reading other holders&apos; tables</source>
         <translation>Tabellen anderer Stellen werden gelesen</translation>
     </message>
@@ -4532,12 +4532,22 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Die Klasse der Person in der Tabelle von {holder}</translation>
     </message>
     <message>
-        <location line="+52"/>
+        <location line="+53"/>
+        <source>Say what is known of the person: all rows are then looked through.</source>
+        <translation>Sagen Sie, was über die Person bekannt ist: Dann werden alle Zeilen durchgesehen.</translation>
+    </message>
+    <message>
+        <location line="+9"/>
         <source>Looking for a person</source>
         <translation>Eine Person wird gesucht</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+13"/>
+        <source>The person was not looked for: you stopped it.</source>
+        <translation>Die Person wurde nicht gesucht: Sie haben es angehalten.</translation>
+    </message>
+    <message>
+        <location line="+31"/>
         <source>Chance, %</source>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
@@ -4616,19 +4626,18 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Plots</name>
     <message>
-        <location filename="../../plots/beliefs.py" line="+73"/>
+        <location filename="../../plots/beliefs.py" line="+98"/>
         <source>Bar: belief in each true value after seeing “{seen}”. Mark: belief before.</source>
         <translation>Balken: Wahrscheinlichkeit jedes wahren Werts, nachdem „{seen}“ gesehen wurde. Strich: zuvor.</translation>
     </message>
     <message>
-        <location line="+16"/>
-        <location line="+203"/>
-        <location filename="../../plots/coalitions.py" line="+189"/>
+        <location line="-47"/>
+        <location filename="../../plots/coalitions.py" line="+194"/>
         <source>{name}: {before} before, {after} after</source>
         <translation>{name}: zuvor {before}, danach {after}</translation>
     </message>
     <message>
-        <location line="-188"/>
+        <location line="+66"/>
         <source>“{name}” does not occur in the table, so seeing it tells nothing about it</source>
         <translation>„{name}“ kommt in der Tabelle nicht vor, daher verrät es nichts darüber</translation>
     </message>
@@ -4764,25 +4773,25 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+4"/>
+        <location line="+130"/>
         <location filename="../../plots/pooled_numbers.py" line="+104"/>
         <location line="+98"/>
         <location line="+159"/>
-        <location filename="../../plots/record_risks.py" line="+99"/>
         <source>independent noise</source>
         <translation>unabhängiges Rauschen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-127"/>
+        <location line="+124"/>
+        <location line="+61"/>
         <location filename="../../plots/pooled_numbers.py" line="-258"/>
         <location line="+100"/>
         <location line="+157"/>
-        <location filename="../../plots/record_risks.py" line="-3"/>
-        <location line="+61"/>
         <source>on the ladder</source>
         <translation>auf der Leiter</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="-173"/>
         <source>One recipient gives a record&apos;s true {attribute} a probability of {share} on average</source>
         <translation>Ein Empfänger gibt dem wahren Wert von {attribute} im Mittel eine Wahrscheinlichkeit von {share}</translation>
     </message>
@@ -4817,7 +4826,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{count} Empfänger, zuletzt {who}: auf der Leiter {ladder}, unabhängiges Rauschen {independent}</translation>
     </message>
     <message>
-        <location filename="../../plots/estimates.py" line="+82"/>
+        <location filename="../../plots/estimates.py" line="+86"/>
         <source>{name}: true {true}, estimated {estimated} ({low} to {high})</source>
         <translation>{name}: wahr {true}, geschätzt {estimated} ({low} bis {high})</translation>
     </message>
@@ -5552,7 +5561,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Zeilen mit gleichem {column} zusammenzufassen bestimmt {attribute} aus der Freigabe an {recipient} auf ± {pooled} genau; eine Zeile allein auf ± {alone}</translation>
     </message>
     <message>
-        <location filename="../../plots/queries.py" line="+37"/>
+        <location filename="../../plots/estimates.py" line="+22"/>
         <source>Points: estimates; lines: {confidence} intervals. Dashed: the true answer.</source>
         <translation>Punkte: Schätzwerte; Linien: {confidence}-Intervalle. Gestrichelt: die wahre Antwort.</translation>
     </message>
@@ -5637,7 +5646,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Gemeinsam kennen {count} Empfänger Zeile {row} nicht besser als {best} allein; unabhängiges Rauschen würde sie auf {share} davon eingrenzen lassen</translation>
     </message>
     <message>
-        <location filename="../../plots/record_risks.py" line="-92"/>
+        <location filename="../../plots/coalitions.py" line="+48"/>
         <source>Probability given to the record&apos;s true value</source>
         <translation>Wahrscheinlichkeit des wahren Werts des Datensatzes</translation>
     </message>
@@ -6052,7 +6061,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Policy</name>
     <message>
-        <location filename="../../ui/panels/policy/adoption.py" line="+506"/>
+        <location filename="../../ui/panels/policy/adoption.py" line="+513"/>
         <source>{level}, adopted</source>
         <translation>{level}, übernommen</translation>
     </message>
@@ -6709,7 +6718,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="+73"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="+137"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+140"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
@@ -7348,7 +7357,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+272"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+275"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -7796,7 +7805,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Rauschen verschiebt typischerweise {typical}. Der beste lineare Schätzwert gewinnt {share} der Unterschiede zwischen Personen zurück.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+18"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+242"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
@@ -7818,7 +7827,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location line="-438"/>
+        <location line="-440"/>
         <source>multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -7877,7 +7886,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle wird nicht verwendet, daher verrät die Stärke des Rauschens nichts über sie.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+15"/>
         <source>Spread of {name}</source>
         <translation>Streuung von {name}</translation>
     </message>
@@ -7947,13 +7956,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gemessen wird, was die Rundung preisgibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="+250"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+250"/>
         <source>A whole matrix, or a block</source>
         <translation>Eine ganze Matrix oder ein Block</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+109"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+263"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
@@ -8033,12 +8042,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+140"/>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="+0"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+0"/>
         <source>Tables of text (*.csv *.tsv *.txt)</source>
         <translation>Texttabellen (*.csv *.tsv *.txt)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="+11"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+11"/>
         <source>The file can&apos;t be read as text. Save it as CSV in UTF-8.</source>
         <translation>Die Datei lässt sich nicht als Text lesen. Speichern Sie sie als CSV in UTF-8.</translation>
     </message>
@@ -8730,7 +8739,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{about} wird über θ verglichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="+32"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-503"/>
         <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities, which recipients see, disclose at most ε0; every limit includes it.</source>
         <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die Empfänger sehen, verraten höchstens ε0; jede Grenze enthält das.</translation>
     </message>
@@ -8845,7 +8854,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{given} {given:Anteil|Anteile} für {size} {size:Wert|Werte}: Für jeden ist einer nötig.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="-133"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-133"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every limit; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Grenze enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -8870,13 +8879,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Anteile müssen durch Semikolon getrennte Zahlen sein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="+15"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+15"/>
         <source>These limits were solved for the exact counts of the table: anyone who knows all other records can tell a person&apos;s value from the retention probabilities. Solve them again, or treat all values as equal.</source>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten der Tabelle gelöst: Wer alle anderen Datensätze kennt, kann den Wert einer Person aus den Beibehaltungswahrscheinlichkeiten ablesen. Lösen Sie sie erneut oder behandeln Sie alle Werte als gleich.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-33"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/presets.py" line="-4"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-4"/>
         <source>The table is not used, so the retention probabilities disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
     </message>
@@ -8943,7 +8952,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+20"/>
         <location line="+10"/>
-        <location filename="../../ui/panels/policy/wording.py" line="+57"/>
+        <location filename="../../ui/panels/policy/wording.py" line="+68"/>
         <source>Nothing can be estimated from it.</source>
         <translation>Daraus lässt sich nichts schätzen.</translation>
     </message>
@@ -9376,20 +9385,30 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{figure} von {units:,} {units:Einheit|Einheiten}; {unique:,} {unique:Datensatz gehört|Datensätze gehören} zu Einheiten, die in ihrer Klasse allein sind</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+29"/>
         <source>Propose missing hierarchies</source>
         <translation>Fehlende Hierarchien vorschlagen</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+285"/>
+        <location line="+309"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-283"/>
+        <location line="-307"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Count what they see</source>
+        <translation>Zählen, was sie sehen</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Count all rows of the long table; from then on, after every change</source>
+        <translation>Alle Zeilen der langen Tabelle zählen; von da an nach jeder Änderung</translation>
     </message>
     <message>
         <location line="+9"/>
@@ -9412,22 +9431,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+5"/>
         <source>State these</source>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location line="+65"/>
-        <source>What each recipient sees of a long table is counted by the check before a release.</source>
-        <translation>Was jeder Empfänger von einer langen Tabelle sieht, zählt die Prüfung vor einer Freigabe.</translation>
-    </message>
-    <message>
-        <location line="+19"/>
+        <location line="+85"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+27"/>
         <source>{name} k = {k}</source>
         <translation>{name} k = {k}</translation>
     </message>
@@ -9442,7 +9456,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keinem Empfänger wird in allem am meisten vertraut.</translation>
     </message>
     <message>
-        <location line="+63"/>
+        <location line="+70"/>
         <source>{names} followed, so that the chain holds.</source>
         <translation>Damit die Kette hält, wurde mit verschoben: {names}.</translation>
     </message>
@@ -9452,7 +9466,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was Empfänger sehen</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+27"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
@@ -9467,12 +9481,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+31"/>
         <source>Finding levels</source>
         <translation>Stufen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="+112"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="+115"/>
         <source>Recipient to move</source>
         <translation>Zu verschiebender Empfänger</translation>
     </message>
@@ -9547,12 +9561,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigaben für {names} würden abgelehnt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/wording.py" line="-27"/>
+        <location filename="../../ui/panels/policy/wording.py" line="-38"/>
         <source>{share} of records show their true value, and nobody can tell which.</source>
         <translation>{share} der Datensätze zeigen ihren wahren Wert, und niemand kann sagen, welche.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+10"/>
+        <source>The table is read in parts: what is measured, and what is said of its numbers, comes from {rows} {rows:row|rows}, drawn evenly.</source>
+        <translation>Die Tabelle wird in Teilen gelesen: Was gemessen und was über ihre Zahlen gesagt wird, stammt aus {rows} gleichmäßig gezogenen {rows:Zeile|Zeilen}.</translation>
+    </message>
+    <message>
+        <location line="+9"/>
         <source>A hunch of {before} about someone can rise to {after} at most.</source>
         <translation>Eine Vermutung von {before} über jemanden kann auf höchstens {after} steigen.</translation>
     </message>
@@ -9612,7 +9631,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle wird nicht herangezogen; die Grenzen verraten also über niemanden etwas.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+5"/>
         <source>Bounds {lowest} and {highest}, {steps} {steps:step|steps}.</source>
         <translation>Grenzen {lowest} und {highest}, {steps} {steps:Schritt|Schritte}.</translation>
     </message>
@@ -10217,7 +10236,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Projects</name>
     <message>
-        <location filename="../../ui/state/projects.py" line="+75"/>
+        <location filename="../../ui/state/projects.py" line="+238"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -10888,7 +10907,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReportPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="+21"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="+22"/>
         <source>For your house</source>
         <translation>Für Ihr Haus</translation>
     </message>
@@ -11141,7 +11160,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Werte sind ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="+32"/>
+        <location filename="../../analysis/coalitions.py" line="+43"/>
         <source>Rows change places within their groups: of a single record&apos;s own value, its row tells less than these figures say.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz: Über den eigenen Wert eines einzelnen Datensatzes sagt seine Zeile weniger, als diese Zahlen angeben.</translation>
     </message>
@@ -11216,13 +11235,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wählen Sie eine kleinere Klasse oder einen kleineren Anteil.</translation>
     </message>
     <message>
-        <location filename="../../analysis/earlier_release.py" line="+70"/>
+        <location filename="../../project/adoption/examination.py" line="+418"/>
         <location filename="../../project/publication/other_tables.py" line="+103"/>
         <source>Looking into the file</source>
         <translation>Die Datei wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="+88"/>
+        <location filename="../../analysis/find_person.py" line="+106"/>
         <source>Choose whose files the attacker has.</source>
         <translation>Wählen Sie, wessen Dateien der Angreifer hat.</translation>
     </message>
@@ -11232,12 +11251,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es sind keine Dateien ausgewählt.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="-13"/>
         <source>Finding the rows that fit</source>
         <translation>Passende Zeilen werden gesucht</translation>
     </message>
     <message>
-        <location line="+84"/>
+        <location line="+133"/>
         <source>{column} is not a sensitive attribute of the policy.</source>
         <translation>{column} ist kein sensibles Merkmal des Regelwerks.</translation>
     </message>
@@ -11247,13 +11266,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie an, was über ein solches angenommen wird.</translation>
     </message>
     <message>
-        <location line="+11"/>
-        <location filename="../../analysis/realized.py" line="+163"/>
+        <location filename="../../analysis/coalitions.py" line="+139"/>
+        <location filename="../../analysis/find_person.py" line="+11"/>
         <source>Making {key} again</source>
         <translation>{key} wird erneut erzeugt</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location filename="../../analysis/find_person.py" line="+38"/>
         <source>its mechanism has no matrix.</source>
         <translation>Sein Verfahren hat keine Matrix.</translation>
     </message>
@@ -11274,7 +11293,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+19"/>
-        <location filename="../../commands/audit.py" line="+296"/>
+        <location filename="../../commands/audit.py" line="+373"/>
         <source>The table of {holder} has no such class.</source>
         <translation>Die Tabelle von {holder} hat keine solche Klasse.</translation>
     </message>
@@ -11527,7 +11546,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../commands/check.py" line="+34"/>
-        <location filename="../../commands/views.py" line="+109"/>
+        <location filename="../../commands/views.py" line="+129"/>
         <location filename="../../project/release/release_plan.py" line="+211"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
@@ -11554,7 +11573,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es gibt nichts, wovon es abhängen könnte.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="+135"/>
+        <location filename="../../analysis/open_columns.py" line="+134"/>
         <source>What is told of one is told of the others: protect them together.</source>
         <translation>Was über eines verraten wird, ist auch über die anderen verraten: Schützen Sie sie gemeinsam.</translation>
     </message>
@@ -11570,8 +11589,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+13"/>
-        <location filename="../../engine/disclosure/boosted_trees.py" line="+170"/>
-        <location filename="../../engine/disclosure/open_columns.py" line="+290"/>
+        <location filename="../../engine/disclosure/boosted_trees.py" line="+171"/>
+        <location filename="../../engine/disclosure/open_columns.py" line="+289"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -11706,7 +11725,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie das untere Ende zuerst an.</translation>
     </message>
     <message>
-        <location line="+204"/>
+        <location line="+231"/>
         <source>What is said of {column} is no value of the column, and no label of its hierarchy.</source>
         <translation>Was zu {column} angegeben ist, ist weder ein Wert der Spalte noch eine Bezeichnung ihrer Hierarchie.</translation>
     </message>
@@ -11851,7 +11870,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation> Das Zusammenlegen bringt {leak:.2f} ± {error:.2f}&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="+93"/>
+        <location filename="../../analysis/pooled_rows.py" line="+92"/>
         <source>Rows with the same {column} show the same true {attribute}, and {recipient}&apos;s release draws each of them by itself.</source>
         <translation>Zeilen mit gleichem {column} zeigen im Original dasselbe {attribute}, und die Freigabe an {recipient} zieht jede davon für sich.</translation>
     </message>
@@ -11912,14 +11931,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../analysis/previewed_values.py" line="+393"/>
+        <location filename="../../analysis/previewed_values.py" line="+424"/>
         <source>Releasing sample rows</source>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="+46"/>
+        <location filename="../../analysis/promise_checks.py" line="+47"/>
         <location line="+24"/>
-        <location filename="../../report/sections.py" line="+391"/>
+        <location filename="../../report/sections.py" line="+399"/>
         <source>Open columns</source>
         <translation>Offene Spalten</translation>
     </message>
@@ -12229,7 +12248,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In zufälliger Reihenfolge freigeben</translation>
     </message>
     <message>
-        <location filename="../../analysis/realized.py" line="-62"/>
+        <location filename="../../analysis/coalitions.py" line="-62"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
@@ -12264,7 +12283,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was {holder} hat, stammt aus einer anderen Ausgabe der Quelltabelle. Öffnen Sie diese Ausgabe, um es zu bewerten.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+9"/>
+        <source>not told of a table in parts: it takes all of its values at once.</source>
+        <translation>bei einer Tabelle in Teilen nicht gesagt: Es braucht alle ihre Werte auf einmal.</translation>
+    </message>
+    <message>
+        <location line="+4"/>
         <source>numbers have no single values to restore; see how far an estimate is off.</source>
         <translation>Zahlen haben keine einzelnen Werte, die wiederherzustellen wären; sehen Sie, wie weit ein Schätzwert abweicht.</translation>
     </message>
@@ -12359,7 +12383,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{before:,} → {about}{after:,} unterdrückt</translation>
     </message>
     <message>
-        <location filename="../../analysis/views.py" line="+88"/>
+        <location filename="../../analysis/views.py" line="+99"/>
         <source>{recipient}: the smallest class has {smallest:,} {smallest:unit|units}, {unique:,} {unique:unit|units} ({rows:,} {rows:record|records}) {unique:is|are} unique, {suppressed:,} of {records:,} {records:record|records} {suppressed:is|are} suppressed.</source>
         <translation>{recipient}: Die kleinste Klasse hat {smallest:,} {smallest:Einheit|Einheiten}, {unique:,} {unique:Einheit|Einheiten} ({rows:,} {rows:Datensatz|Datensätze}) {unique:ist|sind} einzigartig, {suppressed:,} von {records:,} {records:Datensatz|Datensätzen} {suppressed:ist|sind} unterdrückt.</translation>
     </message>
@@ -12369,14 +12393,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{recipient}: Die kleinste Klasse hat {smallest:,} {smallest:Datensatz|Datensätze}, {unique:,} {unique:ist|sind} einzigartig, {suppressed:,} von {records:,} {suppressed:ist|sind} unterdrückt.</translation>
     </message>
     <message>
-        <location line="+31"/>
-        <location line="+168"/>
-        <location line="+129"/>
+        <location line="+34"/>
+        <location line="+34"/>
         <source>Encoding the quasi-identifiers</source>
         <translation>Die Quasi-Identifikatoren werden kodiert</translation>
     </message>
     <message>
-        <location line="-293"/>
+        <location line="+4"/>
         <source>Counting the classes</source>
         <translation>Die Klassen werden gezählt</translation>
     </message>
@@ -12386,7 +12409,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Klassen sind gezählt</translation>
     </message>
     <message>
-        <location line="+137"/>
+        <location line="+194"/>
         <source>No k is stated for any recipient.</source>
         <translation>Für keinen Empfänger ist ein k festgelegt.</translation>
     </message>
@@ -12396,7 +12419,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Legen Sie eines fest: die Größe der kleinsten Klasse.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+28"/>
         <source>Choose a whole number from 1.</source>
         <translation>Wählen Sie eine ganze Zahl ab 1.</translation>
     </message>
@@ -12407,14 +12430,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../engine/generalization/chain.py" line="+308"/>
+        <location filename="../../engine/generalization/chain.py" line="+344"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
     <message>
         <location line="+1"/>
         <location filename="../../engine/generalization/chain.py" line="+1"/>
-        <location filename="../../engine/generalization/search.py" line="+166"/>
+        <location filename="../../engine/generalization/search.py" line="+167"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
@@ -12446,7 +12469,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Stufe ist {level}.</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+82"/>
         <source>Give the columns that could be known that role.</source>
         <translation>Geben Sie den Spalten, die bekannt sein könnten, diese Rolle.</translation>
     </message>
@@ -12954,12 +12977,12 @@ Rückgabewerte:
         <translation>auf Vielfache davon runden; none rundet nicht</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="-295"/>
+        <location filename="../../commands/audit.py" line="-372"/>
         <source>Weigh what is learned by pooling releases or rows, and from open columns.</source>
         <translation>Bewerten, was das Zusammenlegen von Freigaben oder Zeilen und offene Spalten verraten.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+42"/>
         <source>a member of the coalition: a recipient, or who holds an adopted release; may be given several times</source>
         <translation>ein Mitglied der Koalition: ein Empfänger oder der Inhaber einer übernommenen Freigabe; mehrfach möglich</translation>
     </message>
@@ -12979,12 +13002,12 @@ Rückgabewerte:
         <translation>auch einen weiteren Empfänger auf dieser Stufe bewerten (bei gleichverteilter Ersetzung p)</translation>
     </message>
     <message>
-        <location line="+109"/>
+        <location line="+132"/>
         <source>No sensitive attribute of the policy is the same in all rows that share a value of another column.</source>
         <translation>Kein sensibles Merkmal des Regelwerks ist in allen Zeilen gleich, die einen Wert einer anderen Spalte teilen.</translation>
     </message>
     <message>
-        <location line="+76"/>
+        <location line="+139"/>
         <source>What --believes says of {column} can&apos;t be read.</source>
         <translation>Was --believes über {column} sagt, ist nicht lesbar.</translation>
     </message>
@@ -12994,7 +13017,7 @@ Rückgabewerte:
         <translation>Schreiben Sie --believes SPALTE=WERT=ANTEIL, den Anteil von 0 bis 1.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+19"/>
         <source>What {flag} says is of nothing that is known.</source>
         <translation>Was {flag} sagt, betrifft nichts Bekanntes.</translation>
     </message>
@@ -13049,12 +13072,12 @@ Rückgabewerte:
         <translation>die Klasse der Person in der Tabelle einer anderen Stelle; mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+10"/>
         <source>Weigh what the columns released unchanged tell of the sensitive ones.</source>
         <translation>Bewerten, was die unverändert freigegebenen Spalten über die sensiblen verraten.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+4"/>
         <location filename="../../commands/risk.py" line="+162"/>
         <source>may be repeated; without it, all</source>
         <translation>mehrfach möglich; ohne Angabe alle</translation>
@@ -13273,7 +13296,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+9"/>
-        <location filename="../../commands/views.py" line="-54"/>
+        <location filename="../../commands/views.py" line="-70"/>
         <source>sfumato: {wrong}</source>
         <translation>sfumato: {wrong}</translation>
     </message>
@@ -13294,7 +13317,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+27"/>
-        <location filename="../../project/publication/generalization_pipeline.py" line="+326"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="+332"/>
         <source>Column {column} has no hierarchy.</source>
         <translation>Spalte {column} hat keine Hierarchie.</translation>
     </message>
@@ -13398,7 +13421,7 @@ Rückgabewerte:
         <translation>{rows:,} {rows:Datensatz|Datensätze}, {columns} {columns:Spalte|Spalten}, {recipients} Empfänger.</translation>
     </message>
     <message>
-        <location line="+182"/>
+        <location line="+179"/>
         <source>The table is read in parts, since it is long. Values were counted in all rows; what proposals rest on beside these counts, and which columns follow from others, was looked for in {rows:,} {rows:row|rows}. Rows that belong together were not looked for.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist. Werte wurden in allen Zeilen gezählt; worauf Vorschläge neben diesen Zählungen beruhen und welche Spalten aus anderen folgen, wurde in {rows:,} {rows:Zeile|Zeilen} gesucht. Nach Zeilen, die zusammengehören, wurde nicht gesucht.</translation>
     </message>
@@ -13473,7 +13496,7 @@ Rückgabewerte:
         <translation>Prüfen, was Anzahlen mit Laplace-Rauschen über kleine Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location line="+72"/>
+        <location line="+67"/>
         <source>{attribute}: two counts with Laplace noise, λ = {loss:g} each; ε = {epsilon:g}, δ = {delta:g}</source>
         <translation>{attribute}: zwei Anzahlen mit Laplace-Rauschen, je λ = {loss:g}; ε = {epsilon:g}, δ = {delta:g}</translation>
     </message>
@@ -13552,7 +13575,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+21"/>
-        <location filename="../../report/material.py" line="+298"/>
+        <location filename="../../report/material.py" line="+355"/>
         <source>this table</source>
         <translation>diese Tabelle</translation>
     </message>
@@ -13606,7 +13629,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../commands/views.py" line="+42"/>
+        <location filename="../../commands/views.py" line="+43"/>
         <source>sfumato: {problem}</source>
         <translation>sfumato: {problem}</translation>
     </message>
@@ -13802,7 +13825,7 @@ Rückgabewerte:
         <translation>Das Projekt hat noch keine Empfänger.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+31"/>
         <source>{key} keeps its level. {error}</source>
         <translation>{key} behält seine Stufe. {error}</translation>
     </message>
@@ -13923,7 +13946,7 @@ Rückgabewerte:
         <translation>Einen Bericht für den Datenschutzbeauftragten schreiben.</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+43"/>
         <source>the report: .html or .pdf</source>
         <translation>der Bericht: .html oder .pdf</translation>
     </message>
@@ -14165,7 +14188,7 @@ Rückgabewerte:
         <translation>Siegel und Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/groups.py" line="+21"/>
+        <location filename="../../commands/shared/groups.py" line="+25"/>
         <source>relative error, default %(default)s</source>
         <translation>relativer Fehler, üblich %(default)s</translation>
     </message>
@@ -14216,7 +14239,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/databases/address.py" line="+62"/>
+        <location filename="../../formats/databases/connection.py" line="+78"/>
         <location filename="../../formats/options.py" line="-19"/>
         <location filename="../../formats/tables/__init__.py" line="+41"/>
         <source>Known are: {known}.</source>
@@ -14273,7 +14296,7 @@ Rückgabewerte:
         <translation>eine Tabelle in Parquet oder CSV in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (üblich: 1000)</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location line="+61"/>
         <source>The table&apos;s files hold columns that are known from all rows only.</source>
         <translation>Die Dateien der Tabelle haben Spalten, die erst aus allen Zeilen bekannt sind.</translation>
     </message>
@@ -14288,14 +14311,12 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="-204"/>
-        <location filename="../../commands/recipients.py" line="-114"/>
-        <location filename="../../commands/shared/opening.py" line="+2"/>
+        <location line="+2"/>
         <source>The table is read as a whole: {why}.</source>
         <translation>Die Tabelle wird als Ganzes gelesen: {why}.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="+2"/>
+        <location line="+2"/>
         <source>The table is read as a whole, since its file can&apos;t be read in parts.</source>
         <translation>Die Tabelle wird als Ganzes gelesen, da ihre Datei nicht in Teilen gelesen werden kann.</translation>
     </message>
@@ -14310,7 +14331,7 @@ Rückgabewerte:
         <translation>{path} ist kein Text in UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/population.py" line="+21"/>
+        <location filename="../../commands/shared/groups.py" line="+10"/>
         <source>a list of the population that the table&apos;s people belong to, with the same public columns: how likely they are found is counted in it; the project remembers where it is</source>
         <translation>ein Verzeichnis der Grundgesamtheit, zu der die Personen der Tabelle gehören, mit denselben öffentlichen Spalten: Darin wird gezählt, wie wahrscheinlich sie gefunden werden; das Projekt merkt sich, wo es liegt</translation>
     </message>
@@ -14492,12 +14513,12 @@ Rückgabewerte:
         <translation>das Datenpaket, Ordner oder Zip-Datei, oder irgendeine Datei daraus</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="-95"/>
+        <location filename="../../commands/views.py" line="-100"/>
         <source>Show, find or choose how coarsely each recipient sees the quasi-identifiers.</source>
         <translation>Zeigen, suchen oder wählen, wie grob jeder Empfänger die Quasi-Identifikatoren sieht.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+37"/>
         <source>say for whom: --recipient NAME</source>
         <translation>sagen Sie, für wen: --recipient NAME</translation>
     </message>
@@ -14507,17 +14528,17 @@ Rückgabewerte:
         <translation>--as-they-are steht mit keiner anderen Angabe zusammen</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+76"/>
         <source>Hierarchy of {name}: {reason}</source>
         <translation>Hierarchie von {name}: {reason}</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="-20"/>
         <source>All recipients together:</source>
         <translation>Alle Empfänger gemeinsam:</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+44"/>
         <source>Write, say, age=2.</source>
         <translation>Schreiben Sie zum Beispiel age=2.</translation>
     </message>
@@ -14562,12 +14583,12 @@ Rückgabewerte:
         <translation>kleinste Klasse {smallest}, {unique}, {suppressed_rows:,} von {records:,} {records:Datensatz|Datensätzen} unterdrückt, Verlust {loss:.1f}&#xa0;%</translation>
     </message>
     <message>
-        <location line="-86"/>
+        <location line="-101"/>
         <source>{name}: sees the quasi-identifiers as they are</source>
         <translation>{name}: sieht die Quasi-Identifikatoren unverändert</translation>
     </message>
     <message>
-        <location line="+72"/>
+        <location line="+87"/>
         <source>{smallest:,}</source>
         <translation>{smallest:,}</translation>
     </message>
@@ -14693,7 +14714,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+66"/>
-        <location filename="../../engine/table/table.py" line="+235"/>
+        <location filename="../../engine/table/table.py" line="+345"/>
         <source>Let missing be a value of its own, or mend these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -14823,7 +14844,7 @@ Rückgabewerte:
         <translation>{names} und {last}</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/coalition_risk.py" line="+254"/>
+        <location filename="../../engine/disclosure/coalition_risk.py" line="+264"/>
         <source>Going through joint outcomes</source>
         <translation>Gemeinsame Ergebnisse werden durchgegangen</translation>
     </message>
@@ -14838,7 +14859,7 @@ Rückgabewerte:
         <translation>Freigegebene Werte werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/count_queries.py" line="+83"/>
+        <location filename="../../engine/disclosure/count_queries.py" line="+92"/>
         <source>There is no public attribute {column} to ask about.</source>
         <translation>Es gibt kein öffentliches Merkmal {column}, nach dem gefragt werden könnte.</translation>
     </message>
@@ -14979,7 +15000,7 @@ Rückgabewerte:
         <translation>Geben Sie Anteile von Werten an, die vorkommen.</translation>
     </message>
     <message>
-        <location line="+196"/>
+        <location line="+198"/>
         <source>The retention probability {retention:g} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {retention:g} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -15004,8 +15025,8 @@ Rückgabewerte:
         <translation>Gruppen sind geprüft</translation>
     </message>
     <message>
-        <location line="+361"/>
-        <location filename="../../engine/mechanisms/reconstruction/figures.py" line="+206"/>
+        <location line="+360"/>
+        <location filename="../../engine/mechanisms/reconstruction/figures.py" line="+205"/>
         <source>Moving {parameter}</source>
         <translation>{parameter} wird verändert</translation>
     </message>
@@ -15026,7 +15047,7 @@ Rückgabewerte:
         <translation>zufällig</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/noisy_answers.py" line="+78"/>
+        <location filename="../../engine/disclosure/count_queries.py" line="+123"/>
         <source>A group&apos;s count is not between 1 and its size.</source>
         <translation>Die Anzahl einer Gruppe liegt nicht zwischen 1 und ihrer Größe.</translation>
     </message>
@@ -15096,7 +15117,7 @@ Rückgabewerte:
         <translation>Addiert wird, was Kopien zeigen</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/risk_growth.py" line="+84"/>
+        <location filename="../../engine/disclosure/coalition_risk.py" line="+101"/>
         <source>Weighing the most trusted</source>
         <translation>Bewertet wird, wem am meisten vertraut wird</translation>
     </message>
@@ -15109,12 +15130,12 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/disclosure/mixed_files.py" line="+226"/>
         <location filename="../../engine/disclosure/tracing.py" line="+524"/>
-        <location filename="../../project/verification/leak.py" line="+487"/>
+        <location filename="../../project/verification/leak.py" line="+519"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/chain.py" line="-149"/>
+        <location filename="../../engine/generalization/chain.py" line="-185"/>
         <source>{column} is at level {coarse} for a recipient who is trusted less than one at level {fine}.</source>
         <translation>{column} ist auf Stufe {coarse} für einen Empfänger, dem weniger vertraut wird als einem auf Stufe {fine}.</translation>
     </message>
@@ -15124,7 +15145,7 @@ Rückgabewerte:
         <translation>Erhöhen Sie die Stufe des Empfängers mit weniger Vertrauen oder senken Sie die des anderen.</translation>
     </message>
     <message>
-        <location line="+69"/>
+        <location line="+114"/>
         <location filename="../../engine/generalization/coded.py" line="-111"/>
         <source>There are {nodes:,} combinations of levels, more than {limit:,}.</source>
         <translation>Es gibt {nodes:,} Kombinationen von Stufen, mehr als {limit:,}.</translation>
@@ -15136,22 +15157,22 @@ Rückgabewerte:
         <translation>Verwenden Sie weniger Quasi-Identifikatoren oder weniger Stufen in ihren Hierarchien.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="-34"/>
         <source>The levels are found</source>
         <translation>Die Stufen sind gefunden</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+93"/>
         <source>k is {k}, and the table has {units} {units:record|records} or units that records belong to.</source>
         <translation>k ist {k}, und die Tabelle hat {units} {units:Datensatz|Datensätze} oder Einheiten, zu denen Datensätze gehören.</translation>
     </message>
     <message>
-        <location line="+133"/>
+        <location line="+150"/>
         <source>Tested {count:,} {count:node|nodes}</source>
         <translation>{count:,} Knoten geprüft</translation>
     </message>
     <message>
-        <location line="-131"/>
+        <location line="-148"/>
         <source>Choose a k from 1 to that number.</source>
         <translation>Wählen Sie ein k von 1 bis zu dieser Zahl.</translation>
     </message>
@@ -15223,7 +15244,8 @@ Rückgabewerte:
     <message>
         <location line="+0"/>
         <location filename="../../engine/table/micro_groups.py" line="+132"/>
-        <location filename="../../engine/table/table.py" line="-185"/>
+        <location filename="../../engine/table/table.py" line="-215"/>
+        <location filename="../../project/release/workers.py" line="+309"/>
         <source>The table has no rows.</source>
         <translation>Die Tabelle hat keine Zeilen.</translation>
     </message>
@@ -15429,7 +15451,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein l von 1 bis {occurring}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/explain.py" line="+54"/>
+        <location filename="../../engine/generalization/publication.py" line="+470"/>
         <source>Give {names} one more level with a single group, or leave {count:it|them} out.</source>
         <translation>Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {count:diese Spalte|diese Spalten} weg.</translation>
     </message>
@@ -16045,7 +16067,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen kleineren Anteil.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/publication.py" line="+138"/>
+        <location filename="../../engine/generalization/publication.py" line="-345"/>
         <source>The table&apos;s hierarchies have no levels {node}.</source>
         <translation>Die Hierarchien der Tabelle haben keine Stufen {node}.</translation>
     </message>
@@ -16150,19 +16172,19 @@ Rückgabewerte:
         <translation>Es ist kein Kriterium gewählt.</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/adopted_ladder.py" line="+177"/>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="+368"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="+370"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+216"/>
         <source>The retention probability {level} of an adopted release is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} einer übernommenen Freigabe liegt nicht zwischen 0 und 1.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="+1"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+1"/>
         <source>State the level at which it was released: above 0 and below 1.</source>
         <translation>Geben Sie die Stufe an, auf der sie freigegeben wurde: über 0 und unter 1.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+18"/>
         <source>Two adopted releases of the level {level:g} differ in {count:,} {count:row|rows}, first in row {row:,}.</source>
         <translation>Zwei übernommene Freigaben der Stufe {level:g} unterscheiden sich in {count:,} {count:Zeile|Zeilen}, zuerst in Zeile {row:,}.</translation>
     </message>
@@ -16405,7 +16427,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../engine/matrices/retention_matrix.py" line="+75"/>
+        <location filename="../../engine/matrices/retention_matrix.py" line="+79"/>
         <source>Give a number from 0 (nothing is kept) to 1 (everything is kept).</source>
         <translation>Geben Sie eine Zahl von 0 (nichts wird beibehalten) bis 1 (alles wird beibehalten) an.</translation>
     </message>
@@ -16495,7 +16517,7 @@ Rückgabewerte:
         <translation>Spalten mit Zahlen und Spalten mit Ausprägungen werden getrennt geschützt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/adoption.py" line="+195"/>
+        <location filename="../../engine/mechanisms/adoption.py" line="+196"/>
         <source>Two different files were adopted as rungs of the level {level:g}.</source>
         <translation>Zwei verschiedene Dateien wurden als Sprossen der Stufe {level:g} übernommen.</translation>
     </message>
@@ -16521,7 +16543,7 @@ Rückgabewerte:
         <translation>es gibt mindestens eine Gruppe, sei sie auch leer</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/base.py" line="+247"/>
+        <location filename="../../engine/mechanisms/base.py" line="+249"/>
         <source>{mechanism} has no setting called {name}.</source>
         <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
     </message>
@@ -16536,9 +16558,14 @@ Rückgabewerte:
         <translation>Wählen Sie ein anderes Verfahren oder geben Sie an, dass das Merkmal in allen Zeilen gleich ist.</translation>
     </message>
     <message>
+        <location line="+141"/>
+        <source>{told} That is estimated from {rows:,} {rows:row|rows}, drawn evenly.</source>
+        <translation>{told} Das ist aus {rows:,} gleichmäßig gezogenen {rows:Zeile|Zeilen} geschätzt.</translation>
+    </message>
+    <message>
         <location filename="../../engine/mechanisms/categorical.py" line="+54"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="+157"/>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="-317"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="-319"/>
         <source>A sound release fails this less than once in {times:,.0f} times.</source>
         <translation>Eine ordnungsgemäße Freigabe fällt hierbei seltener als einmal in {times:,.0f} Fällen durch.</translation>
     </message>
@@ -16548,7 +16575,7 @@ Rückgabewerte:
         <location line="+20"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="+33"/>
         <location line="+4"/>
-        <location filename="../../engine/mechanisms/laplace/checks.py" line="+45"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+85"/>
         <location line="+4"/>
         <location filename="../../project/adoption/rows.py" line="+228"/>
         <source>the table</source>
@@ -16558,9 +16585,9 @@ Rückgabewerte:
         <location line="-24"/>
         <location line="+25"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="+195"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+522"/>
+        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+521"/>
         <location line="+15"/>
-        <location filename="../../engine/mechanisms/laplace/checks.py" line="+63"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+63"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+109"/>
         <location line="+1"/>
         <source>Released values</source>
@@ -16580,7 +16607,7 @@ Rückgabewerte:
         <location line="+28"/>
         <location filename="../../engine/mechanisms/gaussian/checks.py" line="-158"/>
         <location line="+7"/>
-        <location filename="../../engine/mechanisms/laplace/checks.py" line="-41"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-41"/>
         <location line="+7"/>
         <source>the more trusted release</source>
         <translation>die Freigabe mit höherem Vertrauen</translation>
@@ -16637,7 +16664,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+20"/>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="+130"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="+132"/>
         <source>There are too few records to examine how replaced values spread.</source>
         <translation>Es sind zu wenige Datensätze, um zu prüfen, wie ersetzte Werte sich verteilen.</translation>
     </message>
@@ -16675,7 +16702,7 @@ Rückgabewerte:
     <message>
         <location line="+38"/>
         <location line="+248"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+75"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+76"/>
         <location line="+280"/>
         <source>Privacy loss</source>
         <translation>Privatheitsverlust</translation>
@@ -16968,13 +16995,13 @@ Rückgabewerte:
     <message>
         <location line="+15"/>
         <location line="+2"/>
-        <location filename="../../engine/mechanisms/laplace/checks.py" line="+62"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-310"/>
         <source>Missing numbers</source>
         <translation>Fehlende Zahlen</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../engine/mechanisms/laplace/checks.py" line="-8"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-8"/>
         <source>They are missing where they are in {whose}.</source>
         <translation>Sie fehlen an denselben Stellen (Vergleich: {whose}).</translation>
     </message>
@@ -17064,7 +17091,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-241"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+77"/>
         <source>Column {column} is not numeric, or its numbers are grouped into bins, so no noise can be added to it.</source>
         <translation>Spalte {column} enthält keine Zahlen, oder ihre Zahlen sind in Klassen eingeteilt; daher lässt sich kein Rauschen hinzufügen.</translation>
     </message>
@@ -17080,7 +17107,7 @@ Rückgabewerte:
         <translation>wie groß das Rauschen auf {names} ist</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/laplace.py" line="+100"/>
+        <location filename="../../engine/ladders/laplace.py" line="+228"/>
         <source>The privacy loss ε = {level:g} of Laplace noise is out of range.</source>
         <translation>Der Privatheitsverlust ε = {level:g} des Laplace-Rauschens liegt außerhalb des zulässigen Bereichs.</translation>
     </message>
@@ -17380,7 +17407,7 @@ Rückgabewerte:
         <translation>Die Einstellung measured ist weder noisy noch stated.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/base.py" line="-182"/>
+        <location filename="../../engine/mechanisms/base.py" line="-323"/>
         <source>Remove it. Known are: {known}.</source>
         <translation>Entfernen Sie sie. Bekannt sind: {known}.</translation>
     </message>
@@ -17451,7 +17478,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="-201"/>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="+50"/>
+        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="+295"/>
         <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+85"/>
         <location filename="../../engine/mechanisms/retention_profiles.py" line="+496"/>
         <source>Trust factor</source>
@@ -17493,7 +17520,7 @@ Rückgabewerte:
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/transition_matrix.py" line="+87"/>
+        <location line="-305"/>
         <source>Give one row and one column for each value.</source>
         <translation>Geben Sie für jeden Wert eine Zeile und eine Spalte an.</translation>
     </message>
@@ -18102,9 +18129,9 @@ Rückgabewerte:
         <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+333"/>
         <location filename="../../engine/mechanisms/joint/mechanism.py" line="-412"/>
         <location line="+375"/>
-        <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="+73"/>
+        <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="+77"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-222"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+187"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+143"/>
         <source>Retention probability</source>
         <translation>Beibehaltungswahrscheinlichkeit</translation>
     </message>
@@ -18144,7 +18171,7 @@ Rückgabewerte:
         <translation>Wählen Sie höchstens {top:g} oder erhöhen Sie die Beibehaltungswahrscheinlichkeit der Freigabe mit dem höchsten Vertrauen, bevor etwas freigegeben wird.</translation>
     </message>
     <message>
-        <location line="+75"/>
+        <location line="+95"/>
         <source>The groups of records alike in public are not known for {column}.</source>
         <translation>Die Gruppen öffentlich gleicher Datensätze sind für {column} nicht bekannt.</translation>
     </message>
@@ -18382,17 +18409,19 @@ Rückgabewerte:
         <translation>Ganze Gruppen: {lower}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/reconstruction/release.py" line="+78"/>
+        <location filename="../../engine/mechanisms/reconstruction/release.py" line="+81"/>
+        <location filename="../../project/release/long_release.py" line="+122"/>
         <source>Copying what was drawn</source>
         <translation>Kopiert wird, was gezogen wurde</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>Groups are resampled</source>
         <translation>Gruppen sind neu gezogen</translation>
     </message>
     <message>
-        <location line="+72"/>
+        <location line="+113"/>
+        <location filename="../../project/release/long_release.py" line="-6"/>
         <source>Drawing samples</source>
         <translation>Stichproben werden gezogen</translation>
     </message>
@@ -18588,7 +18617,7 @@ Rückgabewerte:
         <translation>Geben Sie eine kleine Zahl wie 0,1 an.</translation>
     </message>
     <message>
-        <location filename="../../engine/randomness/record_ids.py" line="+114"/>
+        <location filename="../../engine/randomness/record_ids.py" line="+315"/>
         <source>The record key {column} is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Der Datensatzschlüssel {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
@@ -18641,7 +18670,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+66"/>
-        <location filename="../../engine/table/table.py" line="+207"/>
+        <location filename="../../engine/table/table.py" line="+237"/>
         <source>Column {column} holds infinite numbers in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} enthält in {count} {count:Zeile|Zeilen} unendliche Zahlen, zuerst in Zeile {row}.</translation>
     </message>
@@ -18693,9 +18722,9 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
-        <location filename="../../engine/table/table.py" line="-209"/>
+        <location filename="../../engine/table/table.py" line="-239"/>
         <location filename="../../formats/delimited/records.py" line="+322"/>
-        <location filename="../../formats/tables/delimited.py" line="+427"/>
+        <location filename="../../formats/tables/delimited.py" line="+436"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -18983,7 +19012,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Tabelle mit dieser Spalte oder ändern Sie die Merkmale.</translation>
     </message>
     <message>
-        <location line="+148"/>
+        <location line="+178"/>
         <source>Column {column} is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
@@ -19039,7 +19068,7 @@ Rückgabewerte:
         <translation>Wie die Bezeichnungen von {column} noch gröber werden</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/found.py" line="+110"/>
+        <location filename="../../formats/bundles/packages.py" line="+390"/>
         <source>{path} is not a bundle: it has no {description}. It holds {count} {count:table|tables}.</source>
         <translation>{path} ist kein Datenpaket: Es hat keine {description}. Es enthält {count} {count:Tabelle|Tabellen}.</translation>
     </message>
@@ -19049,7 +19078,7 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, die freigegeben wurde, oder entpacken Sie die gemeinte Tabelle und wählen Sie diese.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/packages.py" line="+174"/>
+        <location line="-217"/>
         <location filename="../../formats/bundles/reading.py" line="+500"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
@@ -19424,7 +19453,7 @@ Rückgabewerte:
         <translation>Spalte {column}: Werte anderen Typs werden als fehlend gelesen ({count}).</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/address.py" line="-9"/>
+        <location filename="../../formats/databases/connection.py" line="-9"/>
         <source>The address of the database holds a password. Others can see it on a command line, and it would be kept in the project.</source>
         <translation>Die Adresse der Datenbank enthält ein Kennwort. Andere können es auf einer Befehlszeile sehen, und es bliebe im Projekt.</translation>
     </message>
@@ -19454,12 +19483,12 @@ Rückgabewerte:
         <translation>Schreiben Sie sie als postgresql://benutzer@host:5432/datenbank, ohne das Kennwort.</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/connection.py" line="+120"/>
+        <location line="+139"/>
         <source>Waiting for the database</source>
         <translation>Auf die Datenbank wird gewartet</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="+147"/>
+        <location filename="../../formats/databases/reading.py" line="+146"/>
         <source>{title} is read by the package {package}, which is not installed.</source>
         <translation>{title} wird vom Paket {package} gelesen, das nicht installiert ist.</translation>
     </message>
@@ -19581,7 +19610,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/tables/delimited.py" line="-265"/>
+        <location filename="../../formats/tables/delimited.py" line="-274"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
     </message>
@@ -20072,7 +20101,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="+116"/>
-        <location filename="../../formats/tables/delimited.py" line="+296"/>
+        <location filename="../../formats/tables/delimited.py" line="+305"/>
         <location filename="../../formats/tables/parquet.py" line="-181"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
@@ -20080,7 +20109,7 @@ Rückgabewerte:
     <message>
         <location line="+18"/>
         <location filename="../../formats/table_format.py" line="+198"/>
-        <location filename="../../project/release/long_release.py" line="+57"/>
+        <location filename="../../project/release/long_release.py" line="+72"/>
         <location line="+38"/>
         <location filename="../../report/writing.py" line="+132"/>
         <source>Writing the file</source>
@@ -20214,12 +20243,12 @@ Rückgabewerte:
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="-298"/>
+        <location filename="../../formats/tables/delimited.py" line="-307"/>
         <source>{file} has a field longer than {megabytes} MB: most likely a quotation mark does not close.</source>
         <translation>{file} hat ein Feld von mehr als {megabytes} MB: Wahrscheinlich wird ein Anführungszeichen nicht geschlossen.</translation>
     </message>
     <message>
-        <location line="+194"/>
+        <location line="+203"/>
         <location line="+14"/>
         <location filename="../../formats/tables/excel.py" line="-100"/>
         <location filename="../../formats/tables/parquet.py" line="+187"/>
@@ -20250,7 +20279,7 @@ Rückgabewerte:
         <translation>CSV (Text mit Trennzeichen)</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/duckdb.py" line="+27"/>
+        <location filename="../../formats/tables/duckdb.py" line="+26"/>
         <source>DuckDB</source>
         <translation>DuckDB</translation>
     </message>
@@ -20286,7 +20315,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+14"/>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="+182"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+182"/>
         <source>Choose another file.</source>
         <translation>Wählen Sie eine andere Datei.</translation>
     </message>
@@ -20402,12 +20431,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/tables/sqlite.py" line="+161"/>
+        <location filename="../../formats/tables/sqlite.py" line="+160"/>
         <source>Copy it again from where it comes from.</source>
         <translation>Kopieren Sie sie erneut von dort, woher sie stammt.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/postgresql.py" line="+59"/>
+        <location filename="../../formats/tables/postgresql.py" line="+65"/>
         <source>Ask the database&apos;s owner for it.</source>
         <translation>Bitten Sie den Eigentümer der Datenbank darum.</translation>
     </message>
@@ -20602,7 +20631,7 @@ Rückgabewerte:
         <translation>Wenn Sie wissen, woher sie stammt, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../jobs/runner.py" line="+47"/>
+        <location filename="../../jobs/runner.py" line="+106"/>
         <source>expected error</source>
         <translation>erwarteter Fehler</translation>
     </message>
@@ -20662,7 +20691,7 @@ Rückgabewerte:
         <translation>Seine Einträge sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/examination.py" line="+199"/>
+        <location filename="../../project/adoption/examination.py" line="-209"/>
         <source>{file} was adopted already, as the release to {holder}.</source>
         <translation>{file} wurde schon übernommen, als Freigabe an {holder}.</translation>
     </message>
@@ -21512,7 +21541,7 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="+178"/>
+        <location filename="../../project/release/plan.py" line="+181"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
@@ -21522,12 +21551,12 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+180"/>
+        <location line="+188"/>
         <source>Released columns are ready</source>
         <translation>Freigegebene Spalten sind bereit</translation>
     </message>
     <message>
-        <location line="+169"/>
+        <location line="+194"/>
         <source>Releasing {key}</source>
         <translation>{key} wird freigegeben</translation>
     </message>
@@ -21552,7 +21581,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+202"/>
+        <location filename="../../project/release/long_table.py" line="+213"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -21572,22 +21601,27 @@ Rückgabewerte:
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <location line="+309"/>
+        <location line="+320"/>
         <source>The table is too long to hold all its rows at once, which releases need here: {why}.</source>
         <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; Freigaben brauchen das hier: {why}.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Change what needs them, for instance by choosing a record key, or read all of the table.</source>
-        <translation>Ändern Sie, was sie braucht, etwa durch die Wahl eines Datensatzschlüssels, oder lesen Sie die Tabelle ganz ein.</translation>
+        <source>Change what needs them, or read all of the table.</source>
+        <translation>Ändern Sie, was sie braucht, oder lesen Sie die ganze Tabelle ein.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="+209"/>
+        <location filename="../../project/release/long_survey.py" line="+237"/>
+        <source>Grouping records</source>
+        <translation>Datensätze werden gruppiert</translation>
+    </message>
+    <message>
+        <location line="+32"/>
         <source>Looking for a row</source>
         <translation>Sucht eine Zeile</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+60"/>
         <source>Reading columns</source>
         <translation>Liest Spalten</translation>
     </message>
@@ -21602,34 +21636,89 @@ Rückgabewerte:
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
-        <location line="+40"/>
-        <location filename="../../project/release/long_table.py" line="-246"/>
-        <location filename="../../project/release/long_views.py" line="+504"/>
+        <location line="+29"/>
+        <location filename="../../project/release/long_table.py" line="-256"/>
+        <location filename="../../project/release/long_views.py" line="+502"/>
+        <location filename="../../project/release/release.py" line="+314"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
+        <location filename="../../analysis/person_in_parts.py" line="+58"/>
+        <source>other holders&apos; tables are compared with it</source>
+        <translation>die Tabellen anderer Stellen werden mit ihr verglichen</translation>
+    </message>
+    <message>
+        <location line="+35"/>
+        <source>The table is too long to hold all its rows at once, which finding a person needs here: {why}.</source>
+        <translation>Die Tabelle ist zu lang, um alle ihre Zeilen auf einmal zu halten, was das Finden einer Person hier braucht: {why}.</translation>
+    </message>
+    <message>
+        <location line="+51"/>
+        <source>The table is read in parts: which numbers are common is known from {some:,} of its {rows:,} {rows:row|rows}, drawn evenly.</source>
+        <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
+    </message>
+    <message>
+        <location line="+9"/>
+        <source>The table is read in parts: what other holders&apos; tables tell of the person is left out.</source>
+        <translation>Die Tabelle wird in Teilen gelesen: Was die Tabellen anderer Stellen über die Person verraten, bleibt außer Betracht.</translation>
+    </message>
+    <message>
+        <location line="+48"/>
+        <source>Column {column} has more than {most:,} different {most:value|values}, too many to look for a person by it in parts.</source>
+        <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}, zu viele, um in Teilen nach ihr eine Person zu suchen.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Leave out what is known of it, or let more memory be taken.</source>
+        <translation>Lassen Sie weg, was über sie bekannt ist, oder erlauben Sie mehr Speicher.</translation>
+    </message>
+    <message>
+        <location line="+28"/>
         <location filename="../../formats/table_format.py" line="-282"/>
         <location filename="../../formats/tables/delimited.py" line="-223"/>
         <location line="+46"/>
         <location filename="../../formats/tables/parquet.py" line="-197"/>
-        <location filename="../../project/release/long_table.py" line="-146"/>
+        <location filename="../../project/release/long_groups.py" line="+89"/>
+        <location filename="../../project/release/long_table.py" line="-151"/>
         <location filename="../../project/release/long_views.py" line="-385"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
     <message>
         <location line="+0"/>
+        <location filename="../../formats/table_format.py" line="+0"/>
         <location filename="../../formats/tables/delimited.py" line="-46"/>
         <location line="+46"/>
         <location filename="../../formats/tables/parquet.py" line="+0"/>
+        <location filename="../../project/release/long_groups.py" line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
         <location filename="../../project/release/long_views.py" line="+0"/>
         <source>The table changed while it was read.</source>
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/value_counts.py" line="+77"/>
+        <location line="+30"/>
+        <source>Looking at what is known</source>
+        <translation>Ansehen, was bekannt ist</translation>
+    </message>
+    <message>
+        <location line="+19"/>
+        <source>Looking for the person</source>
+        <translation>Suche nach der Person</translation>
+    </message>
+    <message>
+        <location line="+6"/>
+        <source>More than {most:,} {most:row|rows} of the table can be the person&apos;s, too many to be weighed one by one in parts.</source>
+        <translation>Mehr als {most:,} {most:Zeile|Zeilen} der Tabelle können die der Person sein, zu viele, um sie in Teilen einzeln zu gewichten.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Say more of the person, or let more memory be taken.</source>
+        <translation>Sagen Sie mehr über die Person, oder erlauben Sie mehr Speicher.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/value_counts.py" line="+80"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
@@ -21639,26 +21728,20 @@ Rückgabewerte:
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="-22"/>
-        <location filename="../../project/release/long_table.py" line="+371"/>
+        <location filename="../../project/release/long_table.py" line="+392"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+2"/>
+        <location line="-11"/>
         <source>{entry} is fitted to earlier releases</source>
         <translation>{entry} ist an frühere Freigaben angepasst</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location filename="../../commands/shared/engines.py" line="+70"/>
         <source>records are told apart by their position</source>
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>a single column leaves</source>
-        <translation>eine einzige Spalte wird weitergegeben</translation>
     </message>
     <message>
         <location filename="../../project/release/plan.py" line="+2"/>
@@ -21701,7 +21784,7 @@ Rückgabewerte:
         <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../project/release/regenerate.py" line="+273"/>
+        <location filename="../../project/release/regenerate.py" line="+290"/>
         <source>The project has no column {name} any more.</source>
         <translation>Das Projekt hat keine Spalte {name} mehr.</translation>
     </message>
@@ -22698,19 +22781,19 @@ Rückgabewerte:
         <translation>Die Tabelle {path} hat sich geändert, seit das Projekt sie zuletzt gelesen hat.</translation>
     </message>
     <message>
-        <location filename="../../project/store/database.py" line="+40"/>
-        <location line="+360"/>
+        <location filename="../../project/store/database.py" line="+42"/>
+        <location line="+359"/>
         <source>{path} is not a Sfumato project.</source>
         <translation>{path} ist kein Sfumato-Projekt.</translation>
     </message>
     <message>
-        <location line="-359"/>
-        <location line="+360"/>
+        <location line="-358"/>
+        <location line="+359"/>
         <source>Choose a file that Sfumato saved; its name ends in .sfumato.</source>
         <translation>Wählen Sie eine von Sfumato gespeicherte Datei; ihr Name endet auf .sfumato.</translation>
     </message>
     <message>
-        <location line="-355"/>
+        <location line="-354"/>
         <location filename="../../project/store/schema.py" line="+367"/>
         <source>The project {path} is damaged: a part of the file is missing or overwritten.</source>
         <translation>Das Projekt {path} ist beschädigt: Ein Teil der Datei fehlt oder wurde überschrieben.</translation>
@@ -22804,7 +22887,7 @@ Rückgabewerte:
         <translation>Schließen Sie es und öffnen Sie es zum Schreiben.</translation>
     </message>
     <message>
-        <location line="+169"/>
+        <location line="+168"/>
         <source>The journal {journal} beside the project was not left by Sfumato.</source>
         <translation>Das Journal {journal} neben dem Projekt stammt nicht von Sfumato.</translation>
     </message>
@@ -22991,7 +23074,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="+78"/>
         <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+329"/>
+        <location filename="../../project/verification/long_verification.py" line="+349"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
@@ -23101,7 +23184,7 @@ Rückgabewerte:
         <location filename="../../project/verification/found.py" line="+98"/>
         <location line="+9"/>
         <location line="+10"/>
-        <location filename="../../project/verification/long_verification.py" line="-241"/>
+        <location filename="../../project/verification/long_verification.py" line="-260"/>
         <location filename="../../project/verification/verify.py" line="+96"/>
         <location line="+37"/>
         <location line="+10"/>
@@ -23146,7 +23229,7 @@ Rückgabewerte:
         <translation>Entpacken Sie es und überprüfen Sie den Ordner, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/leak.py" line="-418"/>
+        <location filename="../../project/verification/leak.py" line="-450"/>
         <source>by averaging their values</source>
         <translation>durch Mitteln ihrer Werte</translation>
     </message>
@@ -23171,7 +23254,7 @@ Rückgabewerte:
         <translation>indem jeder Wert aus einer von ihnen genommen wurde</translation>
     </message>
     <message>
-        <location line="+112"/>
+        <location line="+149"/>
         <source>The file has no perturbed column, so nothing else was compared.</source>
         <translation>Die Datei hat keine verfremdete Spalte, daher wurde sonst nichts verglichen.</translation>
     </message>
@@ -23236,7 +23319,7 @@ Rückgabewerte:
         <translation>Geben Sie den Spalten die Namen, unter denen sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location line="+115"/>
+        <location line="+110"/>
         <source>Making the release to {name} again</source>
         <translation>Die Freigabe an {name} wird nachgebildet</translation>
     </message>
@@ -23256,27 +23339,24 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_leak.py" line="+56"/>
-        <source>rows belong to units, and leaks are traced by them</source>
-        <translation>Zeilen gehören zu Einheiten, und Lecks werden nach diesen zurückverfolgt</translation>
-    </message>
-    <message>
-        <location line="+58"/>
+        <location filename="../../project/verification/long_leak.py" line="+170"/>
         <source>The table is too long to hold all its rows at once, which tracing needs here: {why}.</source>
         <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; das Zurückverfolgen braucht das hier: {why}.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location filename="../../analysis/person_in_parts.py" line="-193"/>
+        <location filename="../../project/verification/long_leak.py" line="+1"/>
+        <location filename="../../report/material.py" line="-87"/>
         <source>Read all of the table, on a machine with the memory for it.</source>
         <translation>Lesen Sie die ganze Tabelle ein, auf einem Rechner, dessen Arbeitsspeicher dafür reicht.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location filename="../../project/verification/long_leak.py" line="+28"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+24"/>
         <source>Comparing the rows</source>
         <translation>Zeilen werden verglichen</translation>
     </message>
@@ -23321,20 +23401,20 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+56"/>
+        <location filename="../../project/verification/long_verification.py" line="+75"/>
         <source>Its rows can&apos;t be compared in parts{why}. Verify it with more memory.</source>
         <translation>Seine Zeilen können nicht in Teilen verglichen werden{why}. Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
     </message>
     <message>
-        <location line="-24"/>
-        <location line="+27"/>
+        <location line="-51"/>
+        <location line="+54"/>
         <location filename="../../project/verification/rows.py" line="+33"/>
         <location filename="../../report/sections.py" line="+227"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location line="-29"/>
+        <location line="-56"/>
         <source>Its values are of other types.</source>
         <translation>Seine Werte haben andere Typen.</translation>
     </message>
@@ -23344,7 +23424,7 @@ Rückgabewerte:
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
     <message>
-        <location line="+156"/>
+        <location line="+183"/>
         <location filename="../../project/verification/rows.py" line="+3"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
@@ -23662,23 +23742,33 @@ Rückgabewerte:
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../report/material.py" line="-113"/>
+        <location filename="../../report/material.py" line="-93"/>
+        <source>a generalized table is decided on</source>
+        <translation>über eine vergröberte Tabelle ist entschieden</translation>
+    </message>
+    <message>
+        <location line="+26"/>
         <source>Reading the ledger</source>
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+8"/>
         <source>Weighing the coalition of everybody with {key}</source>
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="-483"/>
-        <location line="+195"/>
+        <location line="+57"/>
+        <source>The table is too long to hold all its rows at once, which the report needs here: {why}.</source>
+        <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; der Bericht braucht das hier: {why}.</translation>
+    </message>
+    <message>
+        <location filename="../../report/sections.py" line="-491"/>
+        <location line="+203"/>
         <source>dropped</source>
         <translation>weggelassen</translation>
     </message>
     <message>
-        <location line="-194"/>
+        <location line="-202"/>
         <location line="+2"/>
         <source>released as it is</source>
         <translation>unverändert freigegeben</translation>
@@ -23767,7 +23857,7 @@ Rückgabewerte:
         <location line="+10"/>
         <location filename="../../formats/bundles/readme.py" line="+52"/>
         <location filename="../../report/sections.py" line="-1"/>
-        <location line="+189"/>
+        <location line="+197"/>
         <source>perturbed</source>
         <translation>verfremdet</translation>
     </message>
@@ -23812,7 +23902,7 @@ Rückgabewerte:
         <translation>andere Schutzeinheit</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="-187"/>
+        <location filename="../../report/sections.py" line="-195"/>
         <source>released as a sampling weight</source>
         <translation>als Hochrechnungsfaktor freigegeben</translation>
     </message>
@@ -23994,7 +24084,7 @@ Rückgabewerte:
         <translation>Datensätze werden nach dem Datensatzschlüssel {record_key} unterschieden.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+17"/>
         <source>Source: {path}. SHA-256 {digest}.</source>
         <translation>Quelle: {path}. SHA-256 {digest}.</translation>
     </message>
@@ -24170,7 +24260,7 @@ Rückgabewerte:
         <translation>Anteil</translation>
     </message>
     <message>
-        <location line="-354"/>
+        <location line="-362"/>
         <source>The table has {rows} {rows:record|records}.</source>
         <translation>Die Tabelle hat {rows} {rows:Datensatz|Datensätze}.</translation>
     </message>
@@ -24180,7 +24270,12 @@ Rückgabewerte:
         <translation>Die Tabelle hat weniger als {threshold} {threshold:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+15"/>
+        <source>The table was read in parts. What is estimated for groups of people alike, and what pooling rows restores that belong together although nobody said so, was not looked for in it.</source>
+        <translation>Die Tabelle wurde in Teilen gelesen. Was über Gruppen gleicher Menschen geschätzt wird und was das Zusammenlegen von Zeilen wiederherstellt, die zusammengehören, ohne dass es jemand gesagt hat, wurde in ihr nicht gesucht.</translation>
+    </message>
+    <message>
+        <location line="+27"/>
         <source>Column</source>
         <translation>Spalte</translation>
     </message>
@@ -24447,6 +24542,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
+        <location filename="../../project/release/long_survey.py" line="-81"/>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+97"/>
         <location filename="../../ui/state/attributes.py" line="+94"/>
         <source>Counting values</source>
@@ -24513,7 +24609,7 @@ Rückgabewerte:
         <translation>Die Stärke des Rauschens wird gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix/editor.py" line="-20"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="-20"/>
         <source>{whose} matrix is not right yet: {problem}</source>
         <translation>Die Matrix ({whose}) stimmt noch nicht: {problem}</translation>
     </message>
@@ -24539,7 +24635,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+240"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-35"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+462"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
@@ -24673,7 +24769,7 @@ Rückgabewerte:
         <translation>Ihre Dateien konnten nicht geschrieben werden</translation>
     </message>
     <message>
-        <location filename="../../project/release/workers.py" line="+99"/>
+        <location filename="../../project/release/workers.py" line="-209"/>
         <source>The {kind} {name} holds no keys.</source>
         <translation>Keine Schlüssel enthält: {kind} {name}.</translation>
     </message>
@@ -24743,7 +24839,12 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan neu aus der Tabelle, wie sie jetzt ist.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+47"/>
+        <source>Count classes of a table that has some.</source>
+        <translation>Zählen Sie die Klassen einer Tabelle, die Zeilen hat.</translation>
+    </message>
+    <message>
+        <location line="+18"/>
         <source>The record key {column} is not unique: {count:,} {count:key stands|keys stand} in several rows.</source>
         <translation>Der Datensatzschlüssel {column} ist nicht eindeutig: {count:,} Schlüssel {count:steht|stehen} in mehreren Zeilen.</translation>
     </message>
@@ -24768,7 +24869,7 @@ Rückgabewerte:
         <translation>{finding} (Zeilen werden in jedem Teil der Tabelle ab 1 gezählt.)</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/engines.py" line="+53"/>
+        <location filename="../../commands/shared/engines.py" line="-17"/>
         <source>{engine} is not installed: {modules} is missing.</source>
         <translation>{engine} ist nicht installiert: {modules} fehlt.</translation>
     </message>
@@ -24793,7 +24894,7 @@ Rückgabewerte:
         <translation>in einer Datenbank</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+6"/>
         <source>rows belong to units, which views count</source>
         <translation>Zeilen gehören zu Einheiten, die Sichten zählen</translation>
     </message>
@@ -24823,7 +24924,27 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_release.py" line="-31"/>
+        <location filename="../../project/release/long_release.py" line="-98"/>
+        <source>more than {most:,} {most:sample|samples}</source>
+        <translation>mehr als {most:,} {most:gezogenem Wert|gezogenen Werten}</translation>
+    </message>
+    <message>
+        <location line="+19"/>
+        <source>a group of more than {most:,} {most:record|records}</source>
+        <translation>einer Gruppe von mehr als {most:,} {most:Datensatz|Datensätzen}</translation>
+    </message>
+    <message>
+        <location line="+20"/>
+        <source>{entry} is released by groups of records, with {many}: too many to be drawn in parts.</source>
+        <translation>{entry} wird nach Gruppen von Datensätzen freigegeben, mit {many}: zu viele, um in Teilen zu ziehen.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Choose more public columns or finer bins, or let more memory be taken.</source>
+        <translation>Wählen Sie mehr öffentliche Spalten oder feinere Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
+    </message>
+    <message>
+        <location line="+27"/>
         <source>The rows made elsewhere are {found:,}, and the table has {expected:,}.</source>
         <translation>Die anderswo erzeugten Zeilen sind {found:,}, und die Tabelle hat {expected:,}.</translation>
     </message>
@@ -24990,7 +25111,7 @@ Rückgabewerte:
         <translation>Zeilen werden freigegeben</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/checks.py" line="-25"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-314"/>
         <source>Size, shape and independence of the noise</source>
         <translation>Stärke, Form und Unabhängigkeit des Rauschens</translation>
     </message>
@@ -25010,7 +25131,7 @@ Rückgabewerte:
         <translation>Alle Werte sind Zahlen, die freigegeben werden können.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-266"/>
+        <location line="+28"/>
         <source>The logarithm of the most by which a release multiplies anyone&apos;s odds between any two numbers (local differential privacy).</source>
         <translation>Der Logarithmus des größten Faktors, um den eine Freigabe die Chancen zwischen zwei beliebigen Zahlen verändert (lokale Differential Privacy).</translation>
     </message>
@@ -25341,7 +25462,7 @@ Rückgabewerte:
         <translation>Gruppen werden gezählt</translation>
     </message>
     <message>
-        <location line="+158"/>
+        <location line="+121"/>
         <source>The quasi-identifiers take more than {most:,} different {most:combination|combinations} of values as the most trusted recipient with a view sees them, too many to be counted in parts.</source>
         <translation>Die Quasi-Identifikatoren haben, wie sie der am meisten vertraute Empfänger mit einer Sicht sieht, mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um sie in Teilen zu zählen.</translation>
     </message>
@@ -25351,21 +25472,12 @@ Rückgabewerte:
         <translation>Zeigen Sie sie gröber, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_leaving.py" line="+169"/>
-        <location line="+19"/>
-        <location filename="../../project/release/long_views.py" line="-444"/>
+        <location filename="../../project/release/long_leaving.py" line="+183"/>
+        <location line="+22"/>
+        <location filename="../../project/release/long_views.py" line="-407"/>
+        <location filename="../../project/verification/long_leak.py" line="+25"/>
         <source>Looking at the units</source>
         <translation>Einheiten werden betrachtet</translation>
-    </message>
-    <message>
-        <location filename="../../ui/state/attributes.py" line="+31"/>
-        <source>{column} is protected by groups of records, and the table is too long to hold all its rows at once.</source>
-        <translation>{column} wird durch Gruppen von Datensätzen geschützt, und die Tabelle ist zu lang, um alle ihre Zeilen auf einmal zu halten.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>Choose a protection that looks at each row by itself, or read all of the table.</source>
-        <translation>Wählen Sie einen Schutz, der jede Zeile für sich betrachtet, oder lesen Sie die Tabelle ganz ein.</translation>
     </message>
     <message>
         <location filename="../../ui/state/session.py" line="+183"/>
@@ -25377,11 +25489,36 @@ Rückgabewerte:
         <source>Read all of the table under Data, on a machine with the memory for it.</source>
         <translation>Lesen Sie die Tabelle unter „Daten“ ganz ein, auf einem Rechner mit genügend Speicher.</translation>
     </message>
+    <message>
+        <location filename="../../engine/generalization/grouping.py" line="+83"/>
+        <source>Counting units</source>
+        <translation>Einheiten werden gezählt</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/long_groups.py" line="+73"/>
+        <source>The public columns and {attribute} take more than {most:,} different {most:combination|combinations} of values, too many for groups of records to be counted in parts.</source>
+        <translation>Die öffentlichen Spalten und {attribute} haben mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um Gruppen von Datensätzen in Teilen zu zählen.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
+        <source>Choose fewer public columns, give them bins, or let more memory be taken.</source>
+        <translation>Wählen Sie weniger öffentliche Spalten, geben Sie ihnen Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/previewed_values.py" line="-62"/>
+        <source>Records are released by groups, and some rows of a table that is read in parts tell too little of values that are copied within them.</source>
+        <translation>Datensätze werden nach Gruppen freigegeben, und einige Zeilen einer Tabelle, die in Teilen gelesen wird, sagen zu wenig über Werte, die innerhalb der Gruppen kopiert werden.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>The policy says how well shares can be estimated from all rows.</source>
+        <translation>Das Regelwerk sagt, wie gut sich Anteile aus allen Zeilen schätzen lassen.</translation>
+    </message>
 </context>
 <context>
     <name>SourceReader</name>
     <message>
-        <location filename="../../ui/state/sources.py" line="+77"/>
+        <location filename="../../ui/state/projects.py" line="-311"/>
         <source>Reading the source table</source>
         <translation>Die Quelltabelle wird gelesen</translation>
     </message>
@@ -25757,7 +25894,7 @@ Rückgabewerte:
 <context>
     <name>WhatIf</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/what_if.py" line="-39"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-137"/>
         <source>What if I add a recipient?</source>
         <translation>Was, wenn ich einen Empfänger hinzufüge?</translation>
     </message>

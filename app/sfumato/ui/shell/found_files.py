@@ -10,8 +10,7 @@ from typing import Final
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from sfumato.formats.bundles.found import bundle_at
-from sfumato.formats.bundles.packages import package_at
+from sfumato.formats.bundles.packages import bundle_at, package_at
 from sfumato.formats.files import is_folder
 from sfumato.project.verification.found import FoundFile, find_file
 from sfumato.ui.dialogs.projects import ChoiceDialog

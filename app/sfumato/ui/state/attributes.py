@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec
-from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import EncodedColumn, Table, encode_column
@@ -120,16 +120,12 @@ def _encode(table: Table | LongSource, wanted: Wanted, context: Context) -> _Ent
 
 
 def _encoded_long(table: LongSource, wanted: Wanted, context: Context) -> EncodedColumn:
-    spec, unit = wanted.spec, wanted.unit
+    spec, unit, part = wanted.spec, wanted.unit, Part(context, 0.0, 0.3)
     if wanted.public is not None:
-        raise PolicyError(
-            "{column} is protected by groups of records, and the table is too long to hold all its"
-            " rows at once.",
-            "Choose a protection that looks at each row by itself, or read all of the table.",
-            column=spec.name,
-        )
+        encoded = table.survey.encoded(spec, part)
+        return table.survey.grouped(encoded, spec, wanted.public, Part(context, 0.3, 1.0))
     if unit is None or spec.name not in unit.constant:
         return table.survey.encoded(spec, context, wanted.together)
-    encoded = table.survey.encoded(spec, Part(context, 0.0, 0.3))
+    encoded = table.survey.encoded(spec, part)
     counted = table.survey.by_unit(encoded.attribute, spec, unit, Part(context, 0.3, 1.0))
     return replace(encoded, attribute=counted)

@@ -37,8 +37,8 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.formats.language import localized
-from sfumato.ui.look.hyphenation import parted, parts
 from sfumato.ui.look.theme import Space, font, scaled
+from sfumato.ui.look.wording import parted, parts
 from sfumato.ui.widgets.layout import button, elided, label, row
 from sfumato.ui.widgets.responsive import FlowLayout
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication, QMimeData, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
-from sfumato.formats.bundles.found import bundle_at
+from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.reading import readable_extensions
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font
 

@@ -40,8 +40,8 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from sfumato.ui.look.hyphenation import parted, whole
 from sfumato.ui.look.theme import Space, scaled, themes
+from sfumato.ui.look.wording import parted, whole
 from sfumato.ui.widgets.icons import IconLabel, put_icon, themed_icon
 
 _Box = TypeVar("_Box", bound=QBoxLayout)

@@ -158,6 +158,8 @@ class FlowLayout(QLayout):
     ) -> None:
         super().__init__()
         self._items: list[QLayoutItem] = []
+        self._heights: dict[int, int] = {}
+        """By width; asked for many times while a page is laid out."""
         self._right, self._apart, self._elided = right, apart, elided
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
@@ -185,7 +187,13 @@ class FlowLayout(QLayout):
 
     def takeAt(self, place: int) -> QLayoutItem | None:
         """Take the item at a place out."""
+        self._heights.clear()
         return self._items.pop(place) if 0 <= place < len(self._items) else None
+
+    def invalidate(self) -> None:
+        """Forget what was worked out: an item has another size, or is shown or hidden."""
+        self._heights.clear()
+        super().invalidate()
 
     def expandingDirections(self) -> Qt.Orientation:
         """Take no more than is needed."""
@@ -197,7 +205,9 @@ class FlowLayout(QLayout):
 
     def heightForWidth(self, width: int) -> int:
         """Return the height of all lines."""
-        return self._arrange(QRect(0, 0, width, 0), move=False)
+        if width not in self._heights:
+            self._heights[width] = self._arrange(QRect(0, 0, width, 0), move=False)
+        return self._heights[width]
 
     def setGeometry(self, rect: QRect) -> None:
         """Put everything in its place."""

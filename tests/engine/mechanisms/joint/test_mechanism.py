@@ -12,7 +12,7 @@ from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.estimate import estimate_frequencies
-from sfumato.engine.matrices.members import odds_of_member
+from sfumato.engine.matrices.retention_matrix import odds_of_member
 from sfumato.engine.mechanisms import mechanism_called, serving
 from sfumato.engine.mechanisms.base import Origin, ReleaseRequest
 from sfumato.engine.mechanisms.joint.mechanism import CombinationLimits

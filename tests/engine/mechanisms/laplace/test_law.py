@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.ladders import laplace
-from sfumato.engine.ladders.laplace import HIGHEST, LOWEST, MOST_STEPS, release_steps
-from sfumato.engine.matrices.laplace_law import LaplaceLaw
+from sfumato.engine.ladders.laplace import HIGHEST, LOWEST, MOST_STEPS, LaplaceLaw, release_steps
 from sfumato.engine.randomness.keys import KeyRing
 
 KEY = KeyRing(bytes(range(32))).for_attribute("age", "", "laplace")

@@ -10,7 +10,7 @@ import pytest
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.gaussian_attack import Dependence
-from sfumato.engine.matrices.laplace_law import LaplaceLaw
+from sfumato.engine.ladders.laplace import LaplaceLaw
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Origin, Released
 from sfumato.engine.mechanisms.laplace.settings import grid_of

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy import special
+import scipy
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context
@@ -71,8 +71,8 @@ def find_noise(true: Floats, shown: Floats, variances: Floats) -> NoiseFound:
     level = float(squares.mean())
     # The noises of several attributes may be one and the same: they count as one.
     freedom = float(counts.min())
-    low = level * freedom / float(special.chdtri(freedom, 0.025))
-    high = level * freedom / float(special.chdtri(freedom, 0.975))
+    low = level * freedom / float(scipy.special.chdtri(freedom, 0.025))
+    high = level * freedom / float(scipy.special.chdtri(freedom, 0.975))
     related = all(_related(*pair) for pair in zip(true, shown, strict=True))
     usable = related and LOWEST <= level <= HIGHEST
     return NoiseFound(level, low, high, int(counts.min()), usable)

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import special
+import scipy
 
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM
@@ -69,7 +69,7 @@ class Noise:
     def _law(self, noise: Floats) -> Floats:
         """Return the probability of less noise: normal, or normal plus a rounding's error."""
         if self.blur == 0.0:
-            law: Floats = special.ndtr(noise / self.spread)
+            law: Floats = scipy.special.ndtr(noise / self.spread)
             return law
         far = self.blur + _FAR * self.spread
         noise = np.clip(noise, -far, far)
@@ -99,7 +99,7 @@ def chance_of_shape(low: Floats, high: Floats) -> float:
     counts = np.diff([*below, float(len(low))])
     expected = len(low) / cells
     statistic = float(np.square(counts - expected).sum() / expected)
-    return float(special.chdtrc(cells - 1, statistic))
+    return float(scipy.special.chdtrc(cells - 1, statistic))
 
 
 def chance_of_product(mean: float, correlation: float, count: int) -> float:
@@ -144,7 +144,7 @@ def reach(shown: Floats, form: NumberForm) -> tuple[Floats, Floats]:
 def integral_of_normal(score: Floats) -> Floats:
     """Return the integral of the normal distribution function up to a score."""
     density = np.exp(-0.5 * np.square(score)) / math.sqrt(2.0 * math.pi)
-    integral: Floats = score * special.ndtr(score) + density
+    integral: Floats = score * scipy.special.ndtr(score) + density
     return integral
 
 

@@ -27,9 +27,8 @@ from sfumato.engine.core.values import is_number
 from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
 from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.matrices.members import odds_of_member
 from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma, whole_odds
-from sfumato.engine.matrices.retention_matrix import RetentionMatrix
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix, odds_of_member
 from sfumato.engine.mechanisms.base import (
     Check,
     Fact,

@@ -142,15 +142,15 @@ def group_figures(groups: GroupCounts, limits: Limits, context: Context) -> Grou
     )
 
 
-def gap_of(limits: Limits, share: float = 0.5) -> Gap:
-    """Return what a test lets pass at a share of the most frequent value, and what is true there.
+def gap_of(limits: Limits) -> Gap:
+    """Return what a test lets pass where half have the most frequent value, and what is true there.
 
     Raises
     ------
     LevelError
         If ε or δ is out of its range.
     """
-    p, m = limits.retention, limits.size_of_domain
+    p, m, share = limits.retention, limits.size_of_domain, 0.5
     exact_limits = replace(limits, delta=min(limits.delta, 0.5))
     exact = int(allowed_size(Rule.EXACT, p, m, share, limits.epsilon, exact_limits.delta))
     allowed = int(allowed_size(limits.rule, p, m, share, limits.epsilon, limits.delta))
@@ -173,9 +173,10 @@ def query_curves(
     context: Context,
     queries: int = QUERIES,
     selectivity: float = SELECTIVITY,
-    seed: int = 1,
 ) -> tuple[QueryPoint, ...]:
     """Return mean relative errors as p, ε, δ and the number of records move, one at a time.
+
+    The same smaller tables and the same queries are drawn each time.
 
     Parameters
     ----------
@@ -191,8 +192,6 @@ def query_curves(
         Progress and cancelling.
     queries, selectivity
         As for `query_pool`.
-    seed
-        The same seed draws the same smaller tables and the same queries.
 
     Raises
     ------
@@ -208,8 +207,8 @@ def query_curves(
         if setting.records not in desks:
             table, own = groups, codes
             if setting.records < groups.records:
-                table, own = sampled_records(groups, codes, setting.records, seed)
-            desks[setting.records] = _Desk.of(table, own, size, queries, selectivity, seed)
+                table, own = sampled_records(groups, codes, setting.records, seed=1)
+            desks[setting.records] = _Desk.of(table, own, size, queries, selectivity)
         points.append(desks[setting.records].answer(parameter, value, setting, part))
     context.report(1.0, "Curves are ready")
     return tuple(points)
@@ -232,10 +231,9 @@ class _Desk:
         size: int,
         queries: int,
         selectivity: float,
-        seed: int,
     ) -> _Desk:
         grouped = grouped_values(groups, codes, size)
-        pool = query_pool(grouped, Silent(), queries, selectivity, seed=seed)
+        pool = query_pool(grouped, Silent(), queries, selectivity)
         return cls(groups, codes, grouped, pool)
 
     def answer(

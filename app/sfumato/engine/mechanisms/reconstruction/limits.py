@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
@@ -185,7 +185,7 @@ class Limits:
         return (1.0 - even) / (share * (1.0 + self.epsilon) - even)
 
 
-def sample_sizes(limits: Limits, counts: sparse.csr_array, context: Context) -> Whole:
+def sample_sizes(limits: Limits, counts: scipy.sparse.csr_array, context: Context) -> Whole:
     """Return how many records of each group are drawn; all of them where it stays whole.
 
     Parameters
@@ -232,7 +232,7 @@ def sample_sizes(limits: Limits, counts: sparse.csr_array, context: Context) -> 
 
 def _lower_until_private(
     limits: Limits,
-    counts: sparse.csr_array,
+    counts: scipy.sparse.csr_array,
     samples: Whole,
     open_groups: npt.NDArray[np.bool_],
     context: Context,
@@ -266,7 +266,7 @@ def _step(samples: Whole) -> Whole:
 
 
 def _entries_of(
-    counts: sparse.csr_array, rows: npt.NDArray[np.intp]
+    counts: scipy.sparse.csr_array, rows: npt.NDArray[np.intp]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Return the stored entries of some rows, and the place in `rows` each belongs to."""
     lengths = np.diff(counts.indptr)[rows]

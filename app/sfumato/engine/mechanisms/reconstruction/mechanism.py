@@ -60,10 +60,14 @@ from sfumato.engine.mechanisms.reconstruction.limits import (
     sample_sizes,
 )
 from sfumato.engine.mechanisms.reconstruction.promise import check_groups, promise_of
-from sfumato.engine.mechanisms.reconstruction.release import resampled_codes
+from sfumato.engine.mechanisms.reconstruction.release import (
+    dealt_from,
+    resampled_codes,
+    rows_to_draw,
+)
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.micro_groups import MicroGroups
-from sfumato.engine.table.table import Attributes
+from sfumato.engine.table.table import Attributes, Dealt, GroupRows
 
 _LOWEST = 0.01
 """The last level that is proposed."""
@@ -216,7 +220,9 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         return ladder_digest(*parts)
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
-        """Return the released column: a pure function of the request, whose rows are whole groups.
+        """Return the released column: a pure function of the request.
+
+        Its rows are whole groups, unless it knows what was dealt to them.
 
         Raises
         ------
@@ -234,6 +240,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
             request.record_ids,
             keys,
             Part(context, 0.4, 0.7),
+            request.columns[0].dealt,
         )
         below = release_codes(
             codes,
@@ -245,6 +252,23 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
             top=shown,
         )
         return {name: domain.decode(below, name)}
+
+    def rows_to_draw(self, request: ReleaseRequest, context: Context) -> GroupRows:
+        """Return the request's rows whose groups are resampled."""
+        limits = self.limits(request.attributes, request.settings)
+        groups = self._groups(request, Part(context, 0.0, 0.5))
+        keys, rest = self._keys(request), Part(context, 0.5, 1.0)
+        return rows_to_draw(codes_of(request), *groups, limits, request.record_ids, keys, rest)[2]
+
+    def dealt(self, rows: GroupRows, attributes: Attributes, settings: Settings) -> Dealt:
+        """Draw from whole groups, see `GroupProtection.dealt`."""
+        groups, samples = (
+            attributes[0].groups,
+            self.sample_sizes(attributes, settings, Silent()),
+        )
+        assert groups is not None
+        assert samples is not None
+        return dealt_from(rows, groups.sizes, samples, self.limits(attributes, settings))
 
     def _keys(self, request: ReleaseRequest) -> tuple[AttributeKey, AttributeKey]:
         """Return the key of the perturbation and the ladder, and that of the sampling."""

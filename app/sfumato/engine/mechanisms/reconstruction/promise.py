@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import sparse
+import scipy
 
 from sfumato.engine.core.columns import Codes, Domain
 from sfumato.engine.core.errors import DomainError
@@ -333,8 +333,8 @@ def _about_whole_groups(check: Check) -> Check:
 
 
 def _check_totals(
-    true: sparse.csr_array,
-    shown: sparse.csr_array,
+    true: scipy.sparse.csr_array,
+    shown: scipy.sparse.csr_array,
     sizes: Whole,
     drawn: Whole,
     level: float,
@@ -346,7 +346,7 @@ def _check_totals(
     it is a sum of independent bounded draws, so Bernstein's inequality bounds the chance of a
     deviation whatever else their law is.
     """
-    shares = sparse.csr_array(
+    shares = scipy.sparse.csr_array(
         (true.data / sizes[_rows_of(true)], true.indices, true.indptr), shape=true.shape
     )
     found = float(shares.multiply(shown).sum())
@@ -384,11 +384,11 @@ def _bernstein(distance: float, variance: float, largest: float) -> float:
     return min(1.0, 2.0 * math.exp(-exponent))
 
 
-def _rows_of(counts: sparse.csr_array) -> npt.NDArray[np.intp]:
+def _rows_of(counts: scipy.sparse.csr_array) -> npt.NDArray[np.intp]:
     return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
 
 
-def _check_copies(shown: sparse.csr_array, sizes: Whole, drawn: Whole) -> Check:
+def _check_copies(shown: scipy.sparse.csr_array, sizes: Whole, drawn: Whole) -> Check:
     """Examine that every count is a number of draws, each copied as often as the others."""
     row = _rows_of(shown)
     n, s = sizes[row], drawn[row]

@@ -8,6 +8,9 @@ Each record is still drawn with probability s/n and copied n/s times on average,
 count still is what the paper says, rounded up or down; but the totals come out exactly, so a
 group keeps its size and estimates stay unbiased to the last digit. The copies are dealt out to
 the group's rows by a keyed permutation, so that no row tells which record it came from.
+
+A group's draw needs all of its rows, and no others: a table that is too long for memory is drawn
+from group by group, and each row then looks up what was dealt to it.
 """
 
 from __future__ import annotations
@@ -25,12 +28,12 @@ from sfumato.engine.ladders.uniform_cells import Blocks
 from sfumato.engine.mechanisms.reconstruction.limits import Limits
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.micro_groups import MicroGroups
+from sfumato.engine.table.table import Dealt, GroupRows, Words
 
 _TILE: Final = 1 << 18
 """How many records' words are drawn at once."""
 
 Rows = npt.NDArray[np.intp]
-Words = npt.NDArray[np.uint64]
 
 
 def resampled_codes(
@@ -41,6 +44,7 @@ def resampled_codes(
     record_ids: npt.NDArray[np.uint64],
     keys: tuple[AttributeKey, AttributeKey],
     context: Context,
+    dealt: Dealt | None = None,
 ) -> Codes:
     """Return the most trusted release's codes.
 
@@ -61,28 +65,67 @@ def resampled_codes(
         The key of the perturbation, and the key of the sampling.
     context
         Progress and cancelling.
+    dealt
+        What the groups' draws came to; None to draw here, where the rows are whole groups.
 
     Returns
     -------
     numpy.ndarray
         Shape (n,), a pure function of keys, identifiers, true codes and groups.
     """
-    top = ProfileTop(np.full(limits.size_of_domain, limits.retention))
-    shown = top.show(codes, record_ids, keys[0], Part(context, 0.0, 0.4))
-    rows = np.flatnonzero((samples < groups.sizes)[groups.codes])
+    shown, rows, found = rows_to_draw(
+        codes, groups, samples, limits, record_ids, keys, Part(context, 0.0, 0.6)
+    )
     if not len(rows):
         return shown
-    words = _words(codes[rows], record_ids[rows], keys[1], Part(context, 0.4, 0.6))
-    members = _Members(groups.codes[rows], groups.sizes, samples)
-    values = codes[rows] if limits.sampling.draw is Draw.BY_VALUE else None
-    drawn = members.draw(values, order=words[0], start=words[1])
-    context.report(0.8, "Copying what was drawn")
-    copies = members.copies(drawn, shown[rows[drawn]], start=words[2])
-    places = members.dealt(order=words[3])
+    if dealt is None:
+        context.report(0.8, "Copying what was drawn")
+        dealt = dealt_from(found, groups.sizes, samples, limits)
     out = shown.copy()
-    out[rows[places]] = copies
+    out[rows] = dealt.shown_to(found.members, found.words[3])
     context.report(1.0, "Groups are resampled")
     return out
+
+
+def rows_to_draw(
+    codes: Codes,
+    groups: MicroGroups,
+    samples: Whole,
+    limits: Limits,
+    record_ids: npt.NDArray[np.uint64],
+    keys: tuple[AttributeKey, AttributeKey],
+    context: Context,
+) -> tuple[Codes, Rows, GroupRows]:
+    """Return rows perturbed by themselves, and those of groups that are resampled.
+
+    Parameters are those of `resampled_codes`; the rows may be any part of their groups. Returns
+    codes of shape (n,), the places of the k rows of resampled groups, and what they are drawn by.
+    """
+    top = ProfileTop(np.full(limits.size_of_domain, limits.retention))
+    shown = top.show(codes, record_ids, keys[0], Part(context, 0.0, 0.7))
+    rows = np.flatnonzero((samples < groups.sizes)[groups.codes])
+    words = _words(codes[rows], record_ids[rows], keys[1], Part(context, 0.7, 1.0))
+    return shown, rows, GroupRows(groups.codes[rows], codes[rows], shown[rows], words)
+
+
+def dealt_from(rows: GroupRows, sizes: Whole, samples: Whole, limits: Limits) -> Dealt:
+    """Draw from whole groups, copy what is drawn, and deal it out to their rows.
+
+    Parameters
+    ----------
+    rows
+        Every row of some resampled groups.
+    sizes, samples
+        How many records each group has, and how many are drawn, shape (G,).
+    limits
+        How records are drawn.
+    """
+    members = _Members(rows.members, sizes, samples)
+    values = rows.codes if limits.sampling.draw is Draw.BY_VALUE else None
+    drawn = members.draw(values, order=rows.words[0], start=rows.words[1])
+    copies = members.copies(drawn, rows.shown[drawn], start=rows.words[2])
+    places = members.dealt(order=rows.words[3])
+    return Dealt.of(rows.members[places], rows.words[3][places], copies)
 
 
 class _Members:
@@ -151,7 +194,7 @@ def _words(
 ) -> Words:
     """Draw four words of 64 bits for each record, shape (4, n)."""
     words = np.empty((4, len(codes)), dtype=np.uint64)
-    blocks = Blocks(key.cipher(), min(_TILE, len(codes)))
+    blocks = Blocks(key.cipher(), max(min(_TILE, len(codes)), 1))
     for start in range(0, len(codes), _TILE):
         context.report(start / len(codes), "Drawing samples")
         part = slice(start, start + _TILE)

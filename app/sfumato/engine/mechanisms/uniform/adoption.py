@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
@@ -143,9 +143,11 @@ def estimate_level(true: Codes, shown: Codes, size: int) -> LevelEstimate:
     """
     records, kept = len(true), int(np.count_nonzero(true == shown))
     tail = (1.0 - CONFIDENCE) / 2.0
-    low = float(special.betaincinv(kept, records - kept + 1, tail)) if kept else 0.0
+    low = float(scipy.special.betaincinv(kept, records - kept + 1, tail)) if kept else 0.0
     high = (
-        float(special.betaincinv(kept + 1, records - kept, 1.0 - tail)) if kept < records else 1.0
+        float(scipy.special.betaincinv(kept + 1, records - kept, 1.0 - tail))
+        if kept < records
+        else 1.0
     )
     level, low, high = (_retention(share, size) for share in (kept / records, low, high))
     shares = (count_codes(codes, size) / records for codes in (true, shown))
@@ -290,7 +292,7 @@ def _check_homogeneous(kept: Flags, truthful: Flags) -> Check:
     deviation = (pooled * (1.0 - pooled) * (1.0 / records).sum()) ** 0.5
     # Half a record towards no difference: the normal tail then errs on the side of believing.
     distance = max(abs(share[0] - share[1]) - 0.5 * (1.0 / records).sum(), 0.0)
-    chance = float(special.erfc(distance / deviation / 2**0.5)) if deviation else 1.0
+    chance = float(scipy.special.erfc(distance / deviation / 2**0.5)) if deviation else 1.0
     return Check(
         title,
         chance >= FALSE_ALARM,
@@ -312,8 +314,8 @@ def _check_returns(returned: Flags, size: int) -> Check:
     if size < 3 or not records:
         return Check(title, True, "There are too few records or values to examine it.")
     expected = 1.0 / (size - 1)
-    below = float(special.bdtr(count, records, expected))
-    above = float(special.bdtrc(count - 1, records, expected)) if count else 1.0
+    below = float(scipy.special.bdtr(count, records, expected))
+    above = float(scipy.special.bdtrc(count - 1, records, expected)) if count else 1.0
     chance = min(1.0, 2.0 * min(below, above))
     return Check(
         title,

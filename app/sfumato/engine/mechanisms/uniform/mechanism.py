@@ -2,25 +2,53 @@
 
 Xiao, Tao and Chen, "Optimal Random Perturbation at Multiple Privacy Levels", VLDB 2009. The
 level is the retention probability p: 1 is the original, 0 is noise.
+
+*Releases that were made elsewhere* are known rungs of the ladder (`release_between`).
+
+Between two adjacent known rungs, the upper one showing `a` at level u and the lower one `b` at
+level w, a record's replacements are a Poisson process of rate 1 in ``-ln p`` that is known by
+its ends alone. Let r = w/u be the chance that a value survives the whole stretch.
+
+* If a = b, no replacement happened at all with chance ``r / (r + (1 - r)/m)``: by replacements,
+  m values can come out evenly, and b is one of them. If a ≠ b, there was one.
+* If there was one, the lowest of them put b in. The distance of the lowest point of the process
+  from the lower end, given that there is a point, is exponential, cut off at the upper end: it
+  lies at level p or above with chance ``t(p) = (w/p - w/u) / (1 - w/u)``.
+* Above that point the process knows nothing of b: it is the ordinary ladder that begins with a
+  at level u.
+
+So a record shows, at a level p between them, b where its lowest replacement lies at p or above,
+and else what the ordinary ladder makes of a at the retention probability p/u. These are exactly
+the three faces of the coin that *multi-pert* tosses (Xiao, Tao and Chen, VLDB 2009, equations
+3 and 4): for a ≠ b, t(p) is their v and (1 - t(p))·p/u their u. But here all levels of a stretch
+share the record's draws, so that a release is a pure function of key, record, true value and
+level, whatever was released before it, and no history has to be kept.
+
+Given its neighbours a stretch does not depend on what lies outside it, so every stretch has a
+key of its own. The original is the known rung of level 1; below the lowest known rung the
+ordinary ladder goes on from what that one shows.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Domain
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, formatted
-from sfumato.engine.ladders.adopted_ladder import KnownRung, release_between
-from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.matrices.privacy import (
-    check_retention,
-)
+from sfumato.engine.ladders.uniform import check_level, release_codes
+from sfumato.engine.ladders.uniform_cells import WORD, RecordDraws
+from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.mechanisms.adoption import (
     adopted_identity,
@@ -51,6 +79,192 @@ from sfumato.engine.mechanisms.categorical import (
 from sfumato.engine.mechanisms.uniform.adoption import UniformAdopting
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Attributes
+
+TILE: Final = 1 << 16
+"""How many records are worked on at once. The release does not depend on it."""
+
+_ENDS: Final = 0
+"""The stream that tells whether a stretch holds a replacement, and where the lowest lies."""
+
+
+@dataclass(frozen=True)
+class KnownRung:
+    """What the records show at a level, as it was released elsewhere.
+
+    Parameters
+    ----------
+    level
+        Its retention probability, between 0 and 1.
+    codes
+        What it shows, shape (n,).
+    """
+
+    level: float
+    codes: Codes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The words that decide what a record shows between two known rungs, of 2^64.
+
+    Parameters
+    ----------
+    unmoved
+        Where both rungs show one value, a first word below this means that it was never
+        replaced between them.
+    below
+        Where it was replaced, a second word below this means that the lowest replacement lies
+        at the level of the release or above it, so that the release shows the lower rung.
+    """
+
+    unmoved: int
+    below: int
+
+
+def thresholds_between(level: float, upper: float, lower: float, size: int) -> Thresholds:
+    """Return what decides at a level between two known ones.
+
+    Both are within 2^-64 of the exact chance, on the side that shows less: records are never
+    left unmoved more often, and show the lower rung never less often, than they should.
+
+    Parameters
+    ----------
+    level, upper, lower
+        Retention probabilities, ``lower < level < upper``.
+    size
+        The number of values in the domain, m.
+    """
+    p, u, w = Fraction(level), Fraction(upper), Fraction(lower)
+    survival = w / u
+    unmoved = survival / (survival + (1 - survival) / size)
+    below = (w / p - survival) / (1 - survival)
+    return Thresholds(int(unmoved * WORD), -int(-below * WORD // 1))
+
+
+def relative_level(level: float, upper: float) -> float:
+    """Return the retention probability p/u between two levels, rounded down."""
+    ratio = level / upper
+    if Fraction(ratio) * Fraction(upper) > Fraction(level):
+        ratio = float(np.nextafter(ratio, 0.0))
+    return ratio
+
+
+def release_between(
+    codes: Codes,
+    size: int,
+    level: float,
+    record_ids: npt.NDArray[np.uint64],
+    key_of: Callable[[str], AttributeKey],
+    known: Sequence[KnownRung],
+    context: Context,
+) -> Codes:
+    """Return an attribute's codes as they are released at one level of a ladder with known rungs.
+
+    Parameters
+    ----------
+    codes
+        The true values, shape (n,).
+    size
+        The number of values in the domain, m.
+    level
+        The retention probability p, from 0 to 1.
+    record_ids
+        The records' identifiers, shape (n,).
+    key_of
+        Returns the key for a purpose; keys of different purposes are independent.
+    known
+        The adopted releases, in any order, all on one ladder with the true values.
+    context
+        Told of the progress; may stop the work.
+
+    Raises
+    ------
+    LevelError
+        If a level is not a retention probability, or two known releases of one level differ.
+    ValueError
+        If shapes do not fit together, or a code lies outside the domain.
+    """
+    check_level(level)
+    rungs = [KnownRung(1.0, codes), *_sorted(codes, size, known)]
+    upper = [rung for rung in rungs if rung.level >= level][-1]
+    lower = next((rung for rung in rungs if rung.level < level), None)
+    if upper.level == level:
+        context.report(1.0, "Releasing")
+        return upper.codes.copy()
+    shown = release_codes(
+        codes,
+        size,
+        relative_level(level, upper.level),
+        record_ids,
+        key_of(f"below {float(upper.level)!r}"),
+        Part(context, 0.0, 0.6 if lower else 1.0),
+        top=upper.codes,
+    )
+    if lower is not None:
+        limits = thresholds_between(level, upper.level, lower.level, size)
+        key = key_of(f"between {float(upper.level)!r} and {float(lower.level)!r}")
+        part = Part(context, 0.6, 1.0)
+        _put_lower(shown, codes, record_ids, (upper, lower), limits, key, part)
+    return shown
+
+
+def _sorted(codes: Codes, size: int, known: Sequence[KnownRung]) -> list[KnownRung]:
+    """Return the rungs from the highest level down, each level once."""
+    rungs: list[KnownRung] = []
+    for rung in sorted(known, key=lambda rung: -rung.level):
+        if not 0.0 < rung.level < 1.0:
+            raise LevelError(
+                "The retention probability {level} of an adopted release is not between 0 and 1.",
+                "State the level at which it was released: above 0 and below 1.",
+                level=rung.level,
+            )
+        if rung.codes.shape != codes.shape or rung.codes.dtype != codes.dtype:
+            raise ValueError("an adopted release does not have the table's rows or type")
+        if len(codes) and int(rung.codes.max()) >= size:
+            raise ValueError("a code of an adopted release lies outside the domain")
+        if rungs and rungs[-1].level == rung.level:
+            _refuse_different(rungs[-1], rung)
+            continue
+        rungs.append(rung)
+    return rungs
+
+
+def _refuse_different(one: KnownRung, other: KnownRung) -> None:
+    differing = one.codes != other.codes
+    if differing.any():
+        raise LevelError(
+            "Two adopted releases of the level {level:g} differ in {count:,} {count:row|rows},"
+            " first in row {row:,}.",
+            "A ladder has one release at a level: correct one of the levels, or adopt one of"
+            " them only.",
+            level=one.level,
+            count=int(differing.sum()),
+            row=int(differing.argmax()) + 1,
+        )
+
+
+def _put_lower(
+    shown: Codes,
+    codes: Codes,
+    record_ids: npt.NDArray[np.uint64],
+    ends: tuple[KnownRung, KnownRung],
+    limits: Thresholds,
+    key: AttributeKey,
+    context: Context,
+) -> None:
+    """Put into `shown` the upper or the lower rung's value where the ends decide."""
+    unmoved_below = np.uint64(min(limits.unmoved, WORD - 1))
+    lower_below = np.uint64(min(limits.below, WORD - 1))
+    for start in range(0, len(codes), TILE):
+        context.report(start / len(codes), "Fitting between adopted releases")
+        part = slice(start, start + TILE)
+        upper, lower, out = ends[0].codes[part], ends[1].codes[part], shown[part]
+        first, second = RecordDraws(codes[part], record_ids[part], key).words(_ENDS)
+        shows_lower = second < lower_below
+        # Never replaced: both ends show the value, and so does every level between them.
+        shows_lower |= (upper == lower) & (first < unmoved_below)
+        np.copyto(out, lower, where=shows_lower)
+    context.report(1.0, "Releasing")
 
 
 class UniformLadder(CategoricalMechanism, UniformAdopting):

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.analysis.dependencies import endangering, released_relations
 from sfumato.analysis.pooled_rows import proposed_key
+from sfumato.analysis.promise_checks import endangering, released_relations
 from sfumato.engine.core.columns import (
     Binning,
     Coding,

@@ -10,7 +10,6 @@ from typing import Final
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
-from sfumato.analysis.earlier_release import Look, Opened, look, open_file
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import mechanism_called
@@ -25,7 +24,15 @@ from sfumato.project.adoption.adopt import (
     with_new_place,
     without_file,
 )
-from sfumato.project.adoption.examination import Claim, Examination, adopt
+from sfumato.project.adoption.examination import (
+    Claim,
+    Examination,
+    Look,
+    Opened,
+    adopt,
+    look,
+    open_file,
+)
 from sfumato.project.document.adopted_files import (
     BY_KEY,
     BY_ROWS,

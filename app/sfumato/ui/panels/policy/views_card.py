@@ -19,6 +19,7 @@ from sfumato.analysis.views import (
     find_views,
     proposed_ks,
     seen_together,
+    that_leave,
     views_in,
     with_level,
     with_levels,
@@ -30,16 +31,18 @@ from sfumato.analysis.views import (
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.table.table import Attribute
+from sfumato.engine.table.table import Attribute, Table
 from sfumato.formats.language import grouped, localized
+from sfumato.jobs.runner import Ending, Job
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
-from sfumato.project.release.release_columns import leaving_table
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.policy.views_picture import ViewsPicture, numbered
 from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
 from sfumato.ui.widgets.messages import error_texts
@@ -198,6 +201,8 @@ class ViewsCard(Card):
         super().__init__(parent=parent)
         self.session = session
         self._asked: tuple[object, ...] | None = None
+        self._read: Table | LongTable | None = None
+        """The long table all rows of which are counted from now on: somebody asked for that."""
         self._found: tuple[SeenBy, ...] = ()
         self._seen_together: SeenBy | None = None
         self._together: Together | None = None
@@ -205,6 +210,10 @@ class ViewsCard(Card):
         self.find_levels = button(tr("Find levels"), self._find)
         self.find_levels.setToolTip(
             tr("Find the levels that lose least, for each recipient's k and share")
+        )
+        self.count_rows = button(tr("Count what they see"), self._count)
+        self.count_rows.setToolTip(
+            tr("Count all rows of the long table; from then on, after every change")
         )
         self._build()
         say(self._problem, "")
@@ -236,8 +245,9 @@ class ViewsCard(Card):
         self._virtual, self._gets = label("", wrap=True), label("", "muted", wrap=True)
         self.picture = ViewsPicture(self.session, self)
         self.picture.moved.connect(self._move)
-        heading = label(tr("Quasi-identifiers"), "heading")
-        self.body.addLayout(FlowLayout(heading, self.propose, self.find_levels, apart=1))
+        title = label(tr("Quasi-identifiers"), "heading")
+        heading = (title, self.propose, self.find_levels, self.count_rows)
+        self.body.addLayout(FlowLayout(*heading, apart=1))
         together = (self._virtual_head, self._virtual, self._gets)
         self._proposed = label("", "muted", wrap=True)
         self.state_k = button(tr("State these"), self._state_k, "quiet")
@@ -282,7 +292,7 @@ class ViewsCard(Card):
 
     def refresh(self) -> None:
         """Show what the document has, and count what it comes to where that is in sight."""
-        document, table = self.session.document, self.session.table
+        document, table = self.session.document, self.session.source
         names = quasi_identifiers(document)
         self.setVisible(bool(names and document.recipients))
         missing = [name for name in names if name not in document.hierarchies]
@@ -301,35 +311,37 @@ class ViewsCard(Card):
         if asked != self._asked:
             self._found, self._seen_together = (), None
         self._show()
-        drawn = table is not None and not missing and bool(document.recipients)
-        self.picture.setVisible(drawn)
-        if self.session.long is not None:
-            words = tr(
-                "What each recipient sees of a long table is counted by the check before a release."
-            )
-            say(self._note, words)
-        if table is None or not self.isVisible():
+        wanted = self.session.long is None or table is self._read
+        drawn = table is not None and wanted and not missing and bool(document.recipients)
+        # Counting first: the picture then finds what it needs of a long table.
+        ready = self.session.long is None or bool(self._found)
+        self.picture.setVisible(drawn and (ready or not self.picture.isHidden()))
+        self.count_rows.setVisible(not wanted and not missing)
+        if table is None or not wanted or not self.isVisible():
             return
-        if drawn:
-            self.picture.refresh(basis, partial(leaving_table, document, table, keys))
+        if drawn and ready:
+            self.picture.refresh(basis, partial(that_leave, document, table, keys))
         if asked == self._asked:
             return
         self._asked = asked
 
         def count(context: Context) -> tuple[tuple[SeenBy, ...], SeenBy | None]:
-            left = leaving_table(document, table, keys)
-            found = views_in(document, left, Part(context, 0.0, 0.7))
-            part = Part(context, 0.7, 0.9)
+            left = that_leave(document, table, keys, Part(context, 0.0, 0.2))
+            # Of a long table, the rows of the finest view are counted first: the others join them.
+            others = as_they_are(document, left, Part(context, 0.2, 0.5))
+            found = views_in(document, left, Part(context, 0.5, 0.8))
+            part = Part(context, 0.8, 1.0)
             virtual = seen_together(document, left, finest, found, part) if finest else None
-            return (*found, *as_they_are(document, left)), virtual
+            return (*found, *others), virtual
 
-        self.session.runner.run(
+        job = self.session.runner.run(
             tr("Counting what each recipient sees"),
             count,
             partial(self._take, asked),
             partial(self._refuse_count, asked),
             key=COUNT_JOB,
         )
+        job.finished.connect(partial(self._stopped, asked, job))
 
     def _attributes(self) -> dict[str, Attribute]:
         names = {name for entry in self.session.document.policy for name in entry.attributes}
@@ -347,7 +359,7 @@ class ViewsCard(Card):
             rule = document.recipient(self._together.finest[0]).view or ViewRule()
             lines.append(Line("", rule, self._seen_together))
         self.model.show_lines(lines, quasi_identifiers(document))
-        table, offered = self.session.table, dict[str, int]()
+        table, offered = self.session.source, dict[str, int]()
         if table is not None and self.isVisible():
             offered = proposed_ks(document, self._attributes(), table)
         ks = ", ".join(tr("{name} k = {k}", name=name, k=k) for name, k in offered.items())
@@ -392,9 +404,16 @@ class ViewsCard(Card):
         if asked != self._asked:
             return
         self._found, self._seen_together = found
-        self._show()
+        self.refresh()
         problems = dict.fromkeys(typeset(e.problem) for e in self._found if e.problem)
         say(self._problem, "\n".join(problems))
+
+    def _stopped(self, asked: tuple[object, ...], job: Job) -> None:
+        """Offer to count a long table again, where the person stopped it."""
+        stopped = job.ending is Ending.CANCELLED and asked == self._asked
+        if stopped and self.session.long is not None:
+            self._read = self._asked = None
+            self.refresh()
 
     def _refuse_count(self, asked: tuple[object, ...], error: SfumatoError) -> None:
         if asked == self._asked:
@@ -448,9 +467,8 @@ class ViewsCard(Card):
         return with_level(document, name, self.model.names[place - LEVELS], _whole(text or "0"))
 
     def _propose(self) -> None:
-        session, table = self.session, self.session.table
+        session, table = self.session, column_source(self.session.held)
         if table is None:
-            session.refuses_long()
             return
         before = session.document
 
@@ -468,7 +486,7 @@ class ViewsCard(Card):
         )
 
     def _state_k(self) -> None:
-        session, table = self.session, self.session.table
+        session, table = self.session, self.session.source
         if table is not None:
             changed = with_proposed_ks(session.document, self._attributes(), table)
             session.edit(tr("State proposed k"), changed)
@@ -479,19 +497,31 @@ class ViewsCard(Card):
         following = self.state_k if self._offer.isVisible() else self.find_levels
         following.setFocus()
 
+    def _count(self) -> None:
+        """Count what recipients see of a long table, now and after every edit."""
+        self._read = self.session.source
+        self.refresh()
+        self.find_levels.setFocus()
+
     def _find(self) -> None:
-        session, table = self.session, self.session.table
+        session, table = self.session, self.session.source
         if table is None:
             return
         before, keys = session.document, session.keys
 
+        def find(context: Context) -> Document:
+            left = that_leave(before, table, keys, Part(context, 0.0, 0.2))
+            return find_views(before, left, Part(context, 0.2, 1.0))
+
         def take(found: Document) -> None:
             if session.document == before:
+                self._read = table
                 session.edit(tr("Find levels"), found)
+                self.refresh()
 
         session.runner.run(
             tr("Finding levels"),
-            lambda context: find_views(before, leaving_table(before, table, keys), context),
+            find,
             take,
             self._refuse,
             key=FIND_JOB,

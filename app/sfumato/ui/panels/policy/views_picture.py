@@ -14,12 +14,13 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.views import SeenBy, may_keep, views_in, with_levels
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node, NodeSet
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.views import in_chain, quasi_identifiers
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import typeset
@@ -38,7 +39,7 @@ HEIGHT: Final = 280
 _NOTHING: Final = Marks(None, None, ())
 
 
-Rows = Callable[[], Table]
+Rows = Callable[[Context], Table | LongTable]
 """Makes the rows that leave, in a job."""
 
 
@@ -70,11 +71,13 @@ class Looked:
 def _look(document: Document, rows: Rows, recipient: str, node: Node, context: Context) -> Looked:
     levels = dict(zip(quasi_identifiers(document), node, strict=True))
     moved, followed = with_levels(document, recipient, levels)
-    return Looked(followed, views_in(moved, rows(), context))
+    left = rows(Part(context, 0.0, 0.2))
+    return Looked(followed, views_in(moved, left, Part(context, 0.2, 1.0)))
 
 
 def _keeping(document: Document, rows: Rows, recipient: str, context: Context) -> NodeSet:
-    return may_keep(document, rows(), recipient, context)
+    left = rows(Part(context, 0.0, 0.2))
+    return may_keep(document, left, recipient, Part(context, 0.2, 1.0))
 
 
 def node_of(document: Document, recipient: str) -> Node:

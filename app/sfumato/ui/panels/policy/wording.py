@@ -36,6 +36,17 @@ def kept(matrix: PerturbationMatrix, attributes: Sequence[Attribute]) -> str:
     )
 
 
+def some_rows(attribute: Attribute) -> str:
+    """Return what is told of numbers that are those of some rows only; empty where of all."""
+    if attribute.numbers is None or attribute.beyond is None:
+        return ""
+    return tr(
+        "The table is read in parts: what is measured, and what is said of its numbers, comes from"
+        " {rows} {rows:row|rows}, drawn evenly.",
+        rows=grouped(len(attribute.numbers)),
+    )
+
+
 def suspicion(matrix: PerturbationMatrix) -> str:
     """Return how far a hunch about a person can rise."""
     return tr(

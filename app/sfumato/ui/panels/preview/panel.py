@@ -14,11 +14,11 @@ from sfumato.analysis.previewed_numbers import NumberPreview, compute_numbers
 from sfumato.analysis.previewed_values import Preview, Question, compute_preview
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.formats.language import grouped
 from sfumato.jobs.runner import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_table import refuse_whole
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.preview import PANEL
@@ -314,13 +314,14 @@ def _computed(
 ) -> Preview | NumberPreview:
     """Compute the preview that fits the entry's attributes."""
     if long is not None and question.document.unit is not None:
-        if question.document.record_key is None:
-            refuse_whole(question.document)
         part, context = Part(context, 0.0, 0.7), Part(context, 0.7, 1.0)
         left = leaving_rows(long.table, question.document, question.keys, part)
         assert left.units is not None
         chosen = left.units.leave(long.survey.places)
         question = replace(question, leaving=np.flatnonzero(chosen))
+    if long is not None and mechanism_called(question.entry.mechanism).needs_groups:
+        question = question.with_groups_of(long.table, Part(context, 0.0, 0.7))
+        context = Part(context, 0.7, 1.0)
     if all(attribute.domain is None for attribute in question.attributes):
         return compute_numbers(question, context)
     return compute_preview(question, context)

@@ -14,7 +14,7 @@ from sfumato.analysis.since_release import since_releases
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
-from sfumato.formats.bundles.found import bundle_at
+from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.language import grouped
 from sfumato.jobs.runner import Job
 from sfumato.project.project_file import ProjectFile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Final
 
@@ -26,18 +26,22 @@ from sfumato.analysis.person_found import (
     meaning_sentences,
     reasons_of,
 )
+from sfumato.analysis.person_in_parts import find_in_parts, left_out_in_parts
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import plain
 from sfumato.engine.generalization.others import HolderClasses
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
+from sfumato.jobs.runner import Ending, Job
 from sfumato.plots.beliefs import PersonData, build_person_beliefs
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge
-from sfumato.project.release.regenerate import PoliciesInForce
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.regenerate import PoliciesInForce, released_last
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, typeset, value_name
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
@@ -80,6 +84,7 @@ class _Looked:
     found: PersonFound
     reasons: tuple[Reason, ...]
     frame: pd.DataFrame
+    left_out: tuple[str, ...] = ()
 
 
 class PersonPage(AuditPage):
@@ -89,6 +94,7 @@ class PersonPage(AuditPage):
     topic: ClassVar[Topic] = Topic.FOUND
     order: ClassVar[int] = 10
     job: ClassVar[str] = "audit person"
+    needs_rows: ClassVar[bool] = False
     nothing: ClassVar[tuple[str, str, str]] = (
         "search",
         str(QT_TRANSLATE_NOOP("Audit", "Nobody holds anything yet")),
@@ -176,7 +182,7 @@ class PersonPage(AuditPage):
 
     def refresh(self, _changed: object = None) -> None:
         """Offer columns, holders and other tables, and look again, now that somebody does."""
-        document, table = self.session.document, self.session.table
+        document, table = self.session.document, self.session.at_hand
         ready = table is not None and bool(document.policy) and bool(self._names(document))
         self.show_work(ready)
         if not ready or table is None or not self.isVisible():
@@ -266,7 +272,8 @@ class PersonPage(AuditPage):
 
     def _offer_tables(self, document: Document, table: Table) -> None:
         decided = document.generalization
-        if decided is None or not decided.others:
+        # They are compared with all rows at once.
+        if decided is None or not decided.others or self.session.long is not None:
             self._show_tables(())
             return
         self.session.runner.run(
@@ -324,7 +331,7 @@ class PersonPage(AuditPage):
 
     def _ask(self, _changed: object = None) -> None:
         """Look for the person with what is known now."""
-        session, document, table = self.session, self.session.document, self.session.table
+        session, document, table = self.session, self.session.document, self.session.at_hand
         if table is None or not self.isVisible() or not self._offered:
             return
         self.share.setEnabled(isinstance(self.belief.value, tuple))
@@ -339,14 +346,32 @@ class PersonPage(AuditPage):
         if asked == self._asked:
             return
         self._asked = asked
-        policies = PoliciesInForce(document, table, session.keys, session.project_folders)
-        session.runner.run(
+        if session.long is not None and not knowledge.facts:
+            session.runner.cancel(self.job)
+            self._clear()
+            self.say(self.tr("Say what is known of the person: all rows are then looked through."))
+            return
+        if session.long is None:
+            policies = PoliciesInForce(document, table, session.keys, session.project_folders)
+            look = partial(_look, policies, knowledge, releases, released)
+        else:
+            long, keys = session.long.table, session.keys
+            look = partial(_look_in_parts, document, long, keys, knowledge, releases, released)
+        job = session.runner.run(
             self.tr("Looking for a person"),
-            partial(_look, policies, knowledge, releases, released),
+            look,
             partial(self._show, asked),
             self._refuse,
             key=self.job,
         )
+        job.finished.connect(partial(self._ended, job, asked))
+
+    def _ended(self, job: Job, asked: tuple[object, ...]) -> None:
+        """Let the same be asked again, where the person stopped it."""
+        if job.ending is Ending.CANCELLED and asked is self._asked:
+            self._asked = ()
+            self._clear()
+            self.say(self.tr("The person was not looked for: you stopped it."))
 
     def _refuse(self, error: SfumatoError) -> None:
         self.session.runner.cancel(self.job)
@@ -370,7 +395,8 @@ class PersonPage(AuditPage):
         self._clear()
         found = looked.found
         icon = ("info", "muted") if found.spotted is None else _VERDICTS[found.spotted]
-        meaning = " ".join(typeset(one) for one in meaning_sentences(found))
+        told = (*meaning_sentences(found), *looked.left_out)
+        meaning = " ".join(typeset(one) for one in told)
         self.say(typeset(found_sentence(found)), meaning, *icon)
         for reason in looked.reasons:
             self.reasons.addWidget(self._reason(reason))
@@ -425,19 +451,40 @@ def _look(
     regenerator = policies.latest(releases) if released else policies.today
     basis = Basis.RELEASED if released else Basis.PLANNED
     found = find_person(regenerator, knowledge, releases, basis, context)
-    rows = found.rows[:ROWS_SHOWN]
+    frame = regenerator.table.frame.iloc[found.rows[:ROWS_SHOWN]]
+    return _looked(regenerator.document, knowledge, found, frame)
+
+
+def _look_in_parts(
+    document: Document,
+    table: LongTable,
+    keys: KeyRing,
+    knowledge: Knowledge,
+    releases: Sequence[ReleaseRecord],
+    released: bool,
+    context: Context,
+) -> _Looked:
+    document = released_last(document, releases) if released else document
+    basis = Basis.RELEASED if released else Basis.PLANNED
+    found, rows = find_in_parts(document, table, keys, knowledge, releases, basis, context)
+    looked = _looked(document, knowledge, found, rows.frame.iloc[:ROWS_SHOWN])
+    return replace(looked, left_out=left_out_in_parts(document, table.rows, found))
+
+
+def _looked(
+    document: Document, knowledge: Knowledge, found: PersonFound, rows: pd.DataFrame
+) -> _Looked:
+    """Return what was found, with what the likeliest rows have in the columns that are known."""
     columns: dict[str, object] = {
-        "row": rows + 1,
+        "row": found.rows[:ROWS_SHOWN] + 1,
         "chance": np.round(100.0 * found.chances[:ROWS_SHOWN], 2),
     }
-    table = regenerator.table
     for fact in knowledge.facts:
-        values = table.column(fact.column).iloc[rows]
         columns[f"{fact.column}\u200b"] = [
-            "" if pd.isna(value) else show_value(value) for value in values
+            "" if pd.isna(value) else show_value(value) for value in rows[fact.column]
         ]
     frame = pd.DataFrame(columns) if knowledge.facts else pd.DataFrame()
-    return _Looked(found, reasons_of(regenerator.document, found), frame)
+    return _Looked(found, reasons_of(document, found), frame)
 
 
 PAGE = PersonPage

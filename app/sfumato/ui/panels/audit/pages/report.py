@@ -60,6 +60,7 @@ class ReportPage(AuditPage):
         ),
     )
     leads_to: ClassVar[str] = "releases"
+    needs_rows: ClassVar[bool] = False
     listens: ClassVar[tuple[str, ...]] = (
         "document_changed",
         "table_changed",
@@ -124,7 +125,7 @@ class ReportPage(AuditPage):
     def refresh(self, _changed: object = None) -> None:
         """Collect what the report tells of, now that somebody looks."""
         session = self.session
-        project, table = session.project, session.table
+        project, table = session.project, session.source
         self.show_work(project is not None and table is not None)
         if not self._stale or not self.isVisible() or project is None or table is None:
             return
@@ -132,7 +133,7 @@ class ReportPage(AuditPage):
 
     def _collect(self) -> None:
         session = self.session
-        project, table = session.project, session.table
+        project, table = session.project, session.source
         if project is None or table is None:
             return
         self._stale = False

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.ui.look.hyphenation import parted, whole
 from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
+from sfumato.ui.look.wording import parted, whole
 from sfumato.ui.widgets.fields import NumberField, Segments, SliderField
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (

@@ -35,7 +35,7 @@ from sfumato.ui.panels.policy.mechanisms.base import (
     error_words,
 )
 from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, SourceChoice
-from sfumato.ui.panels.policy.wording import NORMAL_95, tr
+from sfumato.ui.panels.policy.wording import NORMAL_95, some_rows, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import (
@@ -217,7 +217,10 @@ class MeasureChoice(SourceChoice):
             self.fields[name].set_value(_NOT_STATED if noisy else float(f"{spread:.6g}"))
         words = typeset(measured_sentence(names, read))
         unasked = tr("The table is not used, so the size of the noise discloses nothing about it.")
-        self.say(words or unasked, "danger" if read.measured is Measured.EXACT else "muted")
+        self.say(
+            f"{words or unasked} {some_rows(attributes[0])}".strip(),
+            "danger" if read.measured is Measured.EXACT else "muted",
+        )
         self.arrange(Measured.NOISY if noisy else Measured.STATED)
 
     def _rebuild(self, names: tuple[str, ...]) -> None:
@@ -516,10 +519,9 @@ class GaussianEditor(LevelEditor):
         return f"{moved} {here}".strip(), self._usefulness(names, added)
 
     def _usefulness(self, names: list[str], added: np.ndarray) -> str:
-        numbers = self._attributes[0].numbers
-        if numbers is None:
+        if self._attributes[0].numbers is None:
             return ""
-        rows = int(np.isfinite(numbers).sum())
+        rows = self._attributes[0].present
         errors = NORMAL_95 * added / math.sqrt(max(rows, 1))
         means = listed(
             f"{name} {plus_minus(units(float(error)))}"

@@ -28,7 +28,7 @@ from sfumato.ui.panels.policy.mechanisms.base import (
     error_words,
 )
 from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, SourceChoice
-from sfumato.ui.panels.policy.wording import NORMAL_95, tr
+from sfumato.ui.panels.policy.wording import NORMAL_95, some_rows, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.layout import Card, boxed, column, label
@@ -126,7 +126,8 @@ class LaplaceSettings(SettingsEditor):
         self.problem.clear()
         told = MECHANISM.byproducts(self._attributes, self._in_force)
         unasked = tr("The table is not used, so the bounds disclose nothing about anyone.")
-        self.source.say(typeset(told[0].sentence) if told else unasked)
+        words = typeset(told[0].sentence) if told else unasked
+        self.source.say(f"{words} {some_rows(self._attributes[0])}".strip())
         lowest, highest = float(grid.lowest), float(grid.highest)
         words = tr(
             "Bounds {lowest} and {highest}, {steps} {steps:step|steps}.",
@@ -234,10 +235,9 @@ class LaplaceEditor(LevelEditor):
         return f"{self.consequence_of(level)} {here}".strip(), self._usefulness(level)
 
     def _usefulness(self, level: float) -> str:
-        numbers = self._attributes[0].numbers
-        if numbers is None:
+        if self._attributes[0].numbers is None:
             return ""
-        rows = int(np.isfinite(numbers).sum())
+        rows = self._attributes[0].present
         error = NORMAL_95 * self._spread(level) / math.sqrt(max(rows, 1))
         return tr(
             "From {rows} {rows:record|records}, the mean can be estimated to within {means}"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from sfumato.analysis.coalitions import RealizedReport, weigh_held
 from sfumato.analysis.holdings import Holding
-from sfumato.analysis.realized import RealizedReport, weigh_held
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.realized_risk import RealizedRisk
@@ -19,7 +19,7 @@ from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
-from sfumato.plots.record_risks import RealizedData, build_realized_distribution
+from sfumato.plots.coalitions import RealizedData, build_realized_distribution
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.ui.look.theme import Space

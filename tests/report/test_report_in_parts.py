@@ -1,0 +1,89 @@
+"""The report of a table that is too long for memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.progress import Silent
+from sfumato.project.document.model import Generalization
+from sfumato.report.blocks import Paragraph
+from sfumato.report.material import Audience, ReportOptions, collect, why_reported_whole
+from sfumato.report.sections import compose
+from tests.project import test_long_release
+from tests.project.making import noon
+from tests.project.test_long_leak import VIEWS, two_recipients
+from tests.project.test_long_release import bundle, frame_of, long_of, whole_of
+from tests.project.test_long_units import by_house, of_units
+
+ward, small_parts = test_long_release.ward, test_long_release.small_parts
+
+
+def with_units(document):
+    return by_house(2, "illness")(two_recipients(*VIEWS["views"])(document))
+
+
+CASES = {
+    "as they are": (frame_of, two_recipients()),
+    "views": (frame_of, two_recipients(*VIEWS["views"])),
+    "units and views": (lambda: of_units(frame_of()), with_units),
+}
+
+
+def paragraphs(material, options):
+    sections = compose(material, options).sections
+    return [str(b.text) for s in sections for b in s.blocks if isinstance(b, Paragraph)]
+
+
+def counted(material):
+    """How often each value of an attribute occurs, of today's and of earlier policies."""
+    before = [(each.held, each.attributes) for each in material.earlier.values()]
+    every = [((), tuple(material.attributes.values())), *before]
+    return [
+        (held, [(a.name, None if a.domain is None else a.counts.tolist()) for a in attributes])
+        for held, attributes in every
+    ]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, case):
+    frame, change = CASES[case]
+    with ward(frame(), change) as project:
+        bundle(project, whole_of(project), tmp_path / "out", "parquet")
+        # The release sits on a ladder that today's policy has no more.
+        illness = project.document.column("illness")
+        wider = replace(illness.domain, values=(*illness.domain.values, "measles"))
+        project.save_document(project.document.with_column(replace(illness, domain=wider)))
+        assert not why_reported_whole(project)
+        whole, parts = (collect(project, t(project), noon, Silent()) for t in (whole_of, long_of))
+    for name in ("document", "rows", "unique", "releases", "entries", "tampering"):
+        assert getattr(parts, name) == getattr(whole, name), name
+    assert parts.earlier
+    assert counted(parts) == counted(whole)
+    for key, found in whole.findings.items():
+        own = parts.findings[key]
+        assert (own.held, own.problem) == (found.held, found.problem)
+        if found.coalition is not None:
+            risks = [each.coalition.risk for each in (own, found)]
+            for how in ("independent", "on_ladder", "alone"):
+                told = [getattr(risk, how).by_value for risk in risks]
+                assert np.array_equal(*told, equal_nan=True)
+    assert parts.in_parts
+    for options in (ReportOptions(), ReportOptions(Audience.OUTSIDE, 200)):
+        told = [
+            any("was read in parts" in p for p in paragraphs(m, options)) for m in (whole, parts)
+        ]
+        assert told == [False, True]
+
+
+def test_a_report_that_needs_all_rows_says_why(ward):
+    with ward(frame_of()) as project:
+        project.save_document(
+            replace(project.document, generalization=Generalization("illness", ("age", "zip")))
+        )
+        assert "generalized table" in why_reported_whole(project)
+        with pytest.raises(PolicyError, match="a generalized table is decided on"):
+            collect(project, long_of(project), noon, Silent())
