@@ -55,6 +55,18 @@ def test_the_ledger_keeps_the_reason_and_its_card_shows_it(qtbot, panel):
     assert {record.rows_reason for record in panel.session.project.releases} == {REASON}
 
 
+def test_typing_a_reason_checks_no_release_again(qtbot, panel):
+    choose(qtbot, panel, True)
+    wait_for_jobs(qtbot, panel.session)
+    checked, started = panel.session.steps.found, []
+    panel.session.runner.job_started.connect(lambda job: started.append(job.title))
+    QTest.keyClicks(panel.form.rows.reason, REASON)
+    assert checked
+    assert panel.session.steps.found is checked
+    assert not panel.session.steps.checking
+    assert not started
+
+
 def test_the_choice_is_one_step_of_undo(qtbot, panel):
     choose(qtbot, panel, True)
     QTest.keyClicks(panel.form.rows.reason, REASON)
