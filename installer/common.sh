@@ -206,8 +206,18 @@ prepare_qt() {
   qt_starts "$platform" || stop "Qt still can't start: $(tail -n 3 "$LOG")"
 }
 
-# prepare_packaging: what packages are built with, in an environment of its own.
+# prepare_packaging: what packages are built with, in an environment of its own, and the libraries
+# of windows: a .deb names the packages that hold them here.
 prepare_packaging() {
+  local libraries name
+  libraries="$(/sbin/ldconfig -p)"
+  for name in EGL.so.1 GL.so.1 wayland-client.so.0 wayland-cursor.so.0 xcb-cursor.so.0 \
+    xcb-icccm.so.4 xcb-keysyms.so.1 xkbcommon-x11.so.0; do
+    [[ "$libraries" == *"lib$name "* ]] && continue
+    debian_packages "Packages name the libraries of windows, and lib$name is missing." \
+      libwayland-client0 libwayland-cursor0 "${QT_PACKAGES[@]}"
+    break
+  done
   make_venv "$TOOLS"
   [ "$(cat "$TOOLS/installed" 2>/dev/null)" = "$(stamp "$TOOLS")" ] && return 0
   say "Setting up what packages are built with; the first time takes a few minutes."

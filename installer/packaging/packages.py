@@ -65,13 +65,13 @@ class Libraries:
 
     def for_debian(self) -> list[str]:
         """Return the packages that hold them."""
-        owners = set()
-        for name, path in ((name, _system_libraries().get(name)) for name in self.names):
-            owner = parts.owner_of(path) if path else ""
-            if not owner:
-                sys.exit(f"No Debian package that is installed here holds {name}.")
-            owners.add(owner)
-        return sorted({f"libc6 (>= {self.glibc})", *owners - {"libc6"}})
+        system = _system_libraries()
+        owners = {
+            name: parts.owner_of(system[name]) if name in system else "" for name in self.names
+        }
+        if lacking := [name for name, owner in owners.items() if not owner]:
+            sys.exit(f"No Debian package that is installed here holds {', '.join(lacking)}.")
+        return sorted({f"libc6 (>= {self.glibc})", *set(owners.values()) - {"libc6"}})
 
     def for_rpm(self) -> list[str]:
         """Return what packages elsewhere say they provide."""
