@@ -29,6 +29,9 @@ from sfumato.jobs.runner import BugReport
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.dialogs.help import BugDialog, HelpDialog
+from sfumato.ui.panels.base import LazyWidget
+from sfumato.ui.panels.policy.entry_page import EntryPage
+from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.widgets.paint_queue import turns
 from tests.campaigns.hands import LOG, Hands
@@ -170,6 +173,7 @@ def walk(
     end = time.monotonic() + seconds
     with _Witness(done) as witness, Stopwatch(LONGEST_STEP) as watch:
         window.session.runner.bug_occurred.connect(witness.hear_bug)
+        build_everything(window)
         put_away(window)
         pace, told = random.Random(f"pace {seed}"), 0
         while len(hands.log) < deeds and time.monotonic() < end:
@@ -213,6 +217,18 @@ def _answer_bugs(window: MainWindow, done: Walk) -> None:
         if dialog.isVisible():
             done.troubles.append(f"Sfumato says that it failed: {dialog.details.toPlainText()}")
             dialog.reject()
+
+
+def build_everything(window: MainWindow) -> None:
+    """Build what is built when it is first seen, and kept: a walk does not leave it behind."""
+    for name in window.panels:
+        window.show_panel(name)
+        turns().finish()
+    for lazy in window.findChildren(LazyWidget):
+        lazy.complete()
+    for page in window.findChildren(EntryPage):
+        page.prepare(tuple(all_editors()))
+    turns().finish()
 
 
 def put_away(window: MainWindow) -> None:

@@ -467,3 +467,23 @@ def test_columns_that_follow_from_each_other_are_told_where_roles_are_chosen(qtb
     mark(panel, "costs", Role.IDENTIFYING)
     settle(qtbot, panel.session)
     assert not panel.detail.relations.isVisible(), "what is left out tells nothing"
+
+
+@pytest.mark.parametrize("deed", ["bins", "value"])
+def test_what_needs_a_column_that_the_table_lacks_says_so(qtbot, open_people, deed):
+    panel, detail = open_people, open_people.detail
+    panel.choose("age" if deed == "bins" else "visits")
+    if deed == "bins":
+        click(detail.bins.use)
+        settle(qtbot, panel.session)
+    panel.session.attach_table(Table(people().frame[["patient", "disease"]]))
+    settle(qtbot, panel.session)
+    before = panel.session.document
+    if deed == "bins":
+        detail.bins.count.spin.stepUp()
+    else:
+        type_into(detail.domain.new_value, "7")
+        QTest.keyClick(detail.domain.new_value, Qt.Key.Key_Return)
+    settle(qtbot, panel.session)
+    assert any("The table has no column" in each for each in messages(panel.messages))
+    assert panel.session.document == before

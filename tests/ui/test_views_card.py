@@ -300,6 +300,28 @@ def test_choosing_a_column_of_the_grid_chooses_the_recipient_to_move(card, latti
     assert lattice.accessibleDescription().startswith("Clinic A: 0,0")
 
 
+def test_a_search_may_end_once_nobody_looks_and_the_columns_are_others(qtbot, panel, lattice):
+    session = panel.session
+    document = session.document
+    name = document.recipients[-1].name
+    asked = tuple(
+        replace(each, view=ViewRule(5)) if each.name == name else each
+        for each in document.recipients
+    )
+    panel.views.picture.choose(name)
+    wait_for_jobs(qtbot, session)
+    session.edit("Ask for more", replace(document, recipients=asked))
+    assert session.runner.jobs
+    panel.hide()
+    column = replace(document.column(panel.views.model.names[0]), role=Role.IDENTIFYING)
+    session.edit("Leave a column out", session.document.with_column(column))
+    wait_for_jobs(qtbot, session)
+    panel.show()
+    wait_for_jobs(qtbot, session)
+    assert column.name not in panel.views.model.names
+    assert column.name not in panel.views.picture.told.text()
+
+
 def test_a_lattice_too_large_to_draw_is_said(qtbot, card, lattice, monkeypatch):
     monkeypatch.setattr(views_picture, "MOST_DRAWN", 3)
     card.session.edit("State", with_statement(card.session.document, "Clinic A", 3))

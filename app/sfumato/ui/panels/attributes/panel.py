@@ -29,7 +29,7 @@ from sfumato.engine.core.columns import (
     Role,
     beyond,
 )
-from sfumato.engine.core.errors import DomainError, SfumatoError
+from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.table.profile import (
     BinWidths,
@@ -557,10 +557,12 @@ class AttributesPanel(Panel):
             self._set_bins(None)
 
     def _suggest_bins(self, count: int, widths: object) -> None:
-        table, name = self.session.at_hand, self.chosen[0]
-        if table is None or not isinstance(widths, BinWidths):
+        name = self.chosen[0]
+        rows = self._rows_at_hand(name)
+        if rows is None or not isinstance(widths, BinWidths):
+            self._show_detail()
             return
-        series = self._numbers_at_hand(table, name)
+        series = self._with_ends_of_all(rows, name)
         self.session.runner.run(
             tr("Looking for round edges"),
             lambda _context: suggest_binning(series, count, widths),
@@ -569,9 +571,21 @@ class AttributesPanel(Panel):
             key=EDIT_KEY,
         )
 
-    def _numbers_at_hand(self, table: Table, name: str) -> pd.Series:
+    def _rows_at_hand(self, name: str) -> pd.Series | None:
+        """Return a column's rows in memory; None, and say so, where the table has none of it."""
+        table = self.session.at_hand
+        if table is None:
+            self.tell(MessageKind.INFO, tr("Open the table first."))
+            return None
+        try:
+            return table.column(name)
+        except TableError as error:
+            self.show_error(error)
+            return None
+
+    def _with_ends_of_all(self, series: pd.Series, name: str) -> pd.Series:
         """Return a column's rows in memory, and the ends of all, which bins have to reach."""
-        series, insight = table.column(name), self.session.insight()
+        insight = self.session.insight()
         profile = None if insight is None else insight.by_name.get(name)
         if self.session.long is None or profile is None or profile.numbers is None:
             return series
@@ -603,10 +617,10 @@ class AttributesPanel(Panel):
         self.session.edit(text, with_coding(self.session.document, name, coding))
 
     def _propose_ends(self) -> None:
-        table, name = self.session.at_hand, self.chosen[0]
-        if table is None:
+        name = self.chosen[0]
+        series, now = self._rows_at_hand(name), self.session.document.column(name).coding
+        if series is None:
             return
-        series, now = table.column(name), self.session.document.column(name).coding
         step = None if now is None else now.step
         self.session.runner.run(
             tr("Looking for ends"),
@@ -625,7 +639,8 @@ class AttributesPanel(Panel):
         encoded = self.session.attribute(name)
         if encoded is not None and encoded.attribute.domain is not None:
             return encoded.attribute.domain
-        return None if table is None else proposed_domain(table, spec)
+        known = table is not None and name in table.columns
+        return proposed_domain(table, spec) if known and table is not None else None
 
     def _change_domain(self, change: Callable[..., Domain], *arguments: object) -> bool:
         """Edit the chosen column's domain; say beside it why that can't be done."""
@@ -644,13 +659,12 @@ class AttributesPanel(Panel):
         return True
 
     def _add_value(self, text: str) -> None:
-        table, name = self.session.at_hand, self.chosen[0]
-        if table is None:
-            self.tell(MessageKind.INFO, tr("Open the table first."))
+        series = self._rows_at_hand(self.chosen[0])
+        if series is None:
             return
 
         def add(domain: Domain) -> Domain:
-            value = edits.value_of_text(text, domain.values, table.column(name))
+            value = edits.value_of_text(text, domain.values, series)
             return edits.add_value(domain, value)
 
         if self._change_domain(add):

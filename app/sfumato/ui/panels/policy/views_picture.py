@@ -106,6 +106,7 @@ class ViewsPicture(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self._document = session.document
         self._asked: tuple[object, ...] = ()
         self._nodes: Nodes | None = None
         self._shape: tuple[int, ...] = ()
@@ -155,7 +156,8 @@ class ViewsPicture(QWidget):
         rows
             Makes the rows that leave.
         """
-        document = self._session.document
+        # What is shown later, once it is found, is of this document: another may be open by then.
+        document = self._document = self._session.document
         places = numbered(document)
         names = [each.name for each in document.recipients]
         said = [f"{places[name]}  {name}" if name in places else name for name in names]
@@ -217,7 +219,7 @@ class ViewsPicture(QWidget):
     def _show(self) -> None:
         if self._nodes is None:
             return
-        document = self._session.document
+        document = self._document
         own = node_of(document, self.chosen)
         if self.node is None or self.node not in self._nodes.place:
             self.node = own
@@ -230,7 +232,7 @@ class ViewsPicture(QWidget):
 
     def describe(self, node: Node) -> str:
         """Return what is told of a node, and of who would have to follow the recipient there."""
-        document = self._session.document
+        document = self._document
         names = quasi_identifiers(document)
         lines = [node_text(names, node)]
         places = numbered(document)
@@ -251,7 +253,7 @@ class ViewsPicture(QWidget):
     def choose(self, name: object) -> None:
         """Choose the recipient that is moved, and look at where they stand."""
         self._hold(str(name))
-        self.look(node_of(self._session.document, str(name)))
+        self.look(node_of(self._document, str(name)))
 
     def _hold(self, name: str) -> None:
         self.recipient.set_value(name)
@@ -273,7 +275,7 @@ class ViewsPicture(QWidget):
 
         self._session.runner.run(
             tr("Counting what a node comes to"),
-            partial(_look, self._session.document, self._rows, name, node),
+            partial(_look, self._document, self._rows, name, node),
             take,
             partial(self._refuse, self._asked),
             key=NODE_JOB,
@@ -281,7 +283,7 @@ class ViewsPicture(QWidget):
 
     def _move(self, node: Node | None = None) -> None:
         node = self.node if node is None else node
-        if node is not None and node != node_of(self._session.document, self.chosen):
+        if node is not None and node != node_of(self._document, self.chosen):
             self.moved.emit(self.chosen, node)
 
 

@@ -205,7 +205,8 @@ class PersonPage(AuditPage):
 
     def _offer_columns(self, document: Document, table: Table) -> None:
         before = {name: field.text() for name, field in self.fields.items()}
-        names = tuple(dict.fromkeys([*usual_knowledge(document), *public_names(document)]))
+        known = dict.fromkeys([*usual_knowledge(document), *public_names(document)])
+        names = tuple(name for name in known if name in table.columns)
         stated = [name for name in names if before.get(name)]
         chosen = names if self._all_columns else (*names[:USUAL_FIELDS], *stated)
         self.more.setVisible(len(set(chosen)) < len(names))
