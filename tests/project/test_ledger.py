@@ -56,6 +56,20 @@ def test_entries_are_numbered_chained_and_dated(path):
     assert {entry.recorded_at for entry in entries} == {"2026-11-20T12:00:00+00:00"}
 
 
+def test_what_was_read_is_kept_until_the_file_holds_something_else(path):
+    with ProjectFile.open(path, PASSPHRASE) as project:
+        before = project.ledger.entries
+        assert project.ledger.entries is before
+        assert project.releases is project.releases
+        project.record(EntryKind.OVERRIDE, {"reason": "once more"})
+        assert project.ledger.entries[:-1] == before
+        assert project.ledger.entries[-1].details == {"reason": "once more"}
+        with project.database.transaction() as connection:
+            connection.execute("DROP TRIGGER ledger_is_never_changed")
+            connection.execute("UPDATE ledger SET details = '{}' WHERE number = 2")
+        assert project.ledger.entries[1].details == {}
+
+
 def test_an_untouched_chain_holds(path):
     with ProjectFile.open(path, PASSPHRASE) as project:
         project.ledger.verify_chain()

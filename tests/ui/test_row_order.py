@@ -60,7 +60,16 @@ def test_typing_a_reason_checks_no_release_again(qtbot, panel):
     wait_for_jobs(qtbot, panel.session)
     checked, started = panel.session.steps.found, []
     panel.session.runner.job_started.connect(lambda job: started.append(job.title))
-    QTest.keyClicks(panel.form.rows.reason, REASON)
+    reason, promised = panel.form.rows.reason, panel.session.steps.guarantee
+    QTest.keyClicks(reason, REASON[:1])
+    first = promised()
+    QTest.keyClicks(reason, REASON[1:])
+    assert promised() is first
+    assert ROWS_AS_IN_TABLE in first.cautions
+    QTest.keyClick(reason, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(reason, Qt.Key.Key_Delete)
+    assert ROWS_AS_IN_TABLE not in promised().cautions
+    QTest.keyClicks(reason, REASON)
     assert checked
     assert panel.session.steps.found is checked
     assert not panel.session.steps.checking

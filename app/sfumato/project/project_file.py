@@ -43,7 +43,7 @@ from sfumato.project.errors import (
     ProjectExists,
     ProjectMissing,
 )
-from sfumato.project.ledger.ledger import EntryKind, Ledger, entry_of
+from sfumato.project.ledger.ledger import Entry, EntryKind, Ledger, entry_of
 from sfumato.project.ledger.records import ReleaseRecord, ReleaseState, events_in, releases_in
 from sfumato.project.recovery import Recovered, recover
 from sfumato.project.store import schema
@@ -196,6 +196,7 @@ class ProjectFile:
         self.secret = secret
         self.clock = clock
         self.ledger = Ledger(database, self.project_id, secret, clock)
+        self._releases: tuple[tuple[Entry, ...], tuple[ReleaseRecord, ...]] = ((), ())
         self.keys = KeyRing(secret.reveal())
         self.releasing = threading.Lock()
         self.recovered: tuple[Recovered, ...] = ()
@@ -373,8 +374,16 @@ class ProjectFile:
 
     @property
     def releases(self) -> tuple[ReleaseRecord, ...]:
-        """Every release that the ledger tells of, oldest first."""
-        return releases_in(self.ledger.entries)
+        """Every release that the ledger tells of, oldest first.
+
+        They are the same objects as long as the ledger is the same: the window asks at each edit,
+        and what a record's policy was is worked out once.
+        """
+        entries, (known, records) = self.ledger.entries, self._releases
+        if entries is not known:
+            records = releases_in(entries)
+            self._releases = (entries, records)
+        return records
 
     def save_document(self, document: Document) -> None:
         """Save the document; cheap where nothing changed, so it may be called often.

@@ -30,6 +30,7 @@ from sfumato.project.store.schema import Row, digest_of_rows, rows_of
 from sfumato.project.store.secret import ProjectSecret
 
 FIRST_LINK: Final = "0" * 64
+_ALL: Final = "SELECT * FROM ledger ORDER BY number"
 
 
 class EntryKind(StrEnum):
@@ -96,6 +97,7 @@ class Ledger:
         self._project_id = project_id
         self._key = secret.derive("ledger")
         self._clock = clock
+        self._read: tuple[list[Row], tuple[Entry, ...]] = ([], ())
 
     def append(
         self, connection: sqlite3.Connection, kind: EntryKind, details: Mapping[str, Any]
@@ -147,14 +149,18 @@ class Ledger:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All entries, oldest first.
+        """All entries, oldest first; the same objects as long as the file holds the same.
 
         Raises
         ------
         LedgerTampered
             If an entry is not even readable.
         """
-        return tuple(map(entry_of, self._database.rows("SELECT * FROM ledger ORDER BY number")))
+        rows, (known, entries) = self._database.rows(_ALL), self._read
+        if rows != known:
+            entries = tuple(map(entry_of, rows))
+            self._read = (rows, entries)
+        return entries
 
     def verify_chain(self) -> None:
         """Examine every link and seal.
@@ -164,7 +170,7 @@ class Ledger:
         LedgerTampered
             Naming the first entry that is not as Sfumato wrote it, or that is missing.
         """
-        rows = self._database.rows("SELECT * FROM ledger ORDER BY number")
+        rows = self._database.rows(_ALL)
         self.verify_rows(rows, self._database.rows("SELECT * FROM ledger_end"))
 
     def verify_rows(self, rows: Sequence[Row], end: Sequence[Row]) -> None:

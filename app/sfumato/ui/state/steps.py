@@ -123,9 +123,12 @@ class Steps(QObject):
     def guarantee(self) -> Guarantee:
         """Return what the present settings promise, apart from earlier releases and pooled rows."""
         attributes = self.attributes()
-        key = (self._session.document, *((name, id(one)) for name, one in attributes.items()))
+        document = self._session.document
+        # Typed letter by letter: what is promised depends on whether there is a reason, not on it.
+        decided = replace(document, title="", rows_as_in_table=str(bool(document.rows_as_in_table)))
+        key = (decided, *((name, id(one)) for name, one in attributes.items()))
         if self._guarantee is None or self._guarantee[0][: len(key)] != key:
-            found = guarantee_of(self._session.document, attributes)
+            found = guarantee_of(document, attributes)
             self._guarantee = ((*key, attributes), found)  # which keeps the objects of these ids
         return self._guarantee[1]
 

@@ -38,7 +38,7 @@ from sfumato.engine.table.profile import (
     suggest_ends,
 )
 from sfumato.engine.table.proposals import alike
-from sfumato.engine.table.table import Attribute, Table, proposed_domain
+from sfumato.engine.table.table import Attribute, proposed_domain
 from sfumato.formats.language import grouped
 from sfumato.project.document.edits import (
     needs_domain,
