@@ -237,7 +237,7 @@ def test_after_a_release_nothing_is_adopted_or_dropped_any_more(qtbot, panel, as
 def test_settings_of_a_mechanism_leave_adopted_releases_alone(panel, ask, upper):
     click(ask(upper).submit)
     before = files(panel)
-    panel.page.settings_stated.emit({})
+    panel.page.settings_stated.emit(panel.session.document.policy[0].key, {})
     assert files(panel) == before
 
 

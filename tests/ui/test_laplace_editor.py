@@ -12,7 +12,7 @@ from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import wait_for_jobs
 from tests.ui.hands import enter, on_screen
-from tests.ui.payroll import open_payroll, protected
+from tests.ui.payroll import open_payroll, payroll_table, protected
 
 LEFT = Qt.MouseButton.LeftButton
 STATED = {"lowest": 0, "highest": 100, "step": 1, "bounds": "stated"}
@@ -70,6 +70,34 @@ def test_bounds_are_measured_with_noise_that_the_card_tells(qtbot, panel):
     assert in_force(panel)["bounds"] == "noisy"
     assert "measured in the table, with noise" in editor.source.words.text()
     assert LAPLACE.byproduct_epsilon(in_force(panel)) > 0
+
+
+def begin_to_measure(qtbot, panel):
+    """Have bounds of age measured, beside an entry of the same kind."""
+    session = panel.session
+    age, income = session.document.policy
+    policy = (age, replace(income, mechanism="laplace", settings=STATED))
+    session.edit("Two alike", replace(session.document, policy=policy))
+    wait_for_jobs(qtbot, session)
+    qtbot.mouseClick(panel.page.settings.source.source.button_for("noisy"), LEFT)
+    assert session.runner.jobs
+
+
+def test_bounds_that_are_being_measured_never_become_another_attribute_s(qtbot, panel):
+    begin_to_measure(qtbot, panel)
+    panel.choose("income")
+    wait_for_jobs(qtbot, panel.session)
+    assert [entry.settings for entry in panel.session.document.policy] == [STATED, STATED]
+
+
+def test_bounds_measured_in_a_table_that_is_closed_by_then_are_dropped(qtbot, panel):
+    begin_to_measure(qtbot, panel)
+    panel.hide()
+    open_payroll(panel.session, panel.session.document, payroll_table(90))
+    wait_for_jobs(qtbot, panel.session)
+    panel.show()
+    wait_for_jobs(qtbot, panel.session)
+    assert in_force(panel) == STATED
 
 
 def test_a_level_is_stated_by_the_size_of_the_noise(qtbot, panel):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -120,14 +119,14 @@ class OpenCaution(QWidget):
 
     def _run(self, template: str, work: Callable[[Context], Document]) -> None:
         text = template.format(name=self._figure.attribute)
-        session, before = self._session, self._session.document
-        session.runner.run(text, work, partial(_keep, session, text, before), key=JOB)
+        session, before, table = self._session, self._session.document, self._session.table
 
+        def keep(changed: Document) -> None:
+            # Else something was edited meanwhile, or another table was opened.
+            if session.document == before and session.table is table:
+                session.edit(text, changed)
 
-def _keep(session: Session, text: str, before: Document, changed: Document) -> None:
-    """Put the changed document in place, unless something else was edited meanwhile."""
-    if session.document == before:
-        session.edit(text, changed)
+        session.runner.run(text, work, keep, key=JOB)
 
 
 class GuaranteeCard(QFrame):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
@@ -11,7 +13,7 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called, serving
-from sfumato.engine.mechanisms.base import Statement
+from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.table.combinations import association, combined
 from sfumato.engine.table.covariance import correlation
 from sfumato.engine.table.table import Attribute
@@ -329,6 +331,11 @@ class DangerNote(QWidget):
             announce(self, text)
 
 
+def _same(before: Sequence[Attribute], now: Sequence[Attribute]) -> bool:
+    """Return whether attributes are the same objects: those of one table, read in one way."""
+    return len(before) == len(now) and all(map(operator.is_, before, now))
+
+
 class EntryPage(QWidget):
     """Everything about one policy entry; the panel turns what it asks for into edits."""
 
@@ -342,8 +349,8 @@ class EntryPage(QWidget):
     """The chosen recipient has no level and should get one."""
     for_all_asked = Signal()
     """The chosen recipient should be trusted alike with every attribute."""
-    settings_stated = Signal(object)
-    """The mechanism's `Settings`."""
+    settings_stated = Signal(str, object)
+    """An entry's key, and the `Settings` of its mechanism."""
     noted = Signal(str)
     language_chosen = Signal(str)
     """The remark on the chosen recipient."""
@@ -358,6 +365,8 @@ class EntryPage(QWidget):
         self._settings_editors: dict[str, SettingsEditor] = {}
         self.settings: SettingsEditor | None = None
         """What the settings of the mechanism in sight are stated with."""
+        self._shown: tuple[str, str, tuple[Attribute, ...]] = ("", "", ())
+        """The entry in sight: its key, its mechanism and its attributes."""
         self.adopted = AdoptedCard(session, self)
         self._fixed: tuple[Rung, ...] = ()
         self._build_ladder_card()
@@ -454,7 +463,7 @@ class EntryPage(QWidget):
         self.mechanism.set_value(entry.mechanism)
         self._summary.setText(f"{spoken(mechanism.summary)} {self._of_units(entry)}".strip())
         self._fixed = fixed_rungs(entry, self.adopted.show_entry(entry))
-        self._use_settings_editor(entry.mechanism)
+        self._use_settings_editor(entry, attributes)
         if self.settings is not None:
             self.settings.show_settings(attributes, entry.settings)
             self.settings.show()
@@ -473,12 +482,32 @@ class EntryPage(QWidget):
             rows=grouped(unit.most_rows),
         )
 
-    def _use_settings_editor(self, mechanism: str) -> None:
-        """Put a mechanism's settings in the place of another's; most have none."""
-        if self.settings is not None and self._settings_editors.get(mechanism) is not self.settings:
-            self.settings.leave()
-            self.settings.hide()
-        self.settings = self._settings_editor(mechanism)
+    def _use_settings_editor(self, entry: PolicyEntry, attributes: tuple[Attribute, ...]) -> None:
+        """Put an entry's settings in the place of another's; most mechanisms have none.
+
+        What was being worked out for other attributes, or for these as they were, is stopped.
+        """
+        before, self._shown = self._shown, (entry.key, entry.mechanism, attributes)
+        made = self._settings_editor(entry.mechanism)
+        if self.settings is not None:
+            if before[:2] != self._shown[:2] or not _same(before[2], attributes):
+                self.settings.leave()
+            if made is not self.settings:
+                self.settings.hide()
+        self.settings = made
+
+    def _state_settings(self, editor: SettingsEditor, settings: Settings) -> None:
+        """Tell settings, unless a job found them for what is not open any more.
+
+        Another table or project may be open by then while nobody looks at this page.
+        """
+        key, mechanism, attributes = self._shown
+        encoded = [self._session.attribute(each.name) for each in attributes]
+        now = tuple(each.attribute for each in encoded if each is not None)
+        policy = self._session.document.policy
+        in_force = any((each.key, each.mechanism) == (key, mechanism) for each in policy)
+        if editor is self.settings and in_force and _same(attributes, now):
+            self.settings_stated.emit(key, settings)
 
     def _settings_editor(self, mechanism: str) -> SettingsEditor | None:
         """Return what a mechanism's settings are stated with, built where it is new."""
@@ -488,7 +517,7 @@ class EntryPage(QWidget):
         if mechanism not in self._settings_editors:
             made = editor.settings_editor(self._session, self)
             made.hide()
-            made.settings_stated.connect(self.settings_stated)
+            made.settings_stated.connect(partial(self._state_settings, made))
             made.finished.connect(self.finished)
             self._settings_editors[mechanism] = made
             self._settings_place.addWidget(made)

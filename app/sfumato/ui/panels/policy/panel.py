@@ -318,7 +318,8 @@ class PolicyPanel(Panel):
             return
         recipes = session.document.hierarchies
         attributes = tuple(replace(known[name], hierarchy=recipes.get(name)) for name in names)
-        protect = partial(self._protect, session.document, attributes, mechanism)
+        opened = (session.document, session.held)
+        protect = partial(self._protect, opened, attributes, mechanism)
         work = partial(_first_settings, attributes, mechanism, session.noise)
         if not all(map(_is_quick, attributes)):
             title = tr("Working out the protection of {name}", name=" + ".join(names))
@@ -341,10 +342,18 @@ class PolicyPanel(Panel):
             self._refresh()
 
     def _protect(
-        self, before: Document, attributes: Sequence[Attribute], mechanism: str, settings: Settings
+        self,
+        opened: tuple[Document, object],
+        attributes: Sequence[Attribute],
+        mechanism: str,
+        settings: Settings,
     ) -> None:
-        """Protect attributes by what was found for them, unless something else was decided."""
-        if self.session.document is not before:
+        """Protect attributes by what was found for them, unless something else was decided.
+
+        `opened` are the document and the table that it was found in.
+        """
+        before, held = opened
+        if self.session.document is not before or self.session.held is not held:
             return
         document = edits.with_entry(before, attributes, mechanism, settings)
         self.session.edit(tr("Protect {name}", name=self._key), document)
@@ -416,14 +425,13 @@ class PolicyPanel(Panel):
         """Bring a part of the page into sight."""
         self._scroll.bring(widget)
 
-    def _set_settings(self, settings: Settings) -> None:
+    def _set_settings(self, key: str, settings: Settings) -> None:
         """Take settings over, and lower the recipients whose level they no longer allow.
 
         Settings and levels are one edit, so that undo brings both back; so is a drag.
         """
-        entry, editor, session = self._entry(), self.page.settings, self.session
-        if entry is None:
-            return
+        editor, session = self.page.settings, self.session
+        entry = next(each for each in session.document.policy if each.key == key)
         document = edits.with_settings(session.document, entry.key, settings)
         lowered: dict[str, Statement] = {}
         for recipient in document.recipients:

@@ -473,7 +473,7 @@ class ViewsCard(Card):
         before = session.document
 
         def take(found: tuple[Document, dict[str, str]]) -> None:
-            if session.document == before:
+            if session.document == before and column_source(session.held) is table:
                 session.edit(tr("Propose hierarchies"), found[0])
                 self._go_on()
 
@@ -514,7 +514,7 @@ class ViewsCard(Card):
             return find_views(before, left, Part(context, 0.2, 1.0))
 
         def take(found: Document) -> None:
-            if session.document == before:
+            if session.document == before and session.source is table:
                 self._read = table
                 session.edit(tr("Find levels"), found)
                 self.refresh()

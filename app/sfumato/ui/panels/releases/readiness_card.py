@@ -245,7 +245,8 @@ class ReadinessCard(Card):
             return mended(before, remedy, table, noise)
 
         def keep(changed: Document) -> None:
-            if session.document == before:  # else something was edited meanwhile
+            # Else something was edited meanwhile, or another table was opened.
+            if session.document == before and session.table is table:
                 session.edit(words, changed)
 
         session.runner.run(words, work, keep, self._tell_refused, key=MENDING_JOB)

@@ -317,6 +317,7 @@ class GaussianSettingsEditor(SettingsEditor):
     def leave(self) -> None:
         """Stop measuring."""
         self.session.runner.cancel(JOB)
+        self.session.runner.cancel(MEASURING)
 
     def _show_forms(self, forms: Forms) -> None:
         """Show rounding and bounds beside the spreads of the noise, 1 where it is not sound."""
