@@ -308,6 +308,12 @@ class TestDomains:
         settle(qtbot, panel.session)
         assert spec(panel, "disease").domain.size == 4
         assert records(panel) == ["20", "19", "20", "1"]
+        mark(panel, "visits", Role.SENSITIVE)
+        session = panel.session
+        session.edit("Name it", replace(session.document, title="Another name"))
+        settle(qtbot, session)
+        assert session.document.title == "Another name"
+        assert spec(panel, "visits").role is not Role.SENSITIVE
 
 
 class TestKindsAndBins:

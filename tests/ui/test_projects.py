@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
@@ -210,6 +212,34 @@ class TestProjects:
         assert window.session.table.rows == 7
         assert window.session.document.source.rows == 7
 
+    @pytest.mark.parametrize("edition", ["the same", "a new one"])
+    def test_what_is_edited_while_a_table_is_read_stays(
+        self, window, qtbot, answers, clinic, tmp_path, edition
+    ):
+        load_table(window, qtbot, clinic)
+        path, session = tmp_path / "mine.sfumato", window.session
+        save_new(window, qtbot, answers, path)
+        window.menus.actions["new"].trigger()
+        place = clinic
+        if edition == "the same":
+            place = answers.file = clinic.rename(tmp_path / "moved.csv")
+        else:
+            clinic.write_text(clinic.read_text() + "p7,40,east,flu\n")
+        window.open_file(path)
+        dialog = dialog_of(window, OpenPassphraseDialog)
+        type_into(dialog.first, PASSPHRASE)
+        click(dialog.submit)
+        settle(qtbot, session)
+        what = "Show where it is…" if edition == "the same" else "Accept as new edition"
+        click(message_button(window.current.messages, what))
+        assert session.runner.jobs
+        session.edit("Name it", replace(session.document, title="Another name"))
+        settle(qtbot, session)
+        assert session.table is not None
+        assert session.document.title == "Another name"
+        assert session.document.source.path == str(place)
+        assert session.document.source.rows == session.table.rows
+
     def test_a_new_start_stops_the_work_on_the_project_before(
         self, window, qtbot, answers, clinic, tmp_path
     ):
@@ -349,6 +379,19 @@ class TestRules:
         click(message_button(window.current.messages, "Undo"))
         roles = {column.role.value for column in window.session.document.columns}
         assert "quasi-identifier" in roles
+
+    def test_rules_do_not_undo_what_is_edited_while_they_are_applied(
+        self, window, qtbot, answers, clinic, tmp_path
+    ):
+        load_table(window, qtbot, clinic)
+        session, answers.saved = window.session, tmp_path / "rules.toml"
+        window.menus.actions["save-rules"].trigger()
+        settle(qtbot, session)
+        window.open_file(tmp_path / "rules.toml")
+        session.edit("Name it", replace(session.document, title="Another name"))
+        settle(qtbot, session)
+        assert session.document.title == "Another name"
+        assert "“Apply rules” was not done" in messages(window.current.messages)[0]
 
     def test_rules_wait_for_a_table(self, window, tmp_path):
         assert not window.menus.actions["apply-rules"].isEnabled()

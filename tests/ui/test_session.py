@@ -67,6 +67,24 @@ class TestUndo:
         session.undo()
         assert (session.undo_text, session.redo_text) == (None, "Name it")
 
+    def test_what_a_job_found_is_dropped_and_told_once_something_else_was_edited(
+        self, session, qtbot
+    ):
+        take = session.unless_changed("Rename it", lambda name: session.edit("Re", titled(name)))
+        session.edit("Name it", titled("one"))
+        with qtbot.waitSignal(session.message) as told:
+            take("two")
+        assert session.document.title == "one"
+        assert "“Rename it” was not done" in told.args[0].text
+
+    def test_what_a_job_found_is_taken_where_everything_is_as_it_was(self, session):
+        session.edit("Name it", titled("one"))
+        take = session.unless_changed("Rename it", lambda name: session.edit("Re", titled(name)))
+        session.edit("Name it otherwise", titled("three"))
+        session.undo()
+        take("two")
+        assert session.document.title == "two"
+
     def test_a_new_edit_forgets_what_was_undone(self, session):
         session.edit("Name it", titled("one"))
         session.undo()

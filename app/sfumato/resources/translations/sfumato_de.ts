@@ -197,12 +197,12 @@
         <translation>Datensatzschlüssel</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+10"/>
         <source>Looking whether {column} tells all records apart</source>
         <translation>Es wird geprüft, ob {column} alle Datensätze unterscheidet</translation>
     </message>
     <message>
-        <location line="+267"/>
+        <location line="+268"/>
         <source>{count} {count:column|columns}</source>
         <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
@@ -228,12 +228,13 @@
         <translation>Fehlende Werte von {column}</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+20"/>
         <source>Looking for round edges</source>
         <translation>Runde Klassengrenzen werden gesucht</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="-3"/>
+        <location line="+39"/>
         <source>Bins of {column}</source>
         <translation>Klassen von {column}</translation>
     </message>
@@ -244,26 +245,27 @@
     </message>
     <message>
         <location line="+7"/>
+        <location line="+9"/>
         <source>Rounding and ends of {column}</source>
         <translation>Rundung und Grenzen von {column}</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+2"/>
         <source>Looking for ends</source>
         <translation>Grenzen werden gesucht</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+31"/>
         <source>Values of {column}</source>
         <translation>Werte von {column}</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="-80"/>
         <source>Open the table first.</source>
         <translation>Öffnen Sie zuerst die Tabelle.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+98"/>
         <source>Confirm the values of {column}</source>
         <translation>Werte von {column} bestätigen</translation>
     </message>
@@ -306,12 +308,12 @@
     </message>
     <message>
         <location line="+14"/>
-        <location line="+36"/>
+        <location line="+32"/>
         <source>Protect by {column}</source>
         <translation>Nach {column} schützen</translation>
     </message>
     <message>
-        <location line="-26"/>
+        <location line="-22"/>
         <source>Protect each row by itself</source>
         <translation>Jede Zeile für sich schützen</translation>
     </message>
@@ -324,7 +326,7 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-452"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="-468"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
@@ -1819,7 +1821,7 @@
 <context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="+150"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="+145"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -1946,7 +1948,8 @@
     <name>Hierarchy</name>
     <message>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+199"/>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+369"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+337"/>
+        <location line="+33"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
     </message>
@@ -1961,7 +1964,7 @@
         <translation>Tabellen (*.csv *.txt *.tsv);;Alle Dateien (*)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-300"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-301"/>
         <source>Read several hierarchies</source>
         <translation>Mehrere Hierarchien einlesen</translation>
     </message>
@@ -2187,7 +2190,7 @@
         <translation>Die Hierarchie von {column} wird gebildet</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+26"/>
         <source>Looking at {column}</source>
         <translation>{column} wird untersucht</translation>
     </message>
@@ -2354,7 +2357,7 @@
 <context>
     <name>HierarchySection</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-111"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-112"/>
         <source>Propose one</source>
         <translation>Eine vorschlagen</translation>
     </message>
@@ -3619,7 +3622,7 @@
 <context>
     <name>OpenCaution</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="-341"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="-336"/>
         <source>Protect too</source>
         <translation>Auch schützen</translation>
     </message>
@@ -4502,7 +4505,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Für wie wahrscheinlich es gehalten wird</translation>
     </message>
     <message>
-        <location line="+48"/>
+        <location line="+49"/>
         <source>not known</source>
         <translation>nicht bekannt</translation>
     </message>
@@ -6138,8 +6141,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-243"/>
-        <location line="+247"/>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="+120"/>
+        <location line="+248"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="+125"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="+142"/>
         <location line="+59"/>
         <location filename="../../ui/panels/policy/panel.py" line="+210"/>
@@ -6147,12 +6150,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} wird gelesen</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="-2"/>
         <source>Show where an adopted release is</source>
         <translation>Zeigen, wo eine übernommene Freigabe liegt</translation>
     </message>
     <message>
-        <location line="-569"/>
+        <location line="-559"/>
         <source>{covered} of {records} {records:record|records}</source>
         <translation>{covered} von {records} {records:Datensatz|Datensätzen}</translation>
     </message>
@@ -6396,7 +6399,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+21"/>
-        <location filename="../../ui/panels/policy/entry_page.py" line="+415"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="+424"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
     </message>
@@ -6421,7 +6424,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="-282"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="-289"/>
         <source>Protect together</source>
         <translation>Gemeinsam schützen</translation>
     </message>
@@ -6491,7 +6494,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+72"/>
         <source>Set a level</source>
         <translation>Stufe festlegen</translation>
     </message>
@@ -6566,7 +6569,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Stufen gelten für alle Zeilen mit gleichem {unit} zusammen: Höchstens {rows} davon werden freigegeben, jede auf einer so niedrigen Stufe, dass sie gemeinsam nicht mehr verraten.</translation>
     </message>
     <message>
-        <location line="+58"/>
+        <location line="+78"/>
         <source>How far {recipient} is trusted with {attribute}</source>
         <translation>Wie weit {recipient} bei {attribute} vertraut wird</translation>
     </message>
@@ -6597,7 +6600,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Noch keine Datei gewählt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/before_after.py" line="-71"/>
+        <location filename="../../ui/panels/policy/generalized/before_after.py" line="-76"/>
         <source>The population</source>
         <translation>Die Grundgesamtheit</translation>
     </message>
@@ -6637,12 +6640,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Verzeichnis der Grundgesamtheit wählen</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+10"/>
         <source>Use {name} as the population</source>
         <translation>{name} als Grundgesamtheit verwenden</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+19"/>
         <source>State how much of the population is in the table</source>
         <translation>Angeben, welcher Teil der Grundgesamtheit in der Tabelle ist</translation>
     </message>
@@ -7768,7 +7771,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/base.py" line="+22"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+191"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+192"/>
         <source>Trusted partner</source>
         <translation>Vertrauter Partner</translation>
     </message>
@@ -7827,7 +7830,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location line="-440"/>
+        <location line="-441"/>
         <source>multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -7931,7 +7934,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Zahlen seien</translation>
     </message>
     <message>
-        <location line="+61"/>
+        <location line="+62"/>
         <source>One attribute does not help to clear the noise from another. At σ² = 1 the best estimate leaves {own} of the variance open; with noise of its own for each, it would be {other}.</source>
         <translation>Ein Merkmal hilft nicht, das Rauschen aus einem anderen zu entfernen. Bei σ² = 1 lässt der beste Schätzwert {own} der Varianz offen; mit eigenem Rauschen für jedes wären es {other}.</translation>
     </message>
@@ -9098,12 +9101,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+21"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+31"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
@@ -9138,7 +9141,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{entry} behält seine Stufe: {reason}</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+24"/>
         <source>Change the protection of {name}</source>
         <translation>Schutz von {name} ändern</translation>
     </message>
@@ -9391,12 +9394,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+309"/>
+        <location line="+299"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-307"/>
+        <location line="-297"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -9466,12 +9469,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was Empfänger sehen</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+23"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+7"/>
         <source>Proposing hierarchies</source>
         <translation>Hierarchien werden vorgeschlagen</translation>
     </message>
@@ -9481,12 +9484,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+30"/>
         <source>Finding levels</source>
         <translation>Stufen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="+115"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="+116"/>
         <source>Recipient to move</source>
         <translation>Zu verschiebender Empfänger</translation>
     </message>
@@ -9521,7 +9524,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Verschieben</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+40"/>
         <source>Searching the lattice of levels</source>
         <translation>Der Verband der Stufen wird durchsucht</translation>
     </message>
@@ -10236,7 +10239,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Projects</name>
     <message>
-        <location filename="../../ui/state/projects.py" line="+238"/>
+        <location filename="../../ui/state/projects.py" line="+248"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -10595,7 +10598,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordKeyField</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-128"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="-125"/>
         <location line="+4"/>
         <source>Records are known by</source>
         <translation>Datensätze werden erkannt an</translation>
@@ -11082,12 +11085,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location line="+27"/>
+        <location line="+8"/>
         <source>Apply rules</source>
         <translation>Regeln anwenden</translation>
     </message>
     <message>
-        <location line="-15"/>
+        <location line="+4"/>
         <source>Rules are applied to a table, and none is open yet.</source>
         <translation>Regeln werden auf eine Tabelle angewandt, und noch ist keine geöffnet.</translation>
     </message>
@@ -11107,7 +11110,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Regeln von {name} sind angewandt.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+6"/>
         <source>Applying rules</source>
         <translation>Regeln werden angewandt</translation>
     </message>
@@ -13399,7 +13402,7 @@ Rückgabewerte:
     <message>
         <location line="+45"/>
         <location filename="../../formats/files.py" line="+27"/>
-        <location filename="../../project/project_file.py" line="+521"/>
+        <location filename="../../project/project_file.py" line="+530"/>
         <source>Choose another name.</source>
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
@@ -13554,7 +13557,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../project/project_file.py" line="-205"/>
+        <location filename="../../project/project_file.py" line="-213"/>
         <source>There is no project at {path}.</source>
         <translation>Unter {path} gibt es kein Projekt.</translation>
     </message>
@@ -20656,7 +20659,7 @@ Rückgabewerte:
         <translation>Prüfen Sie, ob die Datei da ist, Sie sie verwenden dürfen und auf dem Datenträger Platz ist; versuchen Sie es dann erneut: {title}.</translation>
     </message>
     <message>
-        <location filename="../../project/project_file.py" line="-154"/>
+        <location filename="../../project/project_file.py" line="-155"/>
         <source>it was interrupted, and then an unsealed state was accepted</source>
         <translation>Sie wurde unterbrochen, und danach wurde ein nicht versiegelter Zustand angenommen</translation>
     </message>
@@ -21084,7 +21087,7 @@ Rückgabewerte:
         <translation>Stellen Sie eine frühere Kopie wieder her, öffnen Sie es schreibgeschützt, um seinen Inhalt zu untersuchen und zu exportieren, oder nehmen Sie es so an, wie es ist, und versiegeln Sie es neu.</translation>
     </message>
     <message>
-        <location filename="../../project/ledger/ledger.py" line="+37"/>
+        <location filename="../../project/ledger/ledger.py" line="+38"/>
         <source>project created</source>
         <translation>Projekt angelegt</translation>
     </message>
@@ -21129,7 +21132,7 @@ Rückgabewerte:
         <translation>nicht versiegelter Zustand angenommen</translation>
     </message>
     <message>
-        <location line="+224"/>
+        <location line="+229"/>
         <source>Entry {number} of the ledger was changed or removed outside Sfumato.</source>
         <translation>Eintrag {number} des Freigabeverzeichnisses wurde außerhalb von Sfumato geändert oder entfernt.</translation>
     </message>
@@ -21139,12 +21142,12 @@ Rückgabewerte:
         <translation>Stellen Sie eine Kopie des Projekts aus der Zeit vor der Änderung wieder her. Bis dahin können Sie das Projekt schreibgeschützt öffnen und seine Einträge mit den freigegebenen Dateien vergleichen.</translation>
     </message>
     <message>
-        <location filename="../../project/project_file.py" line="+155"/>
+        <location filename="../../project/project_file.py" line="+156"/>
         <source>Check the name, or choose the project where it is now.</source>
         <translation>Prüfen Sie den Namen oder wählen Sie das Projekt dort, wo es jetzt liegt.</translation>
     </message>
     <message>
-        <location line="+170"/>
+        <location line="+178"/>
         <source>Choose another name, or open the project that is there.</source>
         <translation>Wählen Sie einen anderen Namen oder öffnen Sie das dort liegende Projekt.</translation>
     </message>
@@ -24640,7 +24643,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="-479"/>
+        <location filename="../../ui/panels/policy/panel.py" line="-480"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -24729,7 +24732,7 @@ Rückgabewerte:
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/state/rules.py" line="-20"/>
+        <location filename="../../ui/state/rules.py" line="-21"/>
         <source>Choose a rules file.</source>
         <translation>Wählen Sie eine Regeldatei.</translation>
     </message>
@@ -25480,7 +25483,7 @@ Rückgabewerte:
         <translation>Einheiten werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../ui/state/session.py" line="+183"/>
+        <location filename="../../ui/state/session.py" line="+185"/>
         <source>This needs all rows of the table at once, and they are read in parts.</source>
         <translation>Dies braucht alle Zeilen der Tabelle auf einmal, und sie werden in Teilen gelesen.</translation>
     </message>
@@ -25516,14 +25519,27 @@ Rückgabewerte:
     </message>
 </context>
 <context>
+    <name>Session</name>
+    <message>
+        <location filename="../../ui/state/session.py" line="+95"/>
+        <source>“{edit}” was not done: something else was changed meanwhile.</source>
+        <translation>„{edit}“ wurde nicht ausgeführt: Inzwischen wurde etwas anderes geändert.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Do it again if you still want it.</source>
+        <translation>Führen Sie es noch einmal aus, wenn Sie es noch möchten.</translation>
+    </message>
+</context>
+<context>
     <name>SourceReader</name>
     <message>
-        <location filename="../../ui/state/projects.py" line="-311"/>
+        <location filename="../../ui/state/projects.py" line="-319"/>
         <source>Reading the source table</source>
         <translation>Die Quelltabelle wird gelesen</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+18"/>
         <source>Connect again…</source>
         <translation>Neu verbinden&#xa0;…</translation>
     </message>
@@ -25614,7 +25630,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../ui/state/steps.py" line="+209"/>
+        <location filename="../../ui/state/steps.py" line="+213"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>

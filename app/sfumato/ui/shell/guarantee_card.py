@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -119,13 +120,8 @@ class OpenCaution(QWidget):
 
     def _run(self, template: str, work: Callable[[Context], Document]) -> None:
         text = template.format(name=self._figure.attribute)
-        session, before, table = self._session, self._session.document, self._session.table
-
-        def keep(changed: Document) -> None:
-            # Else something was edited meanwhile, or another table was opened.
-            if session.document == before and session.table is table:
-                session.edit(text, changed)
-
+        session = self._session
+        keep = session.unless_changed(text, partial(session.edit, text))
         session.runner.run(text, work, keep, key=JOB)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +20,7 @@ from sfumato.formats.errors import CannotConnect
 from sfumato.formats.language import grouped
 from sfumato.jobs.runner import Job
 from sfumato.project import SUFFIX
-from sfumato.project.document.model import Document
+from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import NotSealed, PassphraseError, SourceChanged, SourceMissing
 from sfumato.project.project_file import ProjectFile, copy_project
 from sfumato.project.recovery import Recovered
@@ -92,10 +94,18 @@ class SourceReader(QObject):
         self._session.runner.run(
             self.tr("Reading the source table"),
             work,  # type: ignore[arg-type]
-            lambda found: self._session.attach_table(*found),
+            partial(self._take, self._session.document.source),
             self._refused,
             key=TOPIC,
         )
+
+    def _take(self, sought: Source | None, found: tuple[Table | LongSource, Document]) -> None:
+        """Attach the table, unless another is open by now; what was edited meanwhile stays."""
+        if self._session.document.source == sought:
+            self._attach(found[0], found[1].source)
+
+    def _attach(self, table: Table | LongSource, source: Source | None) -> None:
+        self._session.attach_table(table, replace(self._session.document, source=source))
 
     def _refused(self, error: SfumatoError) -> None:
         actions = []
@@ -155,7 +165,7 @@ class SourceReader(QObject):
 
         def accepted(table: Table | LongSource) -> None:
             rows = table.rows if isinstance(table, Table) else table.table.rows
-            session.attach_table(table, project.document)
+            self._attach(table, project.document.source)
             session.ledger_changed.emit()
             session.message.emit(
                 Message(

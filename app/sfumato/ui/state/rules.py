@@ -69,7 +69,7 @@ class Rules(QObject):
         """Apply a rules file to the open table, as one step that can be undone."""
         session = self._session
         long, document, noise = session.long, session.document, session.noise
-        table = session.table if long is None else long.survey
+        table, edit = session.table if long is None else long.survey, self.tr("Apply rules")
         if table is None:
             self._say(
                 MessageKind.INFO,
@@ -88,7 +88,7 @@ class Rules(QObject):
             return apply_rules(text, table, document, path.parent, noise)
 
         def applied(changed: Document) -> None:
-            session.edit(self.tr("Apply rules"), changed)
+            session.edit(edit, changed)
             undo = Action(self.tr("Undo"), session.undo)
             self._say(
                 MessageKind.GOOD,
@@ -97,7 +97,8 @@ class Rules(QObject):
                 undo,
             )
 
-        session.runner.run(self.tr("Applying rules"), work, applied, key=TOPIC)
+        taken = session.unless_changed(edit, applied)
+        session.runner.run(self.tr("Applying rules"), work, taken, key=TOPIC)
 
     def _say(self, kind: MessageKind, text: str, remedy: str = "", *actions: Action) -> None:
         self._session.message.emit(Message(kind, text, remedy, actions, TOPIC))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -38,7 +38,7 @@ from sfumato.ui.state.insights import (
 from sfumato.ui.state.settings import MemoryLimit, MemoryStore, RecentProjects, Store
 from sfumato.ui.state.steps import Steps
 from sfumato.ui.widgets.files import FileChooser, PlatformChooser
-from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.messages import Message, MessageKind
 
 if TYPE_CHECKING:
     from sfumato.analysis.open_columns import OpenAnswer
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from sfumato.project.release.long_table import LongTable
 
 AUTOSAVE_MILLISECONDS: Final = 800
+
+Found = TypeVar("Found")
 
 
 def _passing_keys() -> KeyRing:
@@ -257,6 +259,33 @@ class Session(QObject):
             return
         self._history.push(text, self._state, merge_key, self.panel)
         self._move_to(replace(self._state, document=document))
+
+    def unless_changed(self, text: str, then: Callable[[Found], object]) -> Callable[[Found], None]:
+        """Return what passes on what a job found, unless the document or the table is another now.
+
+        What was found is about those that the job began with. The person is told that nothing came
+        of it.
+
+        Parameters
+        ----------
+        text
+            What was asked for, as the Edit menu shows it.
+        then
+            Takes what was found.
+        """
+        before = self._state
+
+        def pass_on(found: Found) -> None:
+            if self._state is before:
+                then(found)
+                return
+            words = self.tr("“{edit}” was not done: something else was changed meanwhile.")
+            remedy = self.tr("Do it again if you still want it.")
+            self.message.emit(
+                Message(MessageKind.INFO, words.format(edit=text), remedy, topic="meanwhile")
+            )
+
+        return pass_on
 
     def open_table(
         self,

@@ -187,15 +187,12 @@ class RecordKeyField(Card):
             session.edit(text, changed)
             return
 
-        def keep(_checked: object) -> None:
-            if session.long is long:
-                session.edit(text, replace(session.document, record_key=key))
-
         def refuse(error: SfumatoError) -> None:
             self.refresh()
             self.refused.emit(error)
 
         words = tr("Looking whether {column} tells all records apart").format(column=key)
+        keep = session.unless_changed(text, lambda _checked: session.edit(text, changed))
         session.runner.run(
             words, partial(long.survey.check_key, key), keep, refuse, key="record-key"
         )
@@ -506,7 +503,7 @@ class AttributesPanel(Panel):
         session.runner.run(
             tr("Reading the values"),
             complete,
-            lambda changed: session.edit(text, changed),
+            session.unless_changed(text, partial(session.edit, text)),
             self.show_error,
             key=EDIT_KEY,
         )
@@ -526,7 +523,7 @@ class AttributesPanel(Panel):
         self.session.runner.run(
             tr("Reading the values"),
             complete,
-            lambda changed: self.session.edit(text, changed),
+            self.session.unless_changed(text, partial(self.session.edit, text)),
             self.show_error,
             key=EDIT_KEY,
         )
@@ -562,11 +559,12 @@ class AttributesPanel(Panel):
         if rows is None or not isinstance(widths, BinWidths):
             self._show_detail()
             return
-        series = self._with_ends_of_all(rows, name)
+        series, text = self._with_ends_of_all(rows, name), tr("Bins of {column}")
+        take = partial(self._set_bins, name=name, from_rows=True)
         self.session.runner.run(
             tr("Looking for round edges"),
             lambda _context: suggest_binning(series, count, widths),
-            lambda binning: self._set_bins(binning, name, from_rows=True),
+            self.session.unless_changed(text.format(column=name), take),
             self._refuse_bins,
             key=EDIT_KEY,
         )
@@ -622,10 +620,11 @@ class AttributesPanel(Panel):
         if series is None:
             return
         step = None if now is None else now.step
+        text = tr("Rounding and ends of {column}").format(column=name)
         self.session.runner.run(
             tr("Looking for ends"),
             lambda _context: replace(suggest_ends(series), step=step),
-            lambda coding: self._set_coding(coding, name),
+            self.session.unless_changed(text, partial(self._set_coding, name=name)),
             lambda error: self.detail.coding.show_problem(" ".join(error_texts(error))),
             key=EDIT_KEY,
         )

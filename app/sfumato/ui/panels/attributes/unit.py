@@ -151,11 +151,10 @@ class UnitCard(Card):
         title = tr("Looking for what is the same in rows of one {unit}")
         name = " + ".join(columns)
 
+        text = tr("Protect by {column}").format(column=name)
+
         def keep(answer: tuple[Unit, str]) -> None:
-            if session.document is not before:
-                return
             self._idle = answer
-            text = tr("Protect by {column}").format(column=name)
             session.edit(text, before.with_unit(answer[0]), merge_key=("unit", columns))
             self.refresh()
 
@@ -163,4 +162,5 @@ class UnitCard(Card):
             self.refused.emit(error)
             self.refresh()
 
-        session.runner.run(title.format(unit=name), work, keep, refuse, key=_JOB)
+        taken = session.unless_changed(text, keep)
+        session.runner.run(title.format(unit=name), work, taken, refuse, key=_JOB)

@@ -642,14 +642,11 @@ class AdoptedCard(Card):
         path = session.chooser.open_file(tr("Show where the file is now"), table_filters())
         if path is None:
             return
+        text = tr("Show where an adopted release is")
         session.runner.run(
             tr("Reading {name}", name=Path(path).name),
             partial(with_new_place, session.document, self._key, digest, path),
-            partial(self._take_place, session.document),
+            session.unless_changed(text, partial(session.edit, text)),
             self._refuse,
             key=PLACE_JOB,
         )
-
-    def _take_place(self, before: Document, changed: Document) -> None:
-        if self._session.document == before:
-            self._session.edit(tr("Show where an adopted release is"), changed)

@@ -318,12 +318,12 @@ class PolicyPanel(Panel):
             return
         recipes = session.document.hierarchies
         attributes = tuple(replace(known[name], hierarchy=recipes.get(name)) for name in names)
-        opened = (session.document, session.held)
-        protect = partial(self._protect, opened, attributes, mechanism)
+        protect = partial(self._protect, session.document, attributes, mechanism)
         work = partial(_first_settings, attributes, mechanism, session.noise)
         if not all(map(_is_quick, attributes)):
             title = tr("Working out the protection of {name}", name=" + ".join(names))
-            job = session.runner.run(title, work, protect, self._refuse, key=JOB)
+            taken = session.unless_changed(self._protecting(), protect)
+            job = session.runner.run(title, work, taken, self._refuse, key=JOB)
             self.waiting.heading.setText(title)
             self.content.setCurrentWidget(self.waiting)
             job.finished.connect(self._stop_waiting)
@@ -341,22 +341,15 @@ class PolicyPanel(Panel):
         if not any(job.key == JOB for job in self.session.runner.jobs):
             self._refresh()
 
-    def _protect(
-        self,
-        opened: tuple[Document, object],
-        attributes: Sequence[Attribute],
-        mechanism: str,
-        settings: Settings,
-    ) -> None:
-        """Protect attributes by what was found for them, unless something else was decided.
+    def _protecting(self) -> str:
+        return tr("Protect {name}", name=self._key)
 
-        `opened` are the document and the table that it was found in.
-        """
-        before, held = opened
-        if self.session.document is not before or self.session.held is not held:
-            return
+    def _protect(
+        self, before: Document, attributes: Sequence[Attribute], mechanism: str, settings: Settings
+    ) -> None:
+        """Protect attributes by what was found for them."""
         document = edits.with_entry(before, attributes, mechanism, settings)
-        self.session.edit(tr("Protect {name}", name=self._key), document)
+        self.session.edit(self._protecting(), document)
         self.page.mechanism.setFocus()  # else the next field gets it, and the page follows
         self.scroll_to(self.page.mechanism)
 

@@ -470,17 +470,16 @@ class ViewsCard(Card):
         session, table = self.session, column_source(self.session.held)
         if table is None:
             return
-        before = session.document
+        before, text = session.document, tr("Propose hierarchies")
 
         def take(found: tuple[Document, dict[str, str]]) -> None:
-            if session.document == before and column_source(session.held) is table:
-                session.edit(tr("Propose hierarchies"), found[0])
-                self._go_on()
+            session.edit(text, found[0])
+            self._go_on()
 
         session.runner.run(
             tr("Proposing hierarchies"),
             lambda _context: with_proposed_hierarchies(before, table),
-            take,
+            session.unless_changed(text, take),
             self._refuse,
             key=PROPOSE_JOB,
         )
@@ -507,22 +506,21 @@ class ViewsCard(Card):
         session, table = self.session, self.session.source
         if table is None:
             return
-        before, keys = session.document, session.keys
+        before, keys, text = session.document, session.keys, tr("Find levels")
 
         def find(context: Context) -> Document:
             left = that_leave(before, table, keys, Part(context, 0.0, 0.2))
             return find_views(before, left, Part(context, 0.2, 1.0))
 
         def take(found: Document) -> None:
-            if session.document == before and session.source is table:
-                self._read = table
-                session.edit(tr("Find levels"), found)
-                self.refresh()
+            self._read = table
+            session.edit(text, found)
+            self.refresh()
 
         session.runner.run(
             tr("Finding levels"),
             find,
-            take,
+            session.unless_changed(text, take),
             self._refuse,
             key=FIND_JOB,
         )

@@ -244,11 +244,7 @@ class ReadinessCard(Card):
             context.report(0.0, words)
             return mended(before, remedy, table, noise)
 
-        def keep(changed: Document) -> None:
-            # Else something was edited meanwhile, or another table was opened.
-            if session.document == before and session.table is table:
-                session.edit(words, changed)
-
+        keep = session.unless_changed(words, partial(session.edit, words))
         session.runner.run(words, work, keep, self._tell_refused, key=MENDING_JOB)
 
     def _tell_refused(self, error: SfumatoError) -> None:

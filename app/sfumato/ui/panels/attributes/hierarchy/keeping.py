@@ -335,10 +335,11 @@ class HierarchySection(QWidget):
         def propose(_context: object) -> HierarchyProposal:
             return propose_hierarchy(spec, table.column(name))
 
+        text = tr("Hierarchy of {column}").format(column=name)
         self._session.runner.run(
             tr("Looking at {column}").format(column=name),
             propose,
-            lambda proposal: self._edit(name, proposal.recipe),
+            self._session.unless_changed(text, lambda proposal: self._edit(name, proposal.recipe)),
             self.refused.emit,
             key=(KEY, name),
         )

@@ -117,18 +117,17 @@ class PopulationCard(Card):
         decided = self._session.document.generalization
         if decided is None:
             return
+        before, text = self._session.document, tr("Use {name} as the population", name=path.name)
+
+        def take(file: PopulationFile) -> None:
+            self._session.edit(text, edits.with_population(before, file))
+
         self._session.runner.run(
             tr("Reading {name}", name=path.name),
             partial(open_population, path, decided.quasi_identifiers),
-            self._take,
+            self._session.unless_changed(text, take),
             self._refuse,
             key=JOB,
-        )
-
-    def _take(self, file: PopulationFile) -> None:
-        self._session.edit(
-            tr("Use {name} as the population", name=Path(file.path).name),
-            edits.with_population(self._session.document, file),
         )
 
     def _refuse(self, problem: SfumatoError) -> None:
