@@ -255,17 +255,17 @@
         <translation>Grenzen werden gesucht</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+32"/>
         <source>Values of {column}</source>
         <translation>Werte von {column}</translation>
     </message>
     <message>
-        <location line="-80"/>
+        <location line="-81"/>
         <source>Open the table first.</source>
         <translation>Öffnen Sie zuerst die Tabelle.</translation>
     </message>
     <message>
-        <location line="+98"/>
+        <location line="+99"/>
         <source>Confirm the values of {column}</source>
         <translation>Werte von {column} bestätigen</translation>
     </message>
@@ -326,7 +326,7 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-468"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="-469"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
@@ -9096,17 +9096,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+219"/>
+        <location line="+220"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="-4"/>
         <source>Protect {name}</source>
         <translation>{name} schützen</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+58"/>
         <source>Protect {name} together</source>
         <translation>{name} gemeinsam schützen</translation>
     </message>
@@ -24643,7 +24643,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="-480"/>
+        <location filename="../../ui/panels/policy/panel.py" line="-483"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -25521,13 +25521,13 @@ Rückgabewerte:
 <context>
     <name>Session</name>
     <message>
-        <location filename="../../ui/state/session.py" line="+95"/>
-        <source>“{edit}” was not done: something else was changed meanwhile.</source>
+        <location filename="../../ui/state/session.py" line="+96"/>
+        <source>“{edit}” was not carried out: something else was changed in the meantime.</source>
         <translation>„{edit}“ wurde nicht ausgeführt: Inzwischen wurde etwas anderes geändert.</translation>
     </message>
     <message>
-        <location line="+1"/>
-        <source>Do it again if you still want it.</source>
+        <location line="+2"/>
+        <source>Try again if you still want it.</source>
         <translation>Führen Sie es noch einmal aus, wenn Sie es noch möchten.</translation>
     </message>
 </context>

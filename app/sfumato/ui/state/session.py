@@ -263,8 +263,8 @@ class Session(QObject):
     def unless_changed(self, text: str, then: Callable[[Found], object]) -> Callable[[Found], None]:
         """Return what passes on what a job found, unless the document or the table is another now.
 
-        What was found is about those that the job began with. The person is told that nothing came
-        of it.
+        What was found holds for those that the job began with. The person is told that nothing
+        came of it.
 
         Parameters
         ----------
@@ -279,8 +279,10 @@ class Session(QObject):
             if self._state is before:
                 then(found)
                 return
-            words = self.tr("“{edit}” was not done: something else was changed meanwhile.")
-            remedy = self.tr("Do it again if you still want it.")
+            words = self.tr(
+                "“{edit}” was not carried out: something else was changed in the meantime."
+            )
+            remedy = self.tr("Try again if you still want it.")
             self.message.emit(
                 Message(MessageKind.INFO, words.format(edit=text), remedy, topic="meanwhile")
             )

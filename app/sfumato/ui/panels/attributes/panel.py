@@ -638,8 +638,9 @@ class AttributesPanel(Panel):
         encoded = self.session.attribute(name)
         if encoded is not None and encoded.attribute.domain is not None:
             return encoded.attribute.domain
-        known = table is not None and name in table.columns
-        return proposed_domain(table, spec) if known and table is not None else None
+        if table is None or name not in table.columns:
+            return None
+        return proposed_domain(table, spec)
 
     def _change_domain(self, change: Callable[..., Domain], *arguments: object) -> bool:
         """Edit the chosen column's domain; say beside it why that can't be done."""

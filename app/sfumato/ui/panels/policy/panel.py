@@ -318,11 +318,12 @@ class PolicyPanel(Panel):
             return
         recipes = session.document.hierarchies
         attributes = tuple(replace(known[name], hierarchy=recipes.get(name)) for name in names)
-        protect = partial(self._protect, session.document, attributes, mechanism)
+        text = tr("Protect {name}", name=" + ".join(names))
+        protect = partial(self._protect, text, session.document, attributes, mechanism)
         work = partial(_first_settings, attributes, mechanism, session.noise)
         if not all(map(_is_quick, attributes)):
             title = tr("Working out the protection of {name}", name=" + ".join(names))
-            taken = session.unless_changed(self._protecting(), protect)
+            taken = session.unless_changed(text, protect)
             job = session.runner.run(title, work, taken, self._refuse, key=JOB)
             self.waiting.heading.setText(title)
             self.content.setCurrentWidget(self.waiting)
@@ -341,15 +342,17 @@ class PolicyPanel(Panel):
         if not any(job.key == JOB for job in self.session.runner.jobs):
             self._refresh()
 
-    def _protecting(self) -> str:
-        return tr("Protect {name}", name=self._key)
-
     def _protect(
-        self, before: Document, attributes: Sequence[Attribute], mechanism: str, settings: Settings
+        self,
+        text: str,
+        before: Document,
+        attributes: Sequence[Attribute],
+        mechanism: str,
+        settings: Settings,
     ) -> None:
         """Protect attributes by what was found for them."""
         document = edits.with_entry(before, attributes, mechanism, settings)
-        self.session.edit(self._protecting(), document)
+        self.session.edit(text, document)
         self.page.mechanism.setFocus()  # else the next field gets it, and the page follows
         self.scroll_to(self.page.mechanism)
 
