@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import struct
 import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.errors import BeyondFormat, DamagedFile
 from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.reading import preview, write_table
+from sfumato.formats.statistical import child
 from sfumato.formats.statistical.reading import LibraryProcess
 from sfumato.formats.tables.spss import FORMAT as SPSS
 from sfumato.formats.tables.stata import FORMAT as STATA
@@ -339,6 +342,18 @@ def cold(monkeypatch):
 def test_a_process_of_the_library_starts_by_itself(tmp_path, cold):
     path = write(pd.DataFrame({"x": [1, 2]}), tmp_path / "t.sav")
     assert plain(read(path).table.frame["x"]) == [1, 2]
+
+
+def test_a_process_of_the_library_does_without_pandas(tmp_path):
+    path = write(pd.DataFrame({"x": [1, 2], "y": ["a", "b"]}), tmp_path / "t.sav")
+    request = json.dumps({"path": str(path), "reader": "read_sav", "wanted": {}})
+    command = [sys.executable, "-X", "importtime", "-m", child.__name__]
+    done = subprocess.run(command, input=request.encode(), capture_output=True, check=True)
+    assert done.stdout.startswith(child.PROGRESS)
+    assert b"described" in done.stdout
+    imported = done.stderr.decode()
+    assert "pyarrow" in imported
+    assert "pandas.core" not in imported
 
 
 def test_a_crash_of_the_library_is_an_error(tmp_path, monkeypatch, cold):

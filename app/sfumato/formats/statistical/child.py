@@ -156,8 +156,18 @@ def _pairs(labels: dict[str, dict[Any, str]] | None) -> dict[str, list[Any]]:
     return {name: list(texts.items()) for name, texts in (labels or {}).items()}
 
 
+class _WithoutPandas:
+    """Lets pandas not be found: PyArrow would import it, which takes longer than most files."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    sys.meta_path.insert(0, _WithoutPandas)
     with os.fdopen(os.dup(1), "wb") as unmixed:
         os.dup2(2, 1)  # whatever the library prints is no answer
         serve(sys.stdin.buffer, unmixed)
