@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.thorough import leave_to_ci, tried
 from tests.warm import CAN_FORK, SUBPROCESS
 
 if find_spec("PySide6") is not None:
@@ -38,7 +39,9 @@ for _name in ("LC_ALL", "LC_MESSAGES", "LANG"):
     os.environ.pop(_name, None)
 
 # A property is tried on the same examples each time, and on others where the keys are others.
-settings.register_profile("repeatable", derandomize=KEYS == "1", deadline=None)
+settings.register_profile(
+    "repeatable", derandomize=KEYS == "1", deadline=None, max_examples=tried(100)
+)
 settings.load_profile("repeatable")
 
 _home = pytest.StashKey[tempfile.TemporaryDirectory]()
@@ -116,6 +119,12 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     for variable in ("QT_SCALE_FACTOR", "QT_STYLE_OVERRIDE", "QT_QPA_PLATFORMTHEME"):
         os.environ.pop(variable, None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to CI what one run need not try each time."""
+    leave_to_ci(items)
 
 
 def pytest_collection_finish() -> None:

@@ -35,6 +35,7 @@ from tests.benchmarks.multi_level.simulation import (
     uniform_prior,
 )
 from tests.engine.ladders.multi_pert import joint_law
+from tests.thorough import tried
 
 PRIOR = np.array([0.5, 0.3, 0.2])
 FALSE_ALARM = 1e-6
@@ -75,7 +76,7 @@ def test_simulations_repeat_and_runs_differ():
     st.lists(st.floats(0.0, 1.0), min_size=2, max_size=9).filter(lambda shares: sum(shares) > 0.1),
     st.integers(1, 10**10),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tried(40))
 def test_every_simulation_has_a_true_value_that_occurs(shares, simulations):
     prior = np.array(shares) / np.sum(shares)
     counts = draw_counts(prior, simulations)

@@ -17,6 +17,7 @@ from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.benchmarks.multi_level.multi_pert import ReleaseHistory, coin, multi_pert
 from tests.engine.ladders.multi_pert import chain_law, joint_law
 from tests.engine.ladders.multi_pert import coin as reference_coin
+from tests.thorough import tried
 
 KEY = AttributeKey(bytes(range(32)))
 LEVELS = [0.9, 0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05]
@@ -82,7 +83,7 @@ def list_of(released, row):
     return (*falling[:1], *changes)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tried(200), deadline=None)
 @given(st.permutations(LEVELS), st.integers(1, 8), st.integers(0, 40), st.integers(0, 1000))
 def test_releases_are_looked_up_as_they_were_made_in_whatever_order(levels, asked, rows, seed):
     rng = np.random.default_rng(seed)

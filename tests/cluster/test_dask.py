@@ -18,6 +18,7 @@ from sfumato.project.errors import KeyFileError
 from sfumato.project.release.workers import KeySource, read_plan
 from tests.cluster.sent import STRICT, drive, facts_by_hand, send
 from tests.project.batched import KEYS, hospital, hospital_document, planned
+from tests.thorough import tried
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
@@ -121,7 +122,7 @@ def test_rows_that_are_too_few_to_be_shown_are_suppressed_on_a_cluster_too(stric
     assert classes["rows"].min() >= STRICT.k
 
 
-@settings(max_examples=10)
+@settings(max_examples=tried(10))
 @given(
     st.lists(
         st.tuples(

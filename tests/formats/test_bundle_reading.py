@@ -22,6 +22,7 @@ from sfumato.formats.bundles.reading import read_bundle
 from sfumato.formats.bundles.writing import write_bundle, write_bundle_zip
 from sfumato.formats.errors import FileError
 from tests.formats.bundles import FORMATS, case
+from tests.thorough import tried
 
 TELLTALE = "xanthic"
 """A value that must not be in any message."""
@@ -223,7 +224,9 @@ def test_a_zip_that_was_cut_is_told(packed):
 
 
 @settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=tried(40),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.data())
 def test_a_zip_with_any_byte_altered_is_refused_or_known_for_altered(packed, data):

@@ -20,6 +20,7 @@ from sfumato.formats.comparison import (
     differing_places,
     differing_rows,
 )
+from tests.thorough import tried
 
 SAME = {
     "text and categories": (["a", None, "b"], pd.Categorical(["a", None, "b"])),
@@ -72,7 +73,7 @@ def test_other_values_differ(name):
 VALUES = st.one_of(st.none(), st.text(max_size=3), st.sampled_from(["NA", "nan", " "]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=30))
 def test_texts_differ_exactly_where_they_differ(pairs):
     left, right = ([pair[side] or None for pair in pairs] for side in (0, 1))

@@ -11,6 +11,7 @@ from sfumato.formats.delimited.sniffing import sniff
 from sfumato.formats.options import DateOrder
 from sfumato.formats.reading import detect_options, preview
 from tests.formats.reading import plain, read
+from tests.thorough import tried
 
 
 def detected(folder, text, name="table.csv"):
@@ -34,7 +35,7 @@ def test_the_delimiter_is_found(tmp_path, delimiter):
         max_size=20,
     ),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 def test_delimiters_within_quotes_do_not_mislead(delimiter, rows):
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")

@@ -10,6 +10,7 @@ from sfumato.formats.delimited.records import Utf8Stream, detect_encoding
 from sfumato.formats.errors import WrongEncoding
 from sfumato.formats.options import ENCODINGS
 from tests.formats.reading import frame_of, plain, read, read_text
+from tests.thorough import tried
 
 TEXT = "name,town\nZoé,Zürich\nŁukasz,Łódź\n€uro,Ærø\n"
 WESTERN = "name,town\nZoé,Zürich\nRené,Orléans\n"
@@ -95,7 +96,7 @@ def test_bytes_that_are_not_in_another_encoding_are_told(tmp_path, encoding, con
     st.sampled_from(["utf-8", "utf-16", "utf-16-be", "utf-32"]),
     st.integers(1, 9),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 def test_a_stream_gives_the_same_text_in_pieces_of_any_size(tmp_path_factory, text, encoding, size):
     path = tmp_path_factory.mktemp("stream") / "text"
     path.write_bytes(("x" + text).encode(encoding))

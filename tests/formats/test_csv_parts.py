@@ -23,6 +23,7 @@ from sfumato.formats.reading import KnownFile, open_batches, read_file
 from sfumato.formats.tables import delimited
 from sfumato.project.release.long_table import frame_of
 from tests.formats.reading import Watch
+from tests.thorough import tried
 
 PLAIN = ReadOptions()
 MISSING, SKIP, TEXT = BadValues.MISSING, BadValues.SKIP, BadValues.TEXT
@@ -197,7 +198,7 @@ def texts(draw):
     return mark + text.encode(encoding, errors="replace"), encoding
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 @given(
     texts(),
     READINGS,

@@ -28,6 +28,7 @@ from sfumato.formats.hierarchies import (
     write_hierarchy,
 )
 from tests.data import shared_data
+from tests.thorough import tried
 
 ADULT = {
     "age": [72, 15, 8, 5, 1],
@@ -73,7 +74,7 @@ def test_the_separator_is_found_out(separator):
 CELLS = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=8).map(str.strip)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=tried(120))
 @given(
     st.integers(2, 4).flatmap(
         lambda width: st.lists(st.tuples(*[CELLS.filter(bool)] * width), min_size=1, max_size=8)

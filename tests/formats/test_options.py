@@ -15,6 +15,7 @@ from sfumato.formats.options import (
     RaggedRows,
     ReadOptions,
 )
+from tests.thorough import tried
 
 choices = st.sampled_from(list(BadValues))
 some_options = st.builds(
@@ -38,7 +39,7 @@ some_options = st.builds(
 
 
 @given(some_options)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 def test_options_come_back_from_json(options):
     assert ReadOptions.from_dict(json.loads(json.dumps(options.to_dict()))) == options
 

@@ -14,6 +14,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.reading import detect_options, read_file, write_table
 from tests.formats.reading import plain
+from tests.thorough import tried
 
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 anything = st.text(characters, max_size=12)
@@ -94,7 +95,7 @@ def family(series):
 
 
 @given(frames(wide=True))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 def test_csv_with_its_schema_loses_nothing(tmp_path_factory, frame):
     folder = tmp_path_factory.mktemp("csv")
     options = {"column_types": schema(frame), "quoted_empty_is_text": len(frame.columns) > 1}
@@ -107,7 +108,7 @@ def test_csv_with_its_schema_loses_nothing(tmp_path_factory, frame):
 
 
 @given(frames(wide=True))
-@settings(deadline=None, max_examples=35)
+@settings(deadline=None, max_examples=tried(35))
 def test_csv_without_a_schema_alters_no_text(tmp_path_factory, frame):
     texts = frame.select_dtypes(["str", "category"])
     if texts.empty:
@@ -121,7 +122,7 @@ def test_csv_without_a_schema_alters_no_text(tmp_path_factory, frame):
 
 
 @given(frames(wide=True))
-@settings(deadline=None, max_examples=35)
+@settings(deadline=None, max_examples=tried(35))
 def test_parquet_loses_nothing(tmp_path_factory, frame):
     back = round_trip(tmp_path_factory.mktemp("parquet"), frame, "parquet")
     for name in frame:

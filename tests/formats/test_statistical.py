@@ -27,6 +27,7 @@ from sfumato.formats.statistical.reading import LibraryProcess
 from sfumato.formats.tables.spss import FORMAT as SPSS
 from sfumato.formats.tables.stata import FORMAT as STATA
 from tests.formats.reading import Watch, plain, read, write
+from tests.thorough import tried
 
 BOTH = pytest.mark.parametrize("ending", ["sav", "dta"])
 
@@ -115,7 +116,7 @@ def test_names_that_are_not_allowed_are_changed_and_said(tmp_path, ending):
 
 @pytest.mark.parametrize("chosen", [SPSS, STATA], ids=["sav", "dta"])
 @given(names=st.lists(st.text(min_size=1, max_size=80), min_size=1, max_size=6, unique=True))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tried(80))
 def test_names_in_a_file_are_allowed_and_distinct(chosen, names):
     fitted = chosen.names_in_file(tuple(names))
     assert list(fitted) == names

@@ -34,6 +34,7 @@ from tests.project.batched import (
     planned,
     released_whole,
 )
+from tests.thorough import tried
 
 ROWS = 300
 VIEWS = {"none": None, "coarse": ViewRule(1, 0.0, {"age": 1, "zip": 2, "grade": 1})}
@@ -47,7 +48,7 @@ def made(request):
     return plan, as_batch(table), released_whole(document, table)
 
 
-@settings(max_examples=20)
+@settings(max_examples=tried(20))
 @given(st.lists(st.integers(0, ROWS), max_size=4), st.randoms())
 def test_any_cutting_in_any_order_gives_the_rows_of_the_whole_release(made, cuts, random):
     plan, batch, whole = made

@@ -24,6 +24,7 @@ from sfumato.project.document.serialise import document_from_json, document_to_j
 from sfumato.project.errors import DamagedProject, RulesError
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.engine.generalization.hierarchies.recipes import RECIPES
+from tests.thorough import tried
 
 RULES = """\
 format = 1
@@ -50,7 +51,7 @@ def document(hierarchies):
     return Document(title="t", columns=specs, hierarchies=hierarchies)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tried(80))
 @given(st.dictionaries(st.sampled_from(["age", "town", "born"]), RECIPES))
 def test_hierarchies_survive_a_project_file_and_rules(recipes):
     made = document(recipes)

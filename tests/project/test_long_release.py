@@ -51,6 +51,7 @@ from sfumato.project.verification.found import verify_file
 from sfumato.project.verification.long_verification import _Compared
 from tests.project.batched import hospital, hospital_document
 from tests.project.making import new_project
+from tests.thorough import tried
 
 ROWS = 300
 OPTIONS = {
@@ -569,7 +570,7 @@ def written(file):
     file.seek(place)
 
 
-@settings(max_examples=15)
+@settings(max_examples=tried(15))
 @given(
     rows=st.integers(6, 60),
     seed=st.integers(0, 2**32 - 1),

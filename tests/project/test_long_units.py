@@ -38,6 +38,7 @@ from tests.project.test_long_release import (
     weighted,
     whole_of,
 )
+from tests.thorough import tried
 
 ward, small_parts = test_long_release.ward, test_long_release.small_parts
 
@@ -169,7 +170,7 @@ def test_a_row_without_a_unit_and_a_key_that_stands_twice_are_refused(ward, tmp_
         (tmp_path / "ward.sfumato").unlink()
 
 
-@settings(max_examples=20)
+@settings(max_examples=tried(20))
 @given(
     rows=st.integers(2, 60),
     units=st.integers(1, 30),

@@ -28,6 +28,7 @@ from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
 from tests.project.verifying import a_document, a_table, levels, new_project, release
+from tests.thorough import tried
 
 KEYS = KeyRing(b"7" * 32)
 
@@ -55,7 +56,7 @@ def test_a_recipient_keeps_the_mark_when_another_leaves():
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=tried(50))
 def test_marks_become_distinct_and_distinct_ones_stay(marks):
     recipients = tuple(Recipient(f"R{i}", {}, "", mark) for i, mark in enumerate(marks))
     found = [r.mark for r in with_marks(Document(recipients=recipients)).recipients]

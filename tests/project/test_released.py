@@ -26,6 +26,7 @@ from sfumato.project.release.release_columns import (
     released_columns,
     released_table,
 )
+from tests.thorough import tried
 
 KEYS = KeyRing(bytes(range(32)))
 ILLNESSES = ("asthma", "cold", "flu", "gout")
@@ -299,7 +300,7 @@ def test_a_plan_survives_being_written_down():
     assert plan.key == "illness"
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=tried(10))
 @given(st.lists(st.floats(0.05, 0.95), min_size=2, max_size=2).map(sorted))
 def test_two_recipients_of_one_project_hold_releases_of_one_ladder(levels):
     document, table = a_document(), a_table(3000)

@@ -14,6 +14,7 @@ from sfumato.project.errors import RulesError
 from sfumato.project.rules.rules import apply_rules, reading_options_in, rules_of
 from tests.project.documents import documents, table_for
 from tests.project.making import document, table
+from tests.thorough import tried
 
 WRITTEN = """\
 format = 1
@@ -89,7 +90,7 @@ def test_values_are_stated_by_listing_them_and_taken_from_rows_otherwise():
     assert "true or false" in str(error_of(WRITTEN.replace(listed, 'from_rows = "no"')))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tried(80))
 @given(documents())
 def test_applying_a_documents_rules_gives_the_document_back(document):
     text = rules_of(document)
@@ -98,7 +99,7 @@ def test_applying_a_documents_rules_gives_the_document_back(document):
     assert rules_of(apply_rules(text, table_for(document), blank)) == text
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tried(40))
 @given(documents())
 def test_the_reading_options_are_kept(document):
     options = reading_options_in(rules_of(document))

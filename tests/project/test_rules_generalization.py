@@ -18,6 +18,7 @@ from sfumato.project.errors import RulesError
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.project.test_generalizing import decided
 from tests.project.verifying import a_document, a_table
+from tests.thorough import tried
 
 OTHER = "age,ill\n20-60,Flu\n20-60,cold\n20-60,\n"
 
@@ -134,7 +135,7 @@ CHOICES = st.sampled_from(sorted(CRITERION_KINDS)).flatmap(
 NODES = st.tuples(st.integers(0, 5), st.integers(0, 5))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tried(40))
 @given(
     st.lists(CHOICES, max_size=4),
     st.floats(0, 0.9),

@@ -12,9 +12,10 @@ from sfumato.project.document.serialise import canonical_json, document_from_jso
 from sfumato.project.errors import DamagedProject
 from tests.project.documents import documents
 from tests.project.making import document as a_document
+from tests.thorough import tried
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(documents())
 def test_a_document_comes_back_as_it_was(document):
     assert document_from_json(document_to_json(document)) == document

@@ -24,6 +24,7 @@ from sfumato.engine.core.columns import (
     smallest_unsigned,
 )
 from sfumato.engine.core.errors import DomainError
+from tests.thorough import tried
 
 SECRET = "leukaemia"
 
@@ -167,7 +168,7 @@ def test_a_domain_of_many_values_is_encoded():
     assert domain.decode(codes, "x").tolist() == [69_999, 0, 256]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(st.lists(st.one_of(st.none(), st.text(max_size=3)), min_size=1, max_size=30))
 def test_any_column_of_texts_survives_the_round_trip(values):
     column = pd.Series(values, dtype=object)

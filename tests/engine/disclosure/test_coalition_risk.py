@@ -23,6 +23,7 @@ from sfumato.engine.disclosure.record_risk import BINS, SparseBeliefs, WholeBeli
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.randomness.simulation_rng import draw_released, uniforms, words
+from tests.thorough import tried
 
 FREQUENCIES = np.array([0.5, 0.3, 0.15, 0.05])
 LEVELS = (0.6, 0.3, 0.1)
@@ -68,7 +69,7 @@ def by_definition(law, frequencies):
 
 
 @given(levels, weights)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=tried(30))
 def test_independent_risk_is_appendix_2_for_every_value(chosen, given_weights):
     frequencies = np.array(given_weights) / np.sum(given_weights)
     matrices = [uniform_matrix(p, len(frequencies)) for p in chosen]
@@ -81,7 +82,7 @@ def test_independent_risk_is_appendix_2_for_every_value(chosen, given_weights):
 
 
 @given(levels, weights)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=tried(30))
 def test_on_the_ladder_every_coalition_knows_what_its_best_member_knows(chosen, given_weights):
     """By enumeration of the chain's joint law, for every coalition of the recipients."""
     frequencies = np.array(given_weights) / np.sum(given_weights)
@@ -156,7 +157,7 @@ def test_drawn_risks_agree_with_enumerated_ones(monkeypatch):
     st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5),
     st.integers(0, 3),
 )
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=tried(30))
 def test_sparse_beliefs_are_the_whole_ones(chosen, unused):
     frequencies = np.array([0.4, 0.1, 0.2, 0.15, 0.1, 0.05, 0.0])
     true = np.arange(60) % 6

@@ -19,6 +19,7 @@ from sfumato.engine.disclosure.coalition_risk import (
 )
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from tests.thorough import tried
 
 FREQUENCIES = np.array([0.5, 0.3, 0.15, 0.05])
 
@@ -50,7 +51,7 @@ def test_without_a_release_the_commonest_value_is_guessed():
     st.lists(st.floats(0.0, 1.0), min_size=1, max_size=3),
     st.lists(st.floats(0.01, 1.0), min_size=2, max_size=4),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tried(40))
 def test_independent_coalitions_agree_with_enumeration(levels, weights):
     frequencies = np.array(weights) / np.sum(weights)
     matrices = [uniform_matrix(level, len(frequencies)) for level in levels]
@@ -94,7 +95,7 @@ def test_drawing_never_sees_an_impossible_value(monkeypatch):
 
 
 @given(st.lists(st.floats(0.05, 0.9), min_size=2, max_size=3))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=tried(25))
 def test_independent_noise_gives_a_coalition_at_least_what_the_ladder_gives(levels):
     matrices = [uniform_matrix(level, 4) for level in levels]
     best = max(restored_alone(m, FREQUENCIES, Silent()).guessed for m in matrices)

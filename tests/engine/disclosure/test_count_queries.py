@@ -143,7 +143,7 @@ def test_a_pool_follows_the_law_of_drawing_and_throwing_away() -> None:
     rng = np.random.default_rng(2)
     kept: dict[tuple[str, ...], int] = {}
     dense = table.counts.toarray()
-    for _ in range(40_000):
+    for _ in range(20_000):
         chosen = tuple(sorted(rng.permutation(3)[: rng.integers(1, 4)]))
         met = np.ones(table.groups, dtype=bool)
         for place in chosen:

@@ -24,6 +24,7 @@ from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.matrices.matrix import DenseMatrix, PerturbationMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.table.micro_groups import micro_groups
+from tests.thorough import tried
 
 
 def one_group(counts: list[int]) -> GroupedValues:
@@ -51,7 +52,7 @@ def enumerated(
     return high, low
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=tried(25))
 @given(
     counts=st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(lambda c: 0 < sum(c) < 8),
     retention=st.sampled_from([0.1, 0.3, 0.5, 0.9]),

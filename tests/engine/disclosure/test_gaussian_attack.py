@@ -38,6 +38,7 @@ from sfumato.engine.mechanisms.number_copies import (
 )
 from tests.benchmarks.gaussian_figures import found_by_copies, found_errors
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns, stated_settings
+from tests.thorough import tried
 
 LADDER, INDEPENDENT, LINEAR = Dependence
 ONE = np.array([[1.0]])
@@ -90,7 +91,7 @@ def test_two_linearly_dependent_copies_give_the_numbers_away():
 # ----- the theorems
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tried(80))
 @given(LEVELS, st.integers(0, 50))
 def test_on_a_ladder_a_coalition_knows_what_its_best_member_knows(levels, seed):
     covariance = random_covariance(seed)
@@ -101,7 +102,7 @@ def test_on_a_ladder_a_coalition_knows_what_its_best_member_knows(levels, seed):
     assert found.covariance == pytest.approx(best / (1 + best) * covariance, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(LEVELS, st.integers(0, 50))
 def test_it_does_so_with_separate_noise_as_well(levels, seed):
     covariance = random_covariance(seed)
@@ -111,7 +112,7 @@ def test_it_does_so_with_separate_noise_as_well(levels, seed):
     assert found.normalized == pytest.approx(alone.normalized, rel=1e-6)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(LEVELS)
 def test_independent_noise_averages_out(levels):
     """Theorem 3."""
@@ -129,7 +130,7 @@ def test_the_structure_of_proportional_noise_gives_what_the_whole_matrix_gives()
         assert whole == pytest.approx(short, abs=1e-8)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tried(40))
 @given(st.floats(0.01, 50.0), st.integers(0, 50), st.sampled_from(Noise))
 def test_what_a_promise_says_is_what_the_attack_leaves(level, seed, noise):
     covariance = random_covariance(seed)

@@ -28,6 +28,7 @@ from sfumato.engine.mechanisms.number_copies import Pool, make_experiment
 from sfumato.engine.table.covariance import factor_of
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
 from tests.noise import NOISE
+from tests.thorough import tried
 
 LADDER, INDEPENDENT, LINEAR = Dependence
 FACTOR = np.array([[1.5, 0.0], [0.4, 0.7]])
@@ -57,7 +58,7 @@ def naive_posterior(copies, levels, dependence, prior, factor):
     return posterior / posterior.sum(axis=0)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=tried(25))
 @given(LEVELS, st.integers(0, 1000), st.sampled_from([LADDER, INDEPENDENT]))
 def test_the_posterior_given_all_copies_is_found_from_one_sufficient_copy(levels, seed, how):
     draw = np.random.default_rng(seed)
@@ -69,7 +70,7 @@ def test_the_posterior_given_all_copies_is_found_from_one_sufficient_copy(levels
     assert found == pytest.approx(wanted, abs=1e-7)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=tried(25))
 @given(LEVELS, st.integers(0, 1000))
 def test_on_a_ladder_the_whole_posterior_is_that_of_the_best_copy(levels, seed):
     """Whatever is known of the distribution: the ladder holds for non-linear attackers."""

@@ -22,6 +22,7 @@ from sfumato.engine.disclosure.group_privacy import (
 from sfumato.engine.disclosure.group_tails import Draw, Tails, release_tails
 from sfumato.engine.table.micro_groups import MicroGroups, value_counts
 from tests.engine.disclosure.group_cases import enumerated_tails, estimated_shares, is_private
+from tests.thorough import tried
 
 DESIGN = {"retention": 0.5, "size_of_domain": 10, "epsilon": 0.3}
 
@@ -176,7 +177,7 @@ def test_a_single_record_is_private_at_a_low_retention_and_not_at_a_high_one() -
     retention=st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9]),
     delta=st.sampled_from([0.14, 0.3, 0.46]),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 def test_the_exact_rule_asks_for_the_true_tails_of_every_value(
     counts: list[int], retention: float, delta: float
 ) -> None:
@@ -211,7 +212,7 @@ def test_estimates_are_unbiased_and_sum_to_one() -> None:
     inside=st.lists(st.integers(0, 40), min_size=4, max_size=4),
     outside=st.lists(st.integers(0, 40), min_size=4, max_size=4),
 )
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=tried(50))
 def test_subtracting_super_groups_gives_the_groups_own_estimate(
     inside: list[int], outside: list[int]
 ) -> None:

@@ -13,6 +13,7 @@ from scipy import integrate, stats
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.disclosure.count_queries import ratio_tails, riskiest_groups, shares_in_table
 from tests.benchmarks.noisy_counts import PUBLISHED_COUNTS, PUBLISHED_SETTINGS
+from tests.thorough import tried
 
 
 def by_integration(size: int, count: int, loss: float, limit: float) -> float:
@@ -46,7 +47,7 @@ def test_the_published_numbers_of_cases_are_what_chance_makes_of_the_exact_tails
             assert abs(found - 100 * chance) < 4.0 * spread + 1.0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(
     size=st.integers(1, 300),
     portion=st.floats(0.0, 1.0),

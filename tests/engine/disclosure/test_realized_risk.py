@@ -17,6 +17,7 @@ from sfumato.engine.disclosure.realized_risk import realized_by_coverage, realiz
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
+from tests.thorough import tried
 
 UNEVEN = np.array([0.9, 0.4, 0.2])
 TOP = np.array([[0.7, 0.1, 0.2], [0.2, 0.8, 0.2], [0.1, 0.1, 0.6]])
@@ -90,7 +91,7 @@ def test_every_record_has_the_probability_of_the_definition(monkeypatch, name, c
     st.lists(st.floats(0.01, 1.0), min_size=2, max_size=5),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tried(40))
 def test_the_coalition_believes_what_its_best_member_believes(levels, weights, uneven):
     levels = sorted(levels, reverse=True)
     profile = np.linspace(0.3, 1.0, len(weights)) if uneven else np.ones(len(weights))

@@ -50,6 +50,7 @@ def beyond_limits(law, count, retention, domain, epsilon):
     return law[int(above[0]) + 1 :].sum(), law[: max(0, int(below[0]) + 1)].sum()
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("draw", list(Draw))
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.15])
 @pytest.mark.parametrize(
@@ -107,6 +108,7 @@ def test_at_the_top_the_law_of_a_protected_group_is_that_of_its_sample():
     assert np.allclose(found.lower, direct.lower, rtol=0, atol=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", [1.0, 0.4])
 def test_large_joined_groups_are_added_up_within_their_reach(share):
     rng = np.random.default_rng(9)
@@ -139,6 +141,7 @@ def group_law(size, own, sample, how):
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sampling", list(Sampling))
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_a_hundred_thousand_releases_miss_as_often_as_the_law_says(sampling, share):
@@ -186,6 +189,7 @@ def test_a_number_of_draws_can_not_stand_for_the_law_below_the_top():
     assert abs(exact - float(stand_in.total[0])) > 0.01
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("draw", list(Draw))
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize(("rows", "sample"), [(7, 3), (4, 3), (7, 7)])
@@ -214,6 +218,7 @@ def test_the_variance_of_estimates_is_that_of_listing_every_outcome(rows, sample
         assert exact - 1e-9 <= found[value] <= 1.25 * exact + slack
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_intervals_from_blind_draws_hold_the_truth_as_often_as_they_say(share):
     repetitions, domain, top = 1_500, 4, 0.5

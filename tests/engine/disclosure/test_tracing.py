@@ -22,6 +22,7 @@ from sfumato.engine.disclosure.tracing import (
     trace_leak,
 )
 from tests.engine.disclosure.leak_trials import LeakTrials
+from tests.thorough import tried
 
 Codes = npt.NDArray[np.int64]
 
@@ -73,7 +74,7 @@ def named(leak: TracedLeak) -> list[tuple[int, ...]]:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 def test_rows_are_counted_as_by_comparing_each_pair(data: st.DataObject) -> None:
     columns = data.draw(st.integers(1, 3))
     table_rows, leaked_rows = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 8))
@@ -225,7 +226,7 @@ def test_the_likelihood_of_a_mixture_is_the_highest_on_a_grid() -> None:
 
 
 def test_the_rows_computed_for_near_levels_suffice(public: Codes) -> None:
-    """At least 99 % are promised; 200 trials below 96 % would be a false alarm once in 1,000."""
+    """At least 99 % are promised; below 93 of 100 would be a false alarm once in 10,000."""
     generator = np.random.default_rng(SEED + 7)
     true = generator.integers(0, VALUES, ROWS)
     near = ladder(true, 0.5 * (1 - 0.02 * np.arange(10)), generator)
@@ -233,9 +234,9 @@ def test_the_rows_computed_for_near_levels_suffice(public: Codes) -> None:
     found = traceability(releases, Silent())
     assert 20 < found.most_rows < ROWS
     rows = int(found.most_rows)
-    leaks = [generator.choice(ROWS, size=rows, replace=False) for _ in range(200)]
+    leaks = [generator.choice(ROWS, size=rows, replace=False) for _ in range(100)]
     trials = LeakTrials(releases, public * VALUES + true, public, VALUES)
-    assert trials.success(leaks) >= 0.96
+    assert trials.success(leaks) >= 0.93
 
 
 @pytest.mark.parametrize("levels", [(0.97, 0.5), (0.9, 0.1)])

@@ -22,6 +22,7 @@ from sfumato.engine.generalization.chain import (
 from sfumato.engine.generalization.criteria import KAnonymity
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import coded_tables, quasi
+from tests.thorough import tried
 
 
 def topped(table):
@@ -65,7 +66,7 @@ def least_total(attributes, ks):
 
 
 @given(table=coded_tables(), ks=st.lists(st.integers(1, 6), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 def test_without_suppression_no_chain_loses_less(table, ks):
     found = find_chain(table.quasi_identifiers, [Demand(k) for k in ks], Silent())
     assert sum(view.loss for view in found) == pytest.approx(least_total(topped(table), ks))
@@ -78,7 +79,7 @@ def test_without_suppression_no_chain_loses_less(table, ks):
         st.tuples(st.integers(1, 6), st.sampled_from([0.0, 0.1, 0.3, 0.6])), min_size=1, max_size=3
     ),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 def test_every_view_keeps_what_was_asked_and_follows_from_the_one_before(table, asked):
     demands = [Demand(k, share) for k, share in asked]
     attributes = topped(table)
@@ -99,7 +100,7 @@ def test_every_view_keeps_what_was_asked_and_follows_from_the_one_before(table, 
 
 
 @given(table=coded_tables(), k=st.integers(2, 5), share=st.sampled_from([0.2, 0.5]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 def test_with_suppression_a_view_loses_no_more_than_without(table, k, share):
     (without,) = find_chain(table.quasi_identifiers, [Demand(k)], Silent())
     (found,) = find_chain(table.quasi_identifiers, [Demand(k, share)], Silent())
@@ -122,7 +123,7 @@ def smallest_in_units(attributes, view, units):
     several=st.integers(1, 4),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tried(80), deadline=None)
 def test_no_chain_that_counts_units_loses_less(table, ks, several, seed):
     """Every node of the lattice is tried, and its units are counted by pandas."""
     units = np.random.default_rng(seed).integers(0, max(table.rows // several, 3), table.rows)
@@ -155,7 +156,7 @@ def test_no_chain_that_counts_units_loses_less(table, ks, several, seed):
     several=st.integers(1, 4),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tried(80), deadline=None)
 def test_views_keep_k_units_when_rows_are_suppressed(table, asked, several, seed):
     units = np.random.default_rng(seed).integers(0, max(table.rows // several, 3), table.rows)
     demands = [Demand(min(k, len(np.unique(units))), share) for k, share in asked]
@@ -208,7 +209,7 @@ def counted(attributes, seed):
     several=st.sampled_from([0, 2, 4]),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tried(80), deadline=None)
 def test_rows_that_come_counted_have_the_chain_of_all_rows(table, asked, several, seed):
     units, read = None, None
     attributes = topped(table)

@@ -32,6 +32,7 @@ from sfumato.engine.generalization.probabilistic import probabilistic_table
 from sfumato.engine.generalization.publication import explain_no_solution
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import CodedTable, quasi, values_of
+from tests.thorough import tried
 
 VALUES = ("flu", "HIV", None)
 
@@ -133,7 +134,7 @@ def several_holders(draw):
 
 
 @given(several_holders(), st.integers(1, 4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tried(40), deadline=None)
 def test_breaches_are_all_combinations_that_leave_too_few_values(holders, least):
     sets = [[set(np.flatnonzero(row)) for row in holder.counts] for holder in holders]
     combined = [

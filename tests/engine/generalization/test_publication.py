@@ -26,6 +26,7 @@ from tests.engine.generalization.tables import (
     source_frame,
     values_of,
 )
+from tests.thorough import tried
 
 
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
@@ -50,7 +51,7 @@ def test_every_safe_node_published_passes_the_check_from_its_own_rows(
 
 
 @given(table=coded_tables(), seed=st.integers(0, 100))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=tried(10), deadline=None)
 def test_a_table_published_beside_others_passes_the_check_with_their_rows(table, seed):
     others = others_for(table, np.random.default_rng(seed))
     criteria = [beside(table, others, 1)]

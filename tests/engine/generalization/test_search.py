@@ -30,6 +30,7 @@ from tests.engine.generalization.tables import (
     source_frame,
     values_of,
 )
+from tests.thorough import tried
 
 
 def searched(table, criteria, suppression=0.0, others=()):
@@ -45,7 +46,7 @@ def searched(table, criteria, suppression=0.0, others=()):
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
 @pytest.mark.parametrize("suppression", [0.0, 0.2, 0.8])
 @given(table=coded_tables(), choice=st.integers(0, 5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tried(25), deadline=None)
 def test_the_search_finds_what_brute_force_finds(kind, suppression, table, choice):
     criteria = [PARAMETERS[kind][choice % len(PARAMETERS[kind])]]
     found = searched(table, criteria, suppression)
@@ -61,7 +62,7 @@ def test_the_search_finds_what_brute_force_finds(kind, suppression, table, choic
     least=st.integers(1, 3),
     suppression=st.sampled_from([0.0, 0.2]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tried(40), deadline=None)
 def test_beside_others_the_search_finds_what_all_combinations_find(table, seed, least, suppression):
     others = others_for(table, np.random.default_rng(seed))
     criteria = [beside(table, others, least)]
@@ -75,7 +76,7 @@ def test_beside_others_the_search_finds_what_all_combinations_find(table, seed, 
 @given(
     table=coded_tables(), k=st.integers(2, 4), several=st.integers(1, 4), seed=st.integers(0, 99)
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tried(25), deadline=None)
 def test_the_search_counts_units_as_brute_force_does(kind, suppression, table, k, several, seed):
     drawn = np.random.default_rng(seed).integers(0, max(table.rows // several, 3), table.rows)
     units = pd.factorize(drawn)[0]
@@ -112,7 +113,7 @@ def test_a_k_above_the_number_of_units_is_refused():
     one=st.sampled_from(sorted(PARAMETERS)),
     two=st.sampled_from(sorted(PARAMETERS)),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tried(25), deadline=None)
 def test_several_criteria_are_kept_together(table, one, two):
     criteria = [PARAMETERS[one][0], PARAMETERS[two][-1]]
     found = searched(table, criteria)
@@ -121,7 +122,7 @@ def test_several_criteria_are_kept_together(table, one, two):
 
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
 @given(table=coded_tables())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=tried(20), deadline=None)
 def test_generalization_and_subset_property_hold_without_suppression(kind, table):
     criteria = [PARAMETERS[kind][0]]
     safe = brute_force(table, criteria)
@@ -134,7 +135,7 @@ def test_generalization_and_subset_property_hold_without_suppression(kind, table
 
 
 @given(table=coded_tables(), least=st.integers(2, 3), k=st.integers(2, 4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tried(25), deadline=None)
 def test_with_suppression_the_properties_hold_where_classes_survive_growth(table, least, k):
     for criterion in (DistinctDiversity(least), KAnonymity(k)):
         safe = brute_force(table, [criterion], allowed=table.rows // 5)

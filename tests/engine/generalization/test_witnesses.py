@@ -8,11 +8,12 @@ from sfumato.engine.generalization.grouping import Grouping, classes_of_counts
 from sfumato.engine.generalization.lattice import Lattice, below_any, listed, meet, minimal
 from sfumato.engine.generalization.verdict import Witnesses, judge
 from tests.engine.generalization.tables import PARAMETERS, coded_tables
+from tests.thorough import tried
 
 
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
 @given(table=coded_tables(), record=st.integers(0, 5))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=tried(15), deadline=None)
 def test_a_witness_knows_its_own_class_at_every_node(kind, table, record):
     criterion = PARAMETERS[kind][0]
     quasi = [each.with_one_group_on_top() for each in table.quasi_identifiers]
@@ -31,7 +32,7 @@ def class_is_good(criterion, counts, table):
 
 
 @given(table=coded_tables(), data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tried(25), deadline=None)
 def test_rolled_up_tuples_are_those_that_the_rows_give(table, data):
     lattice = table.lattice
     node = data.draw(st.sampled_from(list(lattice.nodes())))

@@ -26,6 +26,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.engine.ladders.adopted_law import adopted_law, stretch_law
 from tests.engine.ladders.multi_pert import chain_law, joint_law, new_value
+from tests.thorough import tried
 
 KEYS = KeyRing(bytes(range(32)))
 LEVELS = (Fraction(9, 10), Fraction(1, 2), Fraction(3, 10), Fraction(1, 20))
@@ -82,7 +83,7 @@ def test_one_level_between_two_has_the_coin_of_the_paper(values, size):
         assert [law.get((value,), 0) for value in range(size)] == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tried(200), deadline=None)
 @given(st.lists(st.floats(1e-6, 0.999999), min_size=3, max_size=3, unique=True), st.integers(2, 99))
 def test_the_words_that_decide_are_within_a_word_of_the_law_and_err_towards_privacy(levels, size):
     w, p, u = (Fraction(level) for level in sorted(levels))
@@ -93,7 +94,7 @@ def test_the_words_that_decide_are_within_a_word_of_the_law_and_err_towards_priv
     assert 0 <= Fraction(limits.below, WORD) - below < Fraction(1, WORD)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tried(200), deadline=None)
 @given(st.floats(1e-300, 1.0), st.floats(1e-9, 1.0))
 def test_a_level_relative_to_another_is_rounded_down_by_a_hair(level, upper):
     level, upper = sorted((level, upper))
@@ -147,7 +148,7 @@ def test_releases_beside_adopted_ones_follow_the_law_of_the_chain(size):
     assert abs(statistic - freedom) < 5 * (2 * freedom) ** 0.5
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tried(40), deadline=None)
 @given(
     st.lists(st.floats(0.01, 0.99), max_size=4, unique=True),
     st.lists(st.floats(0.0, 1.0), min_size=2, max_size=4, unique=True),

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.engine.ladders.base_mechanism import CELL, alias_tables
+from tests.thorough import tried
 
 
 @st.composite
@@ -20,7 +21,7 @@ def stochastic_matrices(draw):
 
 
 @given(entries=stochastic_matrices())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tried(200))
 def test_every_column_keeps_its_probabilities_and_its_zeros(entries):
     size = len(entries)
     tables = alias_tables(entries)

@@ -25,6 +25,7 @@ from sfumato.engine.ladders.brownian import (
     plan_for,
 )
 from tests.engine.numbers import KEYS
+from tests.thorough import tried
 
 KEY = KEYS.for_attribute("pay", "ladder", "noise")
 GRID = st.builds(
@@ -57,7 +58,7 @@ def covariance(one: float, other: float) -> Fraction:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tried(150))
 @given(st.lists(GRID, min_size=2, max_size=5))
 def test_the_noise_of_any_levels_in_any_order_has_the_corner_wave_covariance(levels):
     for one in levels:
@@ -73,13 +74,13 @@ def test_all_neighbours_on_a_stretch_of_the_grid_have_it_too(low):
         assert covariance(other, other) == Fraction(other)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=tried(100))
 @given(ANY, ANY)
 def test_levels_off_the_grid_have_it_as_far_as_floats_can_tell(one, other):
     assert float(covariance(one, other)) == pytest.approx(min(one, other), rel=1e-14)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(st.lists(GRID, min_size=1, max_size=6, unique=True))
 def test_a_plan_for_several_times_walks_every_path_in_its_own_order(times):
     plan = plan_for(times)
@@ -109,7 +110,7 @@ def test_there_is_no_path_to_a_time_that_is_none(time):
 # ----- the grid
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tried(200))
 @given(ANY)
 def test_a_level_becomes_the_next_one_of_the_grid_with_as_much_noise(level):
     used = on_grid(level)
@@ -124,7 +125,7 @@ def test_levels_out_of_range_are_refused(level):
         on_grid(level)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=tried(100))
 @given(ANY)
 def test_the_first_level_that_is_enough_is_found(bound):
     assert first_level(lambda level: level >= bound) == on_grid(bound)

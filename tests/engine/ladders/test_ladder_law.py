@@ -21,6 +21,7 @@ from sfumato.engine.ladders.uniform_cells import (
     rung_at,
     stream,
 )
+from tests.thorough import tried
 
 LEVELS = st.floats(min_value=5e-324, max_value=1 - 2**-53)
 COMMON_LEVELS = st.floats(min_value=1e-4, max_value=1 - 2**-53)
@@ -48,7 +49,7 @@ def retention(rung: Rung) -> Fraction:
     return CELL_RATIO ** (rung.cell - 1) * (CELL_RATIO + (1 - CELL_RATIO) * all_below)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tried(300), deadline=None)
 @given(LEVELS | COMMON_LEVELS | BELOW_A_CELL)
 @example(0.7493586784277534)
 def test_a_record_is_retained_with_the_stated_probability_and_never_a_higher_one(level):
@@ -80,7 +81,7 @@ def test_the_number_of_events_is_poisson_given_that_there_is_one():
         assert abs(float(chance) - expected) < 1e-15
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tried(100), deadline=None)
 @given(st.lists(st.integers(0, WORD), min_size=4, max_size=4))
 def test_disjoint_stretches_of_a_cell_hold_events_independently(places):
     """Which is what makes a lower release a garbling of a higher one."""
@@ -94,7 +95,7 @@ def test_disjoint_stretches_of_a_cell_hold_events_independently(places):
     assert abs(free((b - a) + (d - c)) - free(b - a) * free(d - c)) < Fraction(1, 2**58)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tried(100), deadline=None)
 @given(LEVELS, LEVELS)
 def test_an_event_that_counts_at_a_level_counts_at_every_lower_one(one, other):
     low, high = (rung_at(level) for level in sorted([one, other]))

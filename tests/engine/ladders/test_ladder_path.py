@@ -17,6 +17,7 @@ from tests.engine.ladders.test_ladder_words import RARE
 KEY = AttributeKey(bytes(range(32)))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("key", [KEY, *RARE.values()], ids=["plain", *RARE])
 def test_releases_at_any_level_lie_on_the_path(key):
     chosen = random.Random(7)
@@ -47,7 +48,7 @@ def test_a_path_starts_with_the_original_and_goes_down_by_changes():
 
 def test_a_record_changes_about_as_often_as_lemma_2_says():
     """The lemma: fewer than ln(1/c) changes down to level c, on average."""
-    lowest, size, records = 0.05, 4, 800
+    lowest, size, records = 0.05, 4, 300
     changes = [len(event_path(0, size, record, KEY, lowest)) - 1 for record in range(records)]
     expected = math.log(1 / lowest) * (size - 1) / size
     mean = sum(changes) / records

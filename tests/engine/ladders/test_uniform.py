@@ -17,6 +17,7 @@ from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.engine.ladders.reference import release_one
+from tests.thorough import tried
 
 KEY = KeyRing(bytes(range(32))).for_attribute("disease", "d1", "uniform")
 LEVELS = (
@@ -37,7 +38,7 @@ def release(codes, size, level, ids=None, key=KEY, **how) -> np.ndarray:
     return release_codes(codes, size, level, ids, key, Silent(), **how)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=tried(120), deadline=None)
 @given(st.data(), SIZES, LEVELS, st.binary(min_size=32, max_size=32))
 def test_every_record_shows_what_the_slow_reference_says(data, size, level, secret):
     key = AttributeKey(secret)
@@ -51,6 +52,7 @@ def test_every_record_shows_what_the_slow_reference_says(data, size, level, secr
     assert shown.tolist() == [release_one(key, *record, size, level) for record in records]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("level", [0.9, 0.5, 0.01])
 def test_many_records_at_a_level_show_what_the_slow_reference_says(level):
     """Enough records to meet every rare case, such as four events in a cell."""

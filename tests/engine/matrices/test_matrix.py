@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 from sfumato.engine.core.errors import EstimationError, LadderError, LevelError, PolicyError
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
+from tests.thorough import tried
 
 # Chaytor et al., Fig. 2 (b): SARS, HIV, H1N1, cancer.
 FINE_GRAIN = np.array([[3, 2, 2, 2], [3, 6, 2, 2], [3, 2, 6, 2], [3, 2, 2, 6]]) / 12
@@ -49,7 +50,7 @@ def test_fine_grain_entries_are_the_papers_figure_2b():
     assert RetentionMatrix(FINE_GRAIN_RETENTION).dense() == pytest.approx(FINE_GRAIN)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(RETENTIONS)
 def test_rows_columns_and_blocks_are_parts_of_the_whole(retention):
     matrix = RetentionMatrix(retention)
@@ -64,7 +65,7 @@ def test_rows_columns_and_blocks_are_parts_of_the_whole(retention):
     assert np.array_equal(DenseMatrix(whole).block(few, few), whole[np.ix_(few, few)])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(RETENTIONS)
 def test_shortcuts_equal_the_dense_arithmetic(retention):
     matrix, dense = RetentionMatrix(retention), DenseMatrix(RetentionMatrix(retention).dense())
@@ -150,7 +151,7 @@ def test_the_posterior_is_bayes_and_undefined_where_nothing_can_be_seen():
     assert np.isnan(uniform_matrix(1.0, 3).posterior(prior, 2)).all()
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tried(80))
 @given(PAIRS)
 def test_a_garbling_is_found_exactly_where_a_channel_exists(pair):
     upper, lower = map(RetentionMatrix, pair)
@@ -166,7 +167,7 @@ def test_a_garbling_is_found_exactly_where_a_channel_exists(pair):
             upper.garbling_to(lower)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(st.floats(0.001, 1), st.floats(0, 1), st.integers(2, 50))
 def test_uniform_levels_sit_on_one_ladder(upper_level, share, size):
     upper, lower = uniform_matrix(upper_level, size), uniform_matrix(upper_level * share, size)
@@ -226,7 +227,7 @@ def test_twenty_thousand_values_never_become_a_whole_matrix():
         uniform_matrix(0.5, DENSE_LIMIT + 1).dense()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(RETENTIONS.filter(lambda p: (p > 0.01).sum() >= len(p) - 1 and (p[p > 0] > 0.01).all()))
 def test_solving_undoes_applying(retention):
     matrix = RetentionMatrix(retention)

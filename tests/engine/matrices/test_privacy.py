@@ -21,6 +21,7 @@ from sfumato.engine.matrices.privacy import (
     rho2_of_gamma,
 )
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
+from tests.thorough import tried
 
 SIZES = st.integers(2, 30_000)
 
@@ -60,7 +61,7 @@ def test_delta_growth_is_the_largest_rise_of_any_belief():
     assert delta_of_gamma(math.inf) == 1.0
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tried(150))
 @given(st.floats(1.0, 1e12), SIZES)
 def test_a_stated_gamma_holds_exactly_for_p_and_for_the_stored_entries(gamma, size):
     retention = retention_for_gamma(gamma, size)
@@ -72,21 +73,21 @@ def test_a_stated_gamma_holds_exactly_for_p_and_for_the_stored_entries(gamma, si
     assert matrix.gamma <= gamma
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=tried(100))
 @given(st.floats(1.01, 1e6), SIZES)
 def test_rounding_down_costs_next_to_nothing(gamma, size):
     ideal = (gamma - 1) / (size - 1 + gamma)
     assert retention_for_gamma(gamma, size) >= ideal * (1 - 1e-9)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=tried(100))
 @given(st.floats(0.0, 40.0), SIZES)
 def test_a_stated_epsilon_holds_for_the_matrix(epsilon, size):
     kept = retention_for_gamma(gamma_for_epsilon(epsilon), size)
     assert uniform_matrix(kept, size).epsilon <= epsilon
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tried(150))
 @given(st.floats(1e-6, 1 - 1e-6), st.floats(1e-6, 1 - 1e-6), SIZES)
 def test_stated_limits_on_belief_hold_upward_and_downward(one, other, size):
     rho1, rho2 = min(one, other), max(one, other)
@@ -99,7 +100,7 @@ def test_stated_limits_on_belief_hold_upward_and_downward(one, other, size):
     assert falling >= rho1 * (1 - 1e-12)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=tried(100))
 @given(st.floats(0.0, 0.999), SIZES)
 def test_a_level_restated_by_its_own_gamma_comes_back(retention, size):
     gamma = uniform_matrix(retention, size).gamma

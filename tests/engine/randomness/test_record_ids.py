@@ -24,6 +24,7 @@ from sfumato.engine.randomness.record_ids import (
     unit_ids,
 )
 from tests.keyed_hash import cbc_mac, message
+from tests.thorough import tried
 
 KEYS = KeyRing(bytes(range(32)))
 
@@ -183,7 +184,7 @@ def test_hashes_are_the_same_in_every_version():
     assert hashed(["two"])[0].hex() == "ecb06cfadc029d90267388df3017c4ef"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 @given(
     st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=20), st.binary(min_size=32, max_size=32)
 )
@@ -193,7 +194,7 @@ def test_rows_of_two_texts_have_the_cbc_mac_of_both(rows, key):
     assert hashed(list(one), list(other), key=key) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tried(300), deadline=None)
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=3), st.data())
 def test_no_message_is_the_beginning_of_another(texts, data):
     other = data.draw(
@@ -278,7 +279,7 @@ def test_a_column_has_the_canonical_text_of_each_value(name):
     assert found == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tried(100), deadline=None)
 @given(st.integers(-(2**53), 2**53))
 def test_a_whole_number_has_one_text(number):
     assert canonical_text(number) == canonical_text(float(number)) == canonical_text(str(number))

@@ -20,6 +20,7 @@ from sfumato.engine.randomness.normals import (
     logarithms,
     tail_places,
 )
+from tests.thorough import tried
 
 END = float(RIGHT_END)
 UNIT = 2.0**53
@@ -81,7 +82,7 @@ def test_the_tail_is_that_of_the_normal_distribution():
     assert stats.kstest(special.ndtr(-tail) / special.ndtr(-END), "uniform").pvalue > 1e-5
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tried(200))
 @given(st.floats(2.0**-53, 1.0))
 def test_logarithms_are_those_of_the_library_to_a_few_units_in_the_last_place(number):
     found = float(logarithms(np.array([number]))[0])

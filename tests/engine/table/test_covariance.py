@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.table.covariance import estimate_moments, factor_of
 from tests.engine.numbers import attributes_of, number_columns
+from tests.thorough import tried
 
 
 def moments(**columns):
@@ -100,7 +101,7 @@ def test_what_two_nearly_equal_columns_differ_by_gets_its_noise():
     assert np.sqrt(difference @ difference) == pytest.approx(10, rel=0.1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(st.integers(1, 7), st.integers(0, 10_000), st.integers(1, 7))
 def test_the_factor_gives_the_covariance_back_whatever_its_rank(size, seed, rank):
     root = np.random.default_rng(seed).normal(size=(size, min(rank, size)))

@@ -23,6 +23,7 @@ from sfumato.engine.table.micro_groups import (
     value_counts,
     without,
 )
+from tests.thorough import tried
 
 PUBLIC = ["sex", "age", "town"]
 
@@ -96,7 +97,7 @@ def test_values_are_not_shown_by_accident() -> None:
     assert "Bath" not in repr(micro_groups(people(), PUBLIC, Silent()))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(records=rows)
 def test_groups_and_counts_are_those_of_a_dictionary(records: list[tuple[object, ...]]) -> None:
     frame, codes = frame_of(records)
@@ -115,7 +116,7 @@ def test_groups_and_counts_are_those_of_a_dictionary(records: list[tuple[object,
     assert np.array_equal(most_frequent(counts), dense.argmax(axis=1))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tried(40))
 @given(records=rows, dropped=st.sampled_from(PUBLIC))
 def test_dropping_an_attribute_gives_the_groups_of_the_others(
     records: list[tuple[object, ...]], dropped: str

@@ -20,6 +20,7 @@ from sfumato.engine.table.profile import (
 )
 from sfumato.engine.table.summary import MOST_BARS, MOST_TOP, summarize
 from sfumato.engine.table.table import Table
+from tests.thorough import tried
 
 ROWS = 200
 
@@ -111,7 +112,7 @@ def test_infinite_numbers_do_not_break_a_profile():
     assert profile([np.inf, np.inf]).numbers is None
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tried(80))
 @given(st.lists(st.floats(), min_size=1, max_size=20))
 def test_any_numbers_have_a_profile(values):
     found = profile(values, "float64")
@@ -187,7 +188,7 @@ def test_a_frequent_number_gets_a_bin_and_no_empty_ones():
     assert suggest_binning(top, 4).apply(top).notna().all()
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tried(150))
 @given(
     st.lists(st.one_of(st.floats(), st.integers(-50, 50).map(float)), min_size=1, max_size=50),
     st.integers(2, 20),
@@ -207,7 +208,7 @@ def test_suggested_bins_hold_every_number(values, count, widths):
     assert len(binning.edges) - 1 <= (count if widths is BinWidths.QUANTILE else 3 * count)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tried(150))
 @given(
     st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=40, unique=True),
     st.integers(2, 12),

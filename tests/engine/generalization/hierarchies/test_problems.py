@@ -17,6 +17,7 @@ from sfumato.engine.generalization.hierarchies import (
     refuse_problems,
     sentence,
 )
+from tests.thorough import tried
 
 VALUES = ("Bonn", "Lyon", "Nice")
 GOOD = (("Bonn", "DE", "*"), ("Lyon", "FR", "*"), ("Nice", "FR", "*"))
@@ -154,7 +155,7 @@ CELLS = st.sampled_from(["", "a", "b", "c", "*", "A "])
 TABLES = st.lists(st.lists(CELLS, min_size=1, max_size=5).map(tuple), max_size=12).map(tuple)
 
 
-@settings(deadline=None, max_examples=250)
+@settings(deadline=None, max_examples=tried(250))
 @given(TABLES)
 def test_any_table_can_be_mended_throughout_into_a_hierarchy(rows):
     values = ("a", "b", "d", None)
@@ -164,7 +165,7 @@ def test_any_table_can_be_mended_throughout_into_a_hierarchy(rows):
     assert hierarchy.size == 4
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tried(150))
 @given(TABLES, st.data())
 def test_every_way_to_mend_leads_to_a_hierarchy_in_the_end(rows, data):
     values = ("a", "b")

@@ -20,6 +20,7 @@ from sfumato.engine.generalization.hierarchies import (
     recipe_from_dict,
 )
 from tests.engine.generalization.hierarchies.recipes import RECIPES, cases
+from tests.thorough import tried
 
 
 def regions():
@@ -30,7 +31,7 @@ def regions():
     )
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=tried(120))
 @given(cases())
 def test_every_recipe_yields_a_tree_that_covers_all_values(case):
     recipe, values = case
@@ -46,7 +47,7 @@ def test_every_recipe_yields_a_tree_that_covers_all_values(case):
     assert find_splits(made.labels) == ()
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=tried(120))
 @given(RECIPES)
 def test_a_recipe_is_the_same_after_it_was_written_and_read(recipe):
     assert recipe_from_dict(recipe.to_dict()) == recipe

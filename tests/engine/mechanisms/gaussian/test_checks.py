@@ -27,6 +27,7 @@ from tests.engine.numbers import (
     stated_settings,
 )
 from tests.noise import NOISE
+from tests.thorough import tried
 
 PEOPLE = people(8000)
 BOTH = attributes_of(PEOPLE)
@@ -190,7 +191,7 @@ def test_a_table_of_few_records_is_examined_as_far_as_it_can_be():
 # ----- the chances that are stated are no smaller than the true ones
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(st.floats(-1.0, 1.0), st.floats(-3.0, 3.0), st.integers(1, 60))
 def test_the_chance_of_a_product_bounds_the_true_one(correlation, mean, count):
     draw = np.random.default_rng(7)

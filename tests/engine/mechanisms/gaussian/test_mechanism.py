@@ -23,6 +23,7 @@ from tests.engine.numbers import (
     stated_settings,
 )
 from tests.noise import NOISE
+from tests.thorough import tried
 
 PEOPLE = people()
 BOTH = attributes_of(PEOPLE)
@@ -59,7 +60,7 @@ def test_a_level_can_be_stated_in_each_of_the_terms():
     assert level(known, half_width=width) == 1.0
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tried(80))
 @given(
     st.floats(LOWEST, HIGHEST),
     st.sampled_from(["proportional", "separate"]),
@@ -77,7 +78,7 @@ def test_a_level_restated_in_any_term_is_the_same_level(sigma, noise, correlatio
         assert again == pytest.approx(used, rel=1e-3 if used < 1e3 else 1e-2)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(st.floats(0.001, 0.999), st.sampled_from(["proportional", "separate"]))
 def test_a_stated_error_or_width_is_met_and_not_exceeded_by_more_than_the_grid(error, noise):
     known = stated([2.0, 7.0], 0.7, noise)
@@ -135,7 +136,7 @@ def test_trust_falls_as_noise_grows_and_stays_between_0_and_1():
             GAUSSIAN.trust(bad)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(st.floats(LOWEST, HIGHEST / 3), st.floats(1e-5, 0.5))
 def test_a_level_lowered_by_a_hair_has_a_hair_more_noise(sigma, share):
     used = level(sigma_squared=sigma)
@@ -179,7 +180,7 @@ def test_the_promise_says_what_rounding_and_separate_noise_cost():
     assert "filtered out" in extra
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=tried(50))
 @given(st.floats(1e-9, 1e12), st.floats(LOWEST, HIGHEST))
 def test_a_promise_reads_well_at_any_scale(spread, sigma):
     used = level(sigma_squared=sigma)

@@ -20,6 +20,7 @@ from tests.benchmarks.published_noise import (
     parallel_noise,
     sequential_noise,
 )
+from tests.thorough import tried
 
 LEVELS = st.lists(
     st.integers(1, 64).map(lambda step: step / 16), min_size=2, max_size=7, unique=True
@@ -61,14 +62,14 @@ def wanted(levels):
 # ----- exact algebra
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(LEVELS)
 def test_algorithm_1_has_the_corner_wave_covariance_in_any_order(levels):
     noise = parallel_noise(levels, FACTOR, 2 * len(levels), Units(2 * len(levels)))
     assert covariance_of(noise) == pytest.approx(wanted(levels), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(LEVELS)
 def test_algorithm_2_has_it_too_least_noise_first(levels):
     found = list(sequential_noise(levels, FACTOR, 2 * len(levels), Units(2 * len(levels))))
@@ -77,7 +78,7 @@ def test_algorithm_2_has_it_too_least_noise_first(levels):
     assert covariance_of(noise) == pytest.approx(wanted(sorted(levels)), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(LEVELS, st.data())
 def test_algorithm_3_extends_any_copies_in_any_order(levels, data):
     known = data.draw(st.integers(1, len(levels) - 1))
@@ -89,7 +90,7 @@ def test_algorithm_3_extends_any_copies_in_any_order(levels, data):
     assert covariance_of(noise) == pytest.approx(wanted(levels), abs=1e-11)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=tried(40))
 @given(LEVELS)
 def test_algorithm_3_one_copy_at_a_time_is_the_same_law(levels):
     rows = 2 * len(levels)
@@ -101,7 +102,7 @@ def test_algorithm_3_one_copy_at_a_time_is_the_same_law(levels):
     assert covariance_of(noise) == pytest.approx(wanted(levels), abs=1e-11)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(LEVELS)
 def test_the_brownian_ladder_has_the_law_of_algorithm_3(levels):
     """Both are linear maps of normals: jointly Gaussian, so equal covariances are equal laws."""
@@ -117,7 +118,7 @@ def test_the_brownian_ladder_has_the_law_of_algorithm_3(levels):
     assert covariance_of(ladder) == pytest.approx(covariance_of(demand), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(LEVELS, st.integers(1, 64))
 def test_the_conditional_law_is_that_of_a_bridge_between_neighbours(levels, step):
     level = step / 16 + 1 / 64

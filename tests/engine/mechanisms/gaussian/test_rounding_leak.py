@@ -36,6 +36,7 @@ def numeric_likelihood(shown, levels, form, atom):
     return integrate.quad(inside, start, end, limit=200, points=[(start + end) / 2])[0]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("levels", "form"),
     [
@@ -63,7 +64,8 @@ def ages(rows=3000):
     return np.clip(draw.normal(40, 13, rows), 17, 90).round()
 
 
-@pytest.mark.parametrize("step", [1.0, 30.0])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("step", [30.0, 1.0])
 def test_a_leak_lies_between_the_best_rounded_copy_and_the_best_unrounded_one(step):
     found = rounding_leak(ages(), 13.0, [1.0, 0.25, 0.5, 2.0], NumberForm(step), Silent())
     assert found.records == 2000
@@ -122,6 +124,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("levels", [[0.01], [0.01, 0.02, 1.0], [0.05, 0.25], [0.5, 1.0, 4.0]])
 def test_bounds_and_steps_of_any_size_are_reckoned_with(form, levels):

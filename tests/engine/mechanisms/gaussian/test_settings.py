@@ -21,6 +21,7 @@ from tests.engine.numbers import (
     released,
 )
 from tests.noise import NOISE
+from tests.thorough import tried
 
 PEOPLE = people()
 BOTH = attributes_of(PEOPLE)
@@ -112,7 +113,7 @@ def test_only_numbers_without_bins_get_noise():
 # ----- forms
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 @given(st.floats(-1e6, 1e6), st.sampled_from([0.1, 0.25, 0.3, 1.0, 5.0, 1000.0, 0.001]))
 def test_rounding_goes_to_the_nearest_multiple(number, step):
     found = float(NumberForm(step).apply(np.array([number]))[0])

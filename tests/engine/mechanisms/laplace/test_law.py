@@ -135,6 +135,7 @@ def points(cipher, record, number, plane, cells, largest):
             lead, bits, point = place % 2**32, 32, point + 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("steps", "levels"), [(40, (50.0, 8.0, 3.0)), (1, (3.0, 1.0, 0.3))])
 def test_every_level_shows_the_first_point_with_a_mark_below_its_rate(steps, levels):
     records, cipher = 60, KEY.cipher()

@@ -77,7 +77,8 @@ def worst_odds(epsilon):
     return up, down
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("epsilon", [0.5, 0.1])
 def test_profile_and_value_together_keep_every_limit(epsilon):
     settings = {**LIMITS, "frequencies": "noisy", "frequencies_epsilon": epsilon}
     up, down = worst_odds(epsilon)

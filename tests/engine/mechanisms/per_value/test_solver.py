@@ -16,6 +16,7 @@ from sfumato.engine.mechanisms.per_value.mechanism import (
     gammas_by_tolerance,
 )
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, solve, violations
+from tests.thorough import tried
 
 EXAMPLE_LIMITS = [(1 / 10, 1 / 7), (1 / 10, 1 / 4), (1 / 9, 19 / 35), (1 / 8, 18 / 25)]
 EXAMPLE_FREQUENCIES = np.full(4, 0.25)
@@ -97,7 +98,7 @@ def programs(draw):
 
 @pytest.mark.parametrize("mode", list(BreachMode))
 @given(program=programs())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tried(150))
 def test_the_optimum_is_that_of_the_full_linear_program(mode, program):
     frequencies, gammas = program
     profile = solve(frequencies, gammas, mode)
@@ -136,7 +137,7 @@ def test_the_tolerance_rule_leaves_frequent_values_unlimited():
 
 @pytest.mark.parametrize("mode", list(BreachMode))
 @given(gamma=st.floats(1.0001, 1e6), size=st.integers(2, 60))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=tried(60))
 def test_one_limit_for_equally_frequent_values_is_the_uniform_ladder_to_the_bit(mode, gamma, size):
     profile = solve(np.full(size, 1 / size), np.full(size, gamma), mode)
     assert set(profile.retention) == {retention_for_gamma(gamma, size)}
@@ -180,6 +181,7 @@ def test_the_limit_that_binds_holds_the_others_and_costs_what_a_linear_program_s
     assert worst.kept_if_looser == pytest.approx(optimum * 3 / 4 + 1 / 4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", list(BreachMode))
 def test_no_limit_that_is_not_named_would_gain_anything_if_it_were_looser(mode):
     rng = np.random.default_rng(4)

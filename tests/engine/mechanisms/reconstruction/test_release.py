@@ -43,6 +43,7 @@ def released(codes, groups, samples, limits, seed=0):
     return resampled_codes(codes, groups, samples, limits, ids, keys(seed), Silent())
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("sampling", list(Sampling))
 @pytest.mark.parametrize(
     ("counts", "sample"), [((3, 2), 3), ((1, 3, 3), 2), ((4, 4), 5), ((7,), 3), ((2, 1), 1)]

@@ -27,6 +27,7 @@ from sfumato.engine.mechanisms.reconstruction.limits import (
 )
 from tests.engine.disclosure.group_cases import enumerated_tails, estimated_shares
 from tests.engine.mechanisms.reconstruction.test_release import many_groups, released
+from tests.thorough import tried
 
 BLIND = Limits(0.3, 0.17, Rule.EXACT, Sampling.BLIND, 0.5, 4)
 PUBLISHED = replace(BLIND, sampling=Sampling.PUBLISHED, delta=0.3)
@@ -44,7 +45,7 @@ def sizes_of(limits, *groups):
     delta=st.sampled_from([0.14, 0.22, 0.3, 0.38, 0.46]),
     epsilon=st.sampled_from([0.1, 0.3, 0.5, 0.9]),
 )
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tried(80))
 def test_as_published_every_value_of_every_group_keeps_its_tails(counts, retention, delta, epsilon):
     limits = Limits(epsilon, delta, Rule.EXACT, Sampling.PUBLISHED, retention, 14)
     if delta > limits.largest_delta():
@@ -66,6 +67,7 @@ def test_as_published_every_value_of_every_group_keeps_its_tails(counts, retenti
         assert low >= Fraction(str(delta)) - Fraction(1, 10**9) or high >= 1 - Fraction(str(delta))
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("delta", [0.1, 0.17, 0.3])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 8])
 def test_blindly_the_promise_holds_for_whatever_a_group_holds_and_for_no_larger_draw(size, delta):
@@ -117,6 +119,7 @@ def test_blindly_nothing_but_a_groups_size_decides():
     assert all(np.array_equal(found[0], other) for other in found[1:])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sampling", list(Sampling))
 @pytest.mark.parametrize("counts", [(9, 3), (12, 0), (6, 5, 4)])
 def test_a_hundred_thousand_repetitions_miss_as_often_as_promised(counts, sampling):
@@ -195,6 +198,7 @@ def test_asking_about_some_counts_finds_what_asking_about_all_does(retention, ep
             assert everywhere == (sample == drawn)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("delta", [0.01, 0.1])
 def test_no_sample_above_the_chernoff_bound_keeps_the_promise(share, delta):

@@ -15,6 +15,7 @@ from sfumato.engine.mechanisms.uniform.adoption import (
     damage_of,
     estimate_level,
 )
+from tests.thorough import tried
 
 SIZES = [2, 3, 10, 60]
 
@@ -32,7 +33,7 @@ def randomized(codes: np.ndarray, size: int, p: float, seed: int) -> np.ndarray:
     return np.where(kept, codes, rng.integers(0, size, len(codes))).astype(codes.dtype)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tried(60), deadline=None)
 @given(st.sampled_from(SIZES), st.floats(0.02, 0.98), st.integers(0, 10_000))
 def test_the_estimate_is_near_the_level_and_its_proposal_within_its_interval(size, p, seed):
     true = table(size, 4_000)

@@ -112,6 +112,7 @@ def test_a_tiny_table_is_examined_as_far_as_it_can_be():
     assert "too few" in checks[-1].finding
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("size", "records", "retention"), [(2, 300, 0.5), (50, 2000, 0.6), (300, 3000, 0.0)]
 )

@@ -25,6 +25,7 @@ from sfumato.engine.table.profile import suggest_binning
 from sfumato.engine.table.table import Attribute, Table, encode_column
 from sfumato.resources import resource_path
 from tests.engine.categories import KEYS, column_of, released, request_for
+from tests.thorough import tried
 
 UNIFORM = mechanism_called("uniform")
 COLUMN = column_of([16_000, 9_000, 4_000, 990, 10])
@@ -60,7 +61,7 @@ def test_a_level_can_be_stated_in_each_of_the_terms():
     assert len(stated) == 4
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=tried(100))
 @given(st.floats(0.0, 0.9999), st.integers(2, 20_000))
 def test_a_level_restated_in_any_term_means_the_same_or_less(retention, size):
     restated = UNIFORM.restate(retention, (attribute(size),), {})
