@@ -248,13 +248,14 @@ def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> No
         desk.ask({"town": "Nowhere"}, 2)
 
 
-def test_intervals_of_resampled_groups_hold_the_truth() -> None:
+@pytest.mark.parametrize("runs", [20, pytest.param(60, marks=pytest.mark.slow)])
+def test_intervals_of_resampled_groups_hold_the_truth(runs: int) -> None:
     table = crowd(3_000)
     material = material_of(document("reconstruction"), table)
     whole, column = material.document, material.encoded["illness"]
     subject = Subject(whole, table, whole.policy[0], column, ("town", "age"))
     inside = asked = 0
-    for seed in range(60):
+    for seed in range(runs):
         keys = KeyRing(seed.to_bytes(32, "little"))
         desk = open_desk(subject, keys, Silent())
         for town in ("Ayton", "Beeford"):

@@ -120,6 +120,7 @@ HOW = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("how", "rows"), list(zip(HOW, [170, 333, 5000, 170], strict=True)))
 def test_a_bundle_made_in_parts_is_that_of_the_whole_table(
     opened, tmp_path, monkeypatch, how, rows
@@ -152,6 +153,7 @@ def test_a_table_whose_groups_are_too_small_to_be_drawn_from_is_released_in_part
         assert verify_file(project, long, made.path, Silent()).holds
 
 
+@pytest.mark.few(1)
 def test_what_the_checks_find_and_levels_mean_is_as_in_memory(opened, monkeypatch):
     batches_of(monkeypatch, 70)
     project, long, table = opened()
@@ -176,6 +178,7 @@ def test_what_the_checks_find_and_levels_mean_is_as_in_memory(opened, monkeypatc
     assert again == told
 
 
+@pytest.mark.few(1)
 def test_a_value_that_was_altered_in_a_bundle_is_found_in_parts(opened, tmp_path, monkeypatch):
     batches_of(monkeypatch, 333)
     project, long, _ = opened()

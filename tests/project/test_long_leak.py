@@ -126,6 +126,7 @@ def of_houses(*rules):
     return change
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("views", VIEWS)
 def test_a_leak_of_rows_that_belong_together_is_traced_in_parts(ward, tmp_path, views):
     frame = of_units(frame_of())

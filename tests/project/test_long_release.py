@@ -128,6 +128,7 @@ def bundle(project, table, folder, format_name):
     return {path.name: path.read_bytes() for path in made.path.iterdir()}, made.record
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("order", ["", "The register is public."], ids=["keyed", "as in table"])
@@ -260,6 +261,7 @@ def test_a_row_that_does_not_fit_is_named_and_nothing_is_left(ward, tmp_path, ca
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ward.parquet", "ward.sfumato"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("reports", [1, 3, 5, 7])
 def test_a_release_in_parts_can_be_cancelled_at_any_time(ward, tmp_path, reports):
     told = []
@@ -405,6 +407,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", VIEWS)
 def test_a_view_in_parts_is_the_view_of_the_whole_table(ward, tmp_path, case):
     format_name = "csv" if case == "a chain" else "parquet"
@@ -520,7 +523,8 @@ def in_parts(table, size, folder):
     return LongTable(Batches(types, table.rows, {}, {}, read), folder)
 
 
-@pytest.mark.parametrize("rule", [None, ViewRule(2, 0.9, {"age": 4, "zip": 3, "grade": 2})])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("rule", [ViewRule(2, 0.9, {"age": 4, "zip": 3, "grade": 2}), None])
 def test_weights_are_counted_in_parts_as_in_the_whole_table(ward, tmp_path, rule):
     with ward(frame_of(), lambda document: weighted(document, rule)) as project:
         whole, _ = bundle(project, whole_of(project), tmp_path / "whole", "csv")

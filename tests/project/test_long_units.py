@@ -71,6 +71,7 @@ def by_house(most_rows, *constant):
     return change
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("most_rows", [2, 99])
 def test_the_bundle_of_units_in_parts_is_that_of_the_whole_table(ward, tmp_path, most_rows, ending):
@@ -93,7 +94,8 @@ def test_the_bundle_of_units_in_parts_is_that_of_the_whole_table(ward, tmp_path,
     assert "1 is missing" in " ".join(str(check.finding) for check in less.failed)
 
 
-@pytest.mark.parametrize("k", [1, 4])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("k", [4, 1])
 def test_views_count_units_in_parts_as_in_memory(ward, tmp_path, k):
     rule = ViewRule(k, 0.9, {"age": 3, "zip": 2, "grade": 1})
 

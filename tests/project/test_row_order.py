@@ -113,6 +113,7 @@ def as_in_table(tmp_path):
 # ----- a release has an order of its own
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("mechanism", "format_name"), crossed(ALONE, ("csv", "parquet", "sav", "dta"))
 )

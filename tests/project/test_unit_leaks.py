@@ -84,10 +84,10 @@ def alarms(frame, document, trials, monkeypatch):
 
 def test_a_file_made_with_another_key_names_nobody_though_households_agree(monkeypatch):
     frame = large_households()
-    named, by_rows = alarms(frame, protected(frame, 9), 45, monkeypatch)
+    named, by_rows = alarms(frame, protected(frame, 9), 18, monkeypatch)
     assert named == 0
     # Counted by rows, one household that agrees by chance speaks nine times.
-    assert by_rows >= 5
+    assert by_rows >= 2
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_innocents_are_named_no_more_often_than_is_stated(monkeypatch):
 def test_where_each_row_is_drawn_by_itself_few_values_name_nobody_either(monkeypatch):
     frame = large_households()
     document = protected(frame, 9).with_unit(None)
-    named, _ = alarms(frame, document, 45, monkeypatch)
+    named, _ = alarms(frame, document, 18, monkeypatch)
     assert named == 0
 
 

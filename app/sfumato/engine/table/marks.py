@@ -8,6 +8,7 @@ table with n groups share a number by accident with a probability below n²/2⁶
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -123,6 +124,7 @@ def class_counts(ordered: npt.NDArray[np.integer]) -> npt.NDArray[np.signedinteg
     return counts
 
 
+@lru_cache(maxsize=1024, typed=True)
 def _seed(name: Hashable) -> npt.NDArray[np.uint64]:
     """Return the number that tells a column apart."""
     names = np.array([name], dtype=object)
