@@ -194,6 +194,15 @@ def waited_for() -> Iterator[str]:
         yield usual
 
 
+@pytest.fixture(autouse=True, scope="session")
+def remembered() -> Iterator[None]:
+    """Let what takes long be computed once from the same arguments, but in the engine's tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        if HAS_QT:
+            import_module("tests.remembered").remember(patch)
+        yield
+
+
 if HAS_QT:
     pytest_plugins = ["tests.ui.fixtures"]
 

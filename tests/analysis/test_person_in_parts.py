@@ -92,6 +92,7 @@ def check_same(wanted, found):
             assert (own.before, own.after) == (other.before, other.after)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("facts", FACTS)
 def test_a_person_is_found_in_parts_as_in_the_whole_table(ward, case, facts):

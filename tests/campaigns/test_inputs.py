@@ -35,7 +35,7 @@ def test_the_inputs_that_a_campaign_starts_from_are_read(tmp_path, kind):
 
 def test_a_few_inputs_of_every_kind_are_read_or_refused():
     tell(f"SFUMATO_TEST_KEYS={SEED}")
-    found = run(SEED, 4 * len(KINDS))
+    found = run(SEED, 2 * len(KINDS))
     assert not found.faults, "\n".join(found.faults)
     assert {kind for kind, _ in found.counts} == set(KINDS)
 

@@ -20,7 +20,7 @@ from tests.campaigns import SEED, tell
 from tests.campaigns.walk import Walk, walk
 from tests.ui.fixtures import Answers
 
-FEW = 150
+FEW = 60
 MANY = int(os.environ.get("SFUMATO_WALK_DEEDS", "600"))
 SECONDS = float(os.environ.get("SFUMATO_WALK_SECONDS", "90"))
 """How long a long walk takes at most: three of them in two processes take CI some four minutes."""

@@ -26,6 +26,7 @@ from sfumato.project.store.schema import read_contents, tables_of
 from tests.campaigns import chance
 from tests.project.making import CHEAP, PASSPHRASE, document, new_project, noon, table
 from tests.project.tampering import change, everything_in, put, rows
+from tests.thorough import some
 
 TABLES = tables_of(schema.newest_version())
 TEXTS = ("", " ", "x", "/", "..", "{}", "[]", "null", "\0", "é" * 70, "release completed")
@@ -153,19 +154,18 @@ def test_untouched_it_opens_and_finishes_what_was_interrupted(ground):
 def test_another_value_in_any_cell_is_refused(ground, name):
     content = ground.path.read_bytes()
     tried = 0
-    for column, key in itertools.product(
-        names_of_columns(ground.path, name), keys_of(ground.path, name)
-    ):
+    cells = itertools.product(names_of_columns(ground.path, name), keys_of(ground.path, name))
+    for turn, (column, key) in enumerate(cells):
         with closing(sqlite3.connect(ground.path)) as connection:
             query = f"SELECT {column}, rowid = {key} FROM {name} ORDER BY 2 DESC"
             (value, _), *others = connection.execute(query).fetchall()
-        for other in other_values(value, [cell for cell, _ in others[:2]]):
+        for other in some(other_values(value, [cell for cell, _ in others[:2]]), turn):
             ground.path.write_bytes(content)
             statement = f"UPDATE {name} SET {column} = ? WHERE rowid = {key}"
             if attempts(ground, (statement, (other,))):
                 expect_refusal(ground, f"{name}.{column} of row {key}: {other!r:.40}")
                 tried += 1
-    assert tried >= 10
+    assert tried >= 4
 
 
 @pytest.mark.parametrize("name", TABLES)

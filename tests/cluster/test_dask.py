@@ -56,7 +56,7 @@ def release(frame, plan, source):
     return pa.Table.from_pandas(made, preserve_index=False)
 
 
-@settings(max_examples=6)
+@settings(max_examples=tried(6, least=3))
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=4))
 def test_any_partitions_give_the_release_that_is_made_here(sent, cuts):
     places = sorted({0, 300, *cuts})
@@ -122,7 +122,7 @@ def test_rows_that_are_too_few_to_be_shown_are_suppressed_on_a_cluster_too(stric
     assert classes["rows"].min() >= STRICT.k
 
 
-@settings(max_examples=tried(10))
+@settings(max_examples=tried(10, least=3))
 @given(
     st.lists(
         st.tuples(

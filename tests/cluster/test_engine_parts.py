@@ -68,6 +68,7 @@ CASES = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("case", CASES)
 def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case, format_name):

@@ -43,6 +43,7 @@ def drawn(build, style=STYLES["light"]):
     return figure
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", BUILDERS)
 @pytest.mark.parametrize("look", STYLES)
 def test_every_plot_draws_on_the_page_s_own_ground(name, look):
