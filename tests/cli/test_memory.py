@@ -255,6 +255,7 @@ ALTERATIONS = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("format_name", ["csv", "parquet"])
 @pytest.mark.parametrize("case", ALTERATIONS)
 def test_what_was_altered_is_told_by_row_and_column_without_a_value(long, format_name, case):
@@ -273,6 +274,7 @@ def test_a_zipped_or_foreign_bundle_is_refused_in_parts(long):
     assert "Unpack it" in long.remarks
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("ending", "units"), [("csv", False), ("parquet", False), ("csv", True)])
 def test_views_are_found_in_parts_as_in_memory(line, ending, units):
     frame = table(400).frame.astype(str)

@@ -276,6 +276,7 @@ def text_of(rows, end="\n", strange=""):
     return end.join(["id,note,last", *(f"{i},{shown[i % 5]},x{i}" for i in range(rows)), ""])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])

@@ -25,7 +25,7 @@ from sfumato.formats.reading import (
 )
 from tests.formats.reading import Watch, reports_of, write
 
-ROWS = 200_000
+ROWS = 50_000
 WRITABLE = list(writable_formats())
 
 
@@ -132,6 +132,7 @@ def test_a_file_gets_the_usual_permissions(tmp_path, table):
         assert stat.S_IMODE(path.stat().st_mode) & ~stat.S_IMODE(usual.stat().st_mode) == 0
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", WRITABLE)
 @pytest.mark.parametrize(
     ("code", "error", "words"),

@@ -57,10 +57,11 @@ def save(path: Path, made: Mapping[str, bytes]) -> Path:
 
 
 def zipped(made: Mapping[str, bytes]) -> bytes:
+    """Return an archive of files, the same at any time."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w") as archive:
         for name, content in made.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 
