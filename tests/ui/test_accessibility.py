@@ -61,6 +61,7 @@ def page(themed, qtbot):
     return made
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", QUICK_SCENES)
 def test_everything_on_a_page_can_be_told(themed, tmp_path, name):
     panel, _, scene = name.partition("-")

@@ -18,6 +18,7 @@ def thawed():
     gc.freeze()  # as it was: see `pytest_collection_finish`
 
 
+@pytest.mark.slow
 def test_no_search_for_garbage_looks_at_what_was_loaded_at_the_start(thawed):
     loaded = [[]]
     assert any(each is loaded for each in gc.get_objects())

@@ -74,6 +74,7 @@ def verify(window, qtbot):
     return report
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["folder", "description", "data", "zip"])
 def test_a_dropped_bundle_is_verified_and_the_result_is_in_sight(
     window, qtbot, released, tmp_path, kind

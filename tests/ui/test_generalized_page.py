@@ -109,6 +109,7 @@ def test_criteria_are_added_changed_and_removed(qtbot, panel):
     assert not page.requirements.criteria[0].remove.isEnabled()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("field", ["criterion", "suppression"])
 def test_a_number_half_typed_is_dropped_when_another_table_is_opened(qtbot, panel, field):
     page = searched(qtbot, panel)

@@ -412,6 +412,7 @@ def test_a_large_column_is_looked_at_in_a_job(panel, qtbot, monkeypatch):
     assert panel.detail.hierarchy.levels.cells.rowCount() == 5
 
 
+@pytest.mark.slow
 def test_forty_thousand_values_are_edited_without_a_wait(panel, qtbot):
     table = Table(pd.DataFrame({"code": np.arange(40_000) + 10_000, "x": ["a", "b"] * 20_000}))
     spec = ColumnSpec("code", Role.QUASI_IDENTIFIER)

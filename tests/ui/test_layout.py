@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import QLocale, QRect
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
+from installer.translating import CHECKOUT, FOLDER, NAME
 from sfumato.formats import language
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import themes
@@ -58,7 +59,8 @@ def longer(text: str) -> str:
 @pytest.fixture(scope="module")
 def wordy(tmp_path_factory) -> Path:
     """A language a third longer than English, compiled in a folder of its own."""
-    return pseudo_language(tmp_path_factory.mktemp("checkout"), longer).parent
+    known = CHECKOUT / FOLDER / NAME.format(locale=GERMAN)
+    return pseudo_language(tmp_path_factory.mktemp("language"), longer, known=known).parent
 
 
 @pytest.fixture
@@ -122,6 +124,7 @@ def faults_in(stage: Stage, name: str, *sizes: tuple[int, int]) -> list[str]:
     return [fault for size in sizes for fault in faults_at(stage, size)]
 
 
+@pytest.mark.slow
 def test_nothing_is_cut_off_where_text_is_largest_names_long_and_the_window_small(stage):
     faults = []
     stage.open_sample()
@@ -134,6 +137,7 @@ def test_nothing_is_cut_off_where_text_is_largest_names_long_and_the_window_smal
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", QUICK_SCENES)
 def test_nothing_is_cut_off_on_crowded_pages(stage, name):
     assert not (faults := faults_in(stage, name, SMALL)), "\n".join(faults)

@@ -162,6 +162,7 @@ def test_the_preview_shows_rows_by_their_numbers_in_the_table(marked, qtbot):
     assert panel.sample.model.rowCount() == 200
 
 
+@pytest.mark.few(1)
 @both
 def test_a_release_is_made_in_parts_and_verified(saved, qtbot, tmp_path):
     panel = panel_of(saved, qtbot, "releases")
@@ -190,6 +191,7 @@ def test_a_release_rests_on_what_the_check_before_it_found(saved, qtbot, monkeyp
     assert told == ["Releasing the rows"] * len(PROBABILITY)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_what_is_measured_of_numbers_says_from_which_rows(opened, qtbot, mechanism):
     panel, session = panel_of(opened, qtbot, "attributes"), opened.session
@@ -220,6 +222,7 @@ def test_a_found_file_is_traced_in_parts(saved, qtbot, tmp_path):
     assert "Public" in page.finding.verdict.text()
 
 
+@pytest.mark.slow
 def test_a_file_whose_rows_belong_to_units_is_traced_in_parts(grouped, qtbot, tmp_path):
     window, _ = grouped
     protected_by_person(window, qtbot)
@@ -235,6 +238,7 @@ def test_a_file_whose_rows_belong_to_units_is_traced_in_parts(grouped, qtbot, tm
     assert "Public" in page.finding.verdict.text()
 
 
+@pytest.mark.few(1)
 @both
 def test_records_are_released_by_groups_in_parts(saved, qtbot, tmp_path, path):
     session = saved.session
@@ -368,6 +372,7 @@ def test_a_person_is_looked_for_once_something_is_known(saved, qtbot, path):
     assert page.beliefs.count() == 1
 
 
+@pytest.mark.slow
 def test_looking_for_a_person_that_is_stopped_can_be_asked_for_again(saved, qtbot):
     page = panel_of(saved, qtbot, "audit").show_page(PersonPage)
     settle(qtbot, saved.session)
@@ -381,6 +386,7 @@ def test_looking_for_a_person_that_is_stopped_can_be_asked_for_again(saved, qtbo
     assert "records fit" in page.sentence.text()
 
 
+@pytest.mark.slow
 def test_the_report_says_that_the_table_was_read_in_parts(saved, qtbot):
     page = panel_of(saved, qtbot, "audit").show_page(ReportPage)
     settle(qtbot, saved.session)
@@ -409,6 +415,7 @@ def test_rules_are_applied_to_a_long_table(marked, qtbot, tmp_path):
     assert marked.session.document.sensitive == ()
 
 
+@pytest.mark.few(1)
 @both
 def test_records_known_by_their_position_are_released_and_traced(saved, qtbot, tmp_path, path):
     session = saved.session
@@ -501,6 +508,7 @@ class TestUnits:
         assert counts.sum() == frame["person"].nunique()
         assert window.session.attribute("visit").attribute.counts.sum() == ROWS
 
+    @pytest.mark.slow
     def test_an_attribute_marked_later_is_drawn_once_too(self, grouped, qtbot):
         window, _ = grouped
         panel = panel_of(window, qtbot, "attributes")
@@ -526,6 +534,7 @@ class TestUnits:
         assert left.leave(np.array(places)).all()
         assert left.rows < ROWS
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("key", ["name", ""], ids=["by key", "by position"])
     def test_a_release_is_the_one_of_the_table_in_memory_and_verified(
         self, grouped, qtbot, tmp_path, key

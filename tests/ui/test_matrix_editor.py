@@ -167,6 +167,7 @@ def test_a_column_that_does_not_sum_to_one_stays_out_of_force_until_normalised(q
     assert np.allclose(entries(editor), keep(0.5))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("typed", "said"),
     [("abc", "is not a number"), ("-0.1", "is negative"), ("1.5", "is above 1"), ("", "not a num")],

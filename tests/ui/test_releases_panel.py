@@ -191,6 +191,7 @@ def test_a_level_that_changed_since_is_told(qtbot, ready):
     assert model.index(1, 2).data().endswith("same levels")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["parquet", "sav", "dta"])
 def test_format_and_zip_are_chosen_and_remembered(qtbot, ready, tmp_path, format_name):
     qtbot.mouseClick(ready.form.format.button_for(format_name), LEFT)
@@ -338,15 +339,14 @@ def test_a_bundle_that_was_moved_is_told(qtbot, ready, tmp_path):
     assert "not at" in texts(ready)[0]
 
 
-@pytest.mark.parametrize("state", list(ReleaseState))
-def test_every_state_has_an_icon_and_a_word(qtbot, ready, state):
+def test_every_state_has_an_icon_and_a_word(qtbot, ready):
     release(qtbot, ready)
     event = events_of(ready.session)[1]
-    record = replace(event.record, state=state)
-    ready.ledger.show_events([replace(event, record=record)])
-    index = ready.ledger.model.index(0, STATE)
-    assert index.data()
-    assert not index.data(Qt.ItemDataRole.DecorationRole).isNull()
+    for state in ReleaseState:
+        ready.ledger.show_events([replace(event, record=replace(event.record, state=state))])
+        index = ready.ledger.model.index(0, STATE)
+        assert index.data(), state
+        assert not index.data(Qt.ItemDataRole.DecorationRole).isNull(), state
 
 
 # ----- verifying
@@ -356,6 +356,7 @@ def bundles(tmp_path):
     return sorted((tmp_path / "releases").iterdir())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("chosen", ["datapackage.json", "data.csv"])
 def test_a_bundle_is_verified_check_by_check(qtbot, ready, tmp_path, chosen):
     assert ready.ledger.intact.word.text() == "Intact, 1 entry"

@@ -46,6 +46,7 @@ def test_the_outsiders_variant_asks_for_a_threshold(qtbot, filled):
     assert "no count below 10" in filled.view.toPlainText()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["pdf", "html"])
 def test_the_report_is_saved_where_the_person_says(qtbot, filled, answers, tmp_path, ending):
     answers.saved = tmp_path / f"filed.{ending}"

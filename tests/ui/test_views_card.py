@@ -133,6 +133,7 @@ def test_a_file_that_would_not_keep_its_k_is_said_at_once(qtbot, card):
     assert card.problem == ""
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("row", "text"), [(K, "many"), (K, "0"), (SHARE, "most"), (LEVELS, "-1")])
 def test_what_is_no_k_share_or_level_changes_nothing(qtbot, card, row, text):
     before = card.session.document

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from installer.translating import CHECKOUT, compiled, renew
+from installer.translating import CHECKOUT, NAME, compiled, renew
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.ui.widgets.plot_view import PlotView
@@ -36,7 +36,9 @@ NAMES = frozenset({"Sfumato", "Clinic", "clinic", "csv", "tmp", "English", "Deut
 """Names that are the same in every language."""
 
 
-def pseudo_language(checkout: Path, say: Callable[[str], str]) -> Path:
+def pseudo_language(
+    checkout: Path, say: Callable[[str], str], *, known: Path | None = None
+) -> Path:
     """Return a language made of the English texts, compiled in a copy of the code.
 
     Parameters
@@ -45,9 +47,15 @@ def pseudo_language(checkout: Path, say: Callable[[str], str]) -> Path:
         An empty folder for the copy.
     say
         Gives the translation of a text.
+    known
+        Another language, whose texts do; else they are looked for in the code, which takes long.
     """
-    shutil.copytree(CHECKOUT / "app", checkout / "app", ignore=shutil.ignore_patterns("*.pyc"))
-    path = renew("eo", checkout)
+    if known is None:
+        shutil.copytree(CHECKOUT / "app", checkout / "app", ignore=shutil.ignore_patterns("*.pyc"))
+        path = renew("eo", checkout)
+    else:
+        path = checkout / NAME.format(locale="eo")
+        shutil.copyfile(known, path)
     tree = ElementTree.parse(path)
     for message in tree.iter("message"):
         translation = message.find("translation")
