@@ -6,6 +6,7 @@
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 VENV="$ROOT/.venv"
 TOOLS="$ROOT/build/package/venv"
+UV="$ROOT/build/uv"
 LOG="$ROOT/build/setup.log"
 mkdir -p "$ROOT/build"
 
@@ -104,12 +105,23 @@ print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())'
 
 # install_locked FOLDER NAME: the packages of installer/locked/NAME.txt, and no other files than it names.
 install_locked() {
-  patiently "$1/bin/python" -m pip install -q --retries 5 --only-binary :all: --no-compile \
-    --require-hashes -r "$ROOT/installer/locked/$2.txt" ||
-    stop "The packages that Sfumato needs could not be installed. Check the network, then try \
+  local python="$1/bin/python" wanted="$ROOT/installer/locked/$2.txt"
+  # Where uv can't reach the packages, pip may: it may have been told of a mirror.
+  if ! install_by_uv "$python" "$wanted" >"$LOG" 2>&1; then
+    patiently "$python" -m pip install -q --retries 5 --only-binary :all: --no-compile \
+      --require-hashes -r "$wanted" ||
+      stop "The packages that Sfumato needs could not be installed. Check the network, then try \
 again." "installer/$(basename "$0")"
-  # Pip would use one core. Some packages hold examples for other versions of Python.
-  "$1/bin/python" -m compileall -q -j 0 "$1/lib" >/dev/null 2>&1 || true
+  fi
+  # On all cores. Some packages hold examples for other versions of Python; nobody runs their tests.
+  "$python" -m compileall -q -j 0 -x '/tests?/' "$1/lib" >/dev/null 2>&1 || true
+}
+
+# install_by_uv PYTHON FILE: what pip would install, with the same digests, in a fifth of the time.
+install_by_uv() {
+  "$1" -m pip install -q --upgrade --target "$UV" --only-binary :all: --require-hashes \
+    -r "$ROOT/installer/locked/uv.txt" &&
+    "$UV/bin/uv" pip install -q --python "$1" --no-build --require-hashes -r "$2"
 }
 
 # install_project [test]: the project, editable, in .venv; nothing where it is already there.

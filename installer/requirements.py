@@ -2,7 +2,7 @@
 
 ``run`` is what the application needs, ``test`` with what its tests need; ``engine`` is what the
 engine and its tests need, without Qt; ``package`` is what packages are built with, and of;
-``spark`` is Spark, which is large: CI alone installs it.
+``spark`` is Spark, which is large: CI alone installs it; ``uv`` is what installs the others.
 """
 
 import re
@@ -27,4 +27,5 @@ test = [*run, *extras["databases"], *extras["dask"], *extras["test"]]
 engine = [requirement for requirement in test if name_of(requirement) in COMPUTING | TESTING]
 package = [*run, *extras["databases"], *file["dependency-groups"]["package"]]
 wanted = {"spark": extras["spark"], "run": run, "test": test, "engine": engine, "package": package}
+wanted["uv"] = ["uv"]
 sys.stdout.writelines(f"{requirement}\n" for requirement in wanted[sys.argv[1]])

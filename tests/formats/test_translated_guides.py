@@ -12,7 +12,7 @@ from sfumato.formats.bundles.writing import write_bundle
 from sfumato.resources import resource_path
 from tests.formats.bundles import case, code_blocks
 
-LANGUAGES = sorted(path.name for path in resource_path("recipient").iterdir() if path.is_dir())
+LANGUAGES = sorted(path.name for path in resource_path("recipient").glob("[a-z]*") if path.is_dir())
 GUIDES = sorted(path.name for path in resource_path("recipient").glob("*.md"))
 PAGES = sorted(path.name for path in resource_path("help").glob("*.md"))
 CODE = re.compile(r"^```\w+\n.*?^```$", re.MULTILINE | re.DOTALL)

@@ -198,6 +198,7 @@ def test_a_file_that_does_not_match_is_refused_and_another_can_be_chosen(
     assert len(files(panel)) == 1
 
 
+@pytest.mark.slow
 def test_an_adopted_release_is_dropped_and_shown_where_it_is_now(
     qtbot, panel, ask, answers, upper, tmp_path
 ):
@@ -281,6 +282,7 @@ def test_a_file_is_read_as_the_person_says(qtbot, panel, ask, upper):
     assert [file.options["skip_lines"] for file in files(panel)] == [1]
 
 
+@pytest.mark.slow
 def test_a_file_that_can_not_be_read_as_it_seems_can_be_read_otherwise(
     qtbot, panel, ask, tmp_path, upper
 ):

@@ -79,6 +79,7 @@ def test_a_noisy_copy_is_adopted_released_beside_and_weighed(qtbot, panel, ask, 
     assert "than Clinic A alone" in page.sentence.text()
 
 
+@pytest.mark.slow
 def test_a_copy_of_other_noise_is_told_with_what_it_gives_away(panel, ask, tmp_path):
     click(ask(noisy(tmp_path / "old.csv", 0.5)).submit)
     dialog = ask(noisy(tmp_path / "other.csv", 0.8, seed=4))

@@ -128,6 +128,7 @@ def test_another_coalition_has_another_best_member(qtbot, filled):
     )
 
 
+@pytest.mark.slow
 def test_a_coalition_of_one_and_of_nobody(qtbot, filled):
     tick(qtbot, filled, "Public")
     assert sentence(filled).startswith("Public alone knows disease at p = 0.1.")
@@ -136,6 +137,7 @@ def test_a_coalition_of_one_and_of_nobody(qtbot, filled):
     assert filled.bars.figure is None
 
 
+@pytest.mark.slow
 def test_equal_levels_are_called_equal(qtbot, page):
     open_clinic(page.session, protected({"A": 0.5, "B": 0.5}))
     wait_for_jobs(qtbot, page.session)
@@ -148,6 +150,7 @@ def test_whoever_holds_the_original_knows_it(qtbot, page):
     assert sentence(page) == "A holds the true disease."
 
 
+@pytest.mark.slow
 def test_a_recipient_without_a_sound_level_is_left_out(qtbot, filled):
     document = filled.session.document
     wrong = replace(document.recipients[0], statements={"disease": {"rho1": 0.5, "rho2": 0.1}})
@@ -156,6 +159,7 @@ def test_a_recipient_without_a_sound_level_is_left_out(qtbot, filled):
     assert cells(filled, NAME) == ["Institute", "Public"]
 
 
+@pytest.mark.slow
 def test_ticks_outlive_a_change_of_the_policy(qtbot, filled):
     tick(qtbot, filled, "Public")
     document = filled.session.document
@@ -174,6 +178,7 @@ def test_what_was_released_counts_rather_than_what_is_planned(qtbot, filled, tmp
     assert set(cells(filled, SINCE)) == {"planned"}
 
 
+@pytest.mark.slow
 def test_the_best_of_several_releases_to_one_recipient_counts(qtbot, filled, tmp_path):
     project = released(qtbot, filled, tmp_path, "Public")
     document = filled.session.document
@@ -247,6 +252,7 @@ def test_pages_with_nothing_to_ask_about_have_no_tab(qtbot, panel, page):
     assert panel.current.title in tabs(panel)
 
 
+@pytest.mark.slow
 def test_all_pages_of_a_question_are_in_sight_in_the_smallest_window(panel):
     """704 pixels are what the guarantee card leaves of 1100."""
     panel.resize(704 + 2 * Space.AROUND, 620)
@@ -355,6 +361,7 @@ def test_before_there_is_a_policy_the_questions_say_what_is_missing(panel):
     assert panel.state() is PanelState.NONE
 
 
+@pytest.mark.slow
 def test_the_page_and_the_question_say_the_same_of_groups(qtbot, asked):
     page = asked.show_page(GroupRiskPage)
     wait_for_jobs(qtbot, asked.session)

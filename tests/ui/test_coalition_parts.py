@@ -83,6 +83,7 @@ def test_the_values_most_in_danger_stand_first_and_columns_sort(qtbot, page):
     assert "90" in tip
 
 
+@pytest.mark.slow
 def test_a_less_trusted_recipient_would_teach_the_coalition_nothing(qtbot, page):
     ask_about(qtbot, page, "0.2")
     assert page.what_if.plot.figure.headline == (
@@ -98,6 +99,7 @@ def test_a_more_trusted_recipient_would_raise_what_the_coalition_knows(qtbot, pa
     assert ladder["after"] > ladder["before"]
 
 
+@pytest.mark.slow
 def test_the_slider_asks_when_it_is_let_go(qtbot, page):
     before = page.what_if.plot.figure.headline
     page.what_if.level.slider.setFocus()
@@ -106,6 +108,7 @@ def test_the_slider_asks_when_it_is_let_go(qtbot, page):
     assert page.what_if.plot.figure.headline != before
 
 
+@pytest.mark.slow
 def test_what_if_there_is_nobody_yet(qtbot, page):
     page.model.tick_all(False)
     wait_for_jobs(qtbot, page.session)

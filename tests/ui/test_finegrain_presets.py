@@ -109,6 +109,7 @@ def test_a_large_domain_is_solved_in_a_job_that_newer_edits_supersede(qtbot, pan
     qtbot.waitUntil(lambda: "24 groups" in editor.outcome.values.figure.subtitle)
 
 
+@pytest.mark.slow
 def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
     settings = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.5, 0.5]}
     open_values(panel.session, settings=settings)
@@ -133,6 +134,7 @@ def test_the_pictures_follow_the_limits(qtbot, editor):
     assert not editor.outcome.values.isVisible()
 
 
+@pytest.mark.slow
 def test_the_comparison_over_the_tolerance_runs_in_a_job(qtbot, editor):
     qtbot.mouseClick(editor.outcome.view.button_for("curve"), LEFT)
     page = editor.outcome.curve
@@ -172,6 +174,7 @@ def test_recipients_are_stated_by_trust_factor_and_can_be_dragged(qtbot, panel, 
     assert set(dragged) == {"trust_factor"}
 
 
+@pytest.mark.slow
 def test_an_unfinished_grid_waits_while_another_attribute_is_in_sight(qtbot, panel, editor):
     paste(qtbot, editor, "SARS\tx\t0.2")
     table, document = panel.session.table, panel.session.document

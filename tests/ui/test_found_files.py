@@ -102,6 +102,7 @@ def test_a_dropped_lone_file_is_recognised_by_its_bytes(window, qtbot, released,
     assert "Clinic A" in report.about.text()
 
 
+@pytest.mark.slow
 def test_a_button_that_goes_takes_the_focus_elsewhere_but_nobody_with_it(window, qtbot, released):
     drop(window, qtbot, released)
     report = verify(window, qtbot)
@@ -149,6 +150,7 @@ def test_a_changed_file_that_is_verified_leads_on_to_tracing(
     assert "come from the release to" in window.current.current.finding.verdict.text()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_table_can_be_opened_in_spite_of_all(window, qtbot, released, tmp_path, whole):
     path = released if whole else shutil.copy(released / "data.csv", tmp_path / "next.csv")
@@ -187,6 +189,7 @@ def test_a_zip_without_a_bundle_says_what_to_do(window, qtbot, clinic, tmp_path)
     assert "2 tables" in messages(window.current.messages)[0]
 
 
+@pytest.mark.slow
 def test_a_file_is_chosen_from_the_menu(window, qtbot, released, answers):
     answers.file = released / "datapackage.json"
     window.menus.actions["find-file"].trigger()
@@ -194,6 +197,7 @@ def test_a_file_is_chosen_from_the_menu(window, qtbot, released, answers):
     assert verify(window, qtbot).verdict.text()
 
 
+@pytest.mark.slow
 def test_tracing_without_its_table_says_what_to_open(window, qtbot, released):
     window.session.attach_table(None)
     drop(window, qtbot, released)

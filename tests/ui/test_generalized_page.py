@@ -123,6 +123,7 @@ def test_a_number_half_typed_is_dropped_when_another_table_is_opened(qtbot, pane
     assert panel.session.document.generalization is None
 
 
+@pytest.mark.slow
 def test_columns_can_be_left_out_but_not_all_of_them(qtbot, panel):
     page = searched(qtbot, panel)
     qtbot.keyClick(page.requirements.boxes["sex"], Qt.Key.Key_Space)
@@ -160,6 +161,7 @@ def test_a_criterion_that_can_not_be_met_is_explained(qtbot, panel):
     assert page.state() is PanelState.ATTENTION
 
 
+@pytest.mark.slow
 def test_the_list_is_filtered_by_safety_and_by_level(qtbot, panel):
     page = searched(qtbot, panel)
     page.tabs.setCurrentIndex(1)
@@ -215,6 +217,7 @@ def test_the_picture_is_walked_and_zoomed_by_keys(qtbot, panel):
     assert lattice.transform().m11() <= 1.0
 
 
+@pytest.mark.slow
 def test_heights_are_drawn_and_measures_arrive(qtbot, panel):
     page = searched(qtbot, panel)
     page.tabs.setCurrentIndex(1)
@@ -225,6 +228,7 @@ def test_heights_are_drawn_and_measures_arrive(qtbot, panel):
     assert "Safe combinations begin" in page.explore.plot.figure.headline
 
 
+@pytest.mark.slow
 def test_rows_before_and_after_stand_beside_each_other(qtbot, panel):
     page = searched(qtbot, panel)
     page.tabs.setCurrentIndex(2)
@@ -282,6 +286,7 @@ def test_another_holders_table_is_added_and_counted(qtbot, panel, tmp_path):
     assert panel.session.document.generalization.others == ()
 
 
+@pytest.mark.slow
 def test_a_bundle_is_added_with_what_it_states_of_itself(qtbot, panel, tmp_path):
     searched(qtbot, panel)
     package = tmp_path / "registry bundle"
@@ -303,6 +308,7 @@ def test_a_bundle_is_added_with_what_it_states_of_itself(qtbot, panel, tmp_path)
     assert other.path == str(package / "registry.csv")
 
 
+@pytest.mark.slow
 def test_values_that_are_spelled_differently_are_mapped(qtbot, panel, tmp_path):
     searched(qtbot, panel)
     dialog = add_other(qtbot, panel, write_other(tmp_path, spelled=True))
@@ -317,6 +323,7 @@ def test_values_that_are_spelled_differently_are_mapped(qtbot, panel, tmp_path):
     assert dict(other.spelling)["dermatology"] == "skin"
 
 
+@pytest.mark.slow
 def test_tables_that_are_too_weak_already_name_the_cause(qtbot, panel, tmp_path):
     page = searched(qtbot, panel, criteria=(CriterionChoice("distinct-diversity", {"l": 3}),))
     click(add_other(qtbot, panel, write_other(tmp_path, weak=True)).submit)

@@ -59,6 +59,7 @@ def test_a_column_is_chosen_in_sight_and_has_the_focus(qtbot, shown):
     assert shown.focusWidget() is panel.table
 
 
+@pytest.mark.slow
 def test_an_empty_promise_leads_to_the_recipients_level(qtbot, shown):
     document = protected({"Public": 0.1, "Institute": 0.3, "Clinic A": 1.0})
     releases = opened(qtbot, shown, document)

@@ -122,6 +122,7 @@ def test_people_are_looked_up_by_what_the_chosen_recipient_sees(qtbot, made):
     assert "by what Public sees: age at level 2" in text(page.explanation)
 
 
+@pytest.mark.slow
 def test_the_gap_between_published_and_true_is_said(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -142,6 +143,7 @@ def test_what_an_attacker_would_gain_is_said_in_people(qtbot, made):
     assert "what a person's own row tells is bounded as the guarantee says" in said
 
 
+@pytest.mark.slow
 def test_levels_of_a_hierarchy_are_changes_that_are_drawn(qtbot, made):
     page = made(GroupRiskPage, protected())
     document = page.session.document.with_hierarchy("age", Intervals(width=5))
@@ -173,6 +175,7 @@ def test_where_records_are_drawn_blindly_each_side_counts(qtbot, made):
     assert "were no record repeated" in page.curves.figure.subtitle
 
 
+@pytest.mark.slow
 def test_another_epsilon_is_another_question(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -233,6 +236,7 @@ def test_long_names_of_columns_do_not_widen_the_window(qtbot):
     assert button.grab().toImage() != drawn
 
 
+@pytest.mark.slow
 def test_a_probability_for_each_value_has_no_published_test(qtbot, made):
     page = made(GroupRiskPage, protected())
     fine = mechanism_called("finegrain")
@@ -323,6 +327,7 @@ def test_a_release_of_pure_noise_answers_nothing(qtbot, made):
     assert "nobody can estimate it" in page.estimates.figure.headline
 
 
+@pytest.mark.slow
 def test_what_protection_costs_is_compared_when_asked_for(qtbot, made):
     page = made(CountQueriesPage, protected())
     assert page.curves.figure is None

@@ -120,6 +120,7 @@ def test_hidden_pages_catch_up_once_somebody_looks(qtbot, seen):
     assert "0.5" in seen.panels["policy"].page.recipients.model.rows[0].level
 
 
+@pytest.mark.slow
 def test_what_a_person_asked_is_asked_again_where_an_edit_was_undone_meanwhile(
     qtbot, seen, monkeypatch
 ):

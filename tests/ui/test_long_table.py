@@ -322,6 +322,7 @@ def test_views_are_found_and_counted_in_all_rows(saved, qtbot, path):
     assert f"Smallest class {counted[-1].smallest}" in card.picture.told.text()
 
 
+@pytest.mark.slow
 def test_a_count_of_a_long_table_that_is_stopped_can_be_asked_for_again(saved, qtbot):
     session = saved.session
     age = replace(session.document.column("age"), role=Role.QUASI_IDENTIFIER)
@@ -407,6 +408,7 @@ def test_a_project_is_opened_in_parts_again(saved, qtbot, tmp_path):
     assert session.document.record_key == "name"
 
 
+@pytest.mark.slow
 def test_rules_are_applied_to_a_long_table(marked, qtbot, tmp_path):
     path = tmp_path / "clinic.rules.toml"
     path.write_text('format = 1\nother_columns = "insensitive"\n', encoding="utf-8")
@@ -501,6 +503,7 @@ class TestUnits:
         settle(qtbot, window.session)
         assert f"No person has more than {whole.most_rows}" in panel.unit.note.text()
 
+    @pytest.mark.slow
     def test_units_are_counted_where_they_draw_once(self, grouped, qtbot):
         window, frame = grouped
         protected_by_person(window, qtbot)

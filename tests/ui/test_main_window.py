@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
@@ -314,6 +315,7 @@ class TestGuarantee:
         window.menus.actions["fold-guarantee"].trigger()
         assert window.guarantee.width() > 200
 
+    @pytest.mark.slow
     def test_every_figure_can_be_found(self, window, qtbot):
         window.open_sample()
         settle(qtbot, window.session)

@@ -70,6 +70,7 @@ def test_it_says_that_pooling_gains_nothing_and_shows_it(filled):
     assert "on the ladder, 20\u202f%" in filled.copies.figure.headline
 
 
+@pytest.mark.slow
 def test_the_error_stays_on_the_ladder_and_falls_without(filled):
     asked = coalition()
     errors = linear_errors(asked)
@@ -103,6 +104,7 @@ def test_members_can_be_unticked(qtbot, filled):
     assert filled.state() is PanelState.IN_PROGRESS
 
 
+@pytest.mark.slow
 def test_attribute_and_knowledge_can_be_chosen(filled):
     choose(filled.attribute, 1)
     choose(filled.knowledge, SAMPLES[2])
@@ -120,6 +122,7 @@ def test_numbers_whose_spread_can_t_be_measured_are_named(qtbot, page):
     assert any("age" in message.text for message in told) or page.state() is not PanelState.DONE
 
 
+@pytest.mark.slow
 def test_the_coalition_page_shows_errors_where_nothing_can_be_counted(qtbot, session):
     page = on_screen(qtbot, CoalitionPage(session), 900, 900)
     document = protected()
@@ -160,6 +163,7 @@ def test_what_was_released_is_weighed_until_the_plan_is_asked_for(qtbot, filled,
     assert "than Clinic A alone" in filled.sentence.text()
 
 
+@pytest.mark.slow
 def test_levels_that_were_lowered_by_a_hair_are_weighed_as_they_are(qtbot, page, tmp_path):
     open_payroll(page.session, with_spacing(protected(), 0.05))
     wait_for_jobs(qtbot, page.session)

@@ -83,6 +83,7 @@ def test_recipients_and_the_ladder_are_those_of_every_policy(qtbot, filled):
     assert filled.page.ladder.isVisible()
 
 
+@pytest.mark.slow
 def test_of_several_attributes_it_is_said_whose_unit_the_width_is_in(filled):
     tile = editor_of(filled).terms.cards["half_width"]
     assert tile.sentence == "Uncertainty of age if normal"
@@ -275,6 +276,7 @@ def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     assert "rounding" not in filled.session.document.policy[0].settings
 
 
+@pytest.mark.slow
 def test_rounding_can_be_discarded(qtbot, filled):
     editor = settings_of(filled)
     cell = editor.forms.cells["income", "lowest"]
@@ -296,6 +298,7 @@ def test_bounds_that_exclude_each_other_are_refused_at_once(qtbot, filled):
     assert filled.session.undo_text == "Open payroll"
 
 
+@pytest.mark.slow
 def test_another_entry_takes_the_draft_away(qtbot, apart):
     editor = settings_of(apart)
     tick(editor.forms.cells["age", "rounding"].use)
@@ -336,6 +339,7 @@ def test_infinite_numbers_are_named_and_nothing_is_lost(panel):
     assert panel.session.document.policy == protected().policy
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "settings",
     [{}, {"rounding": {"age": 0.333333333333}, "lowest": {"income": -1.23456789012}}],
@@ -355,6 +359,7 @@ def test_showing_a_policy_never_changes_it(qtbot, panel, settings):
     assert panel.session.undo_text == "Open payroll"
 
 
+@pytest.mark.slow
 def test_the_list_is_ticked_by_the_keyboard_too(qtbot, apart):
     box = apart.page.together.boxes["income"]
     box.setFocus()

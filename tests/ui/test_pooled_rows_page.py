@@ -80,6 +80,7 @@ def test_it_says_and_draws_what_each_recipient_restores(qtbot, panel):
     assert "computed from the matrix" in page.explanation.text()
 
 
+@pytest.mark.slow
 def test_numbers_are_told_by_the_width_that_is_left(qtbot, panel):
     table = Table(households(120))
     page = opened(qtbot, panel, with_rent(panel.session, table), table)
@@ -89,6 +90,7 @@ def test_numbers_are_told_by_the_width_that_is_left(qtbot, panel):
     assert "within ±" in page.plot.figure.headline
 
 
+@pytest.mark.slow
 def test_protecting_by_the_column_leaves_nothing_to_pool(qtbot, panel):
     page = opened(qtbot, panel, a_document())
     assert "drawn once for all of them" in page.remedy.text()

@@ -84,6 +84,7 @@ def test_a_share_of_the_population_is_said_in_the_place_of_a_list(qtbot, page):
     assert any("population" in str(rows.index(row, 0).data()) for row in range(rows.rowCount()))
 
 
+@pytest.mark.slow
 def test_cells_that_are_not_known_are_named_by_row_and_column(qtbot, page, tmp_path):
     ages = [*small_table().frame["age"], "very old"]
     frame = pd.DataFrame({"age": ages, "sex": [*small_table().frame["sex"], "f"]})
@@ -98,6 +99,7 @@ def test_cells_that_are_not_known_are_named_by_row_and_column(qtbot, page, tmp_p
     assert "very old" not in card.unknown.text()
 
 
+@pytest.mark.slow
 def test_a_list_that_does_not_fit_says_why_and_the_table_is_shown_all_the_same(
     qtbot, page, tmp_path
 ):

@@ -250,6 +250,7 @@ def large(panel, size=300):
     open_clinic(panel.session, document, Table(frame))
 
 
+@pytest.mark.slow
 def test_a_large_domain_is_shown_in_groups_or_in_parts(qtbot, panel):
     large(panel)
     wait_for_jobs(qtbot, panel.session)

@@ -59,6 +59,7 @@ class TestProjects:
         window.menus.actions["save"].trigger()
         assert [each.parent for each in answers.proposed] == [clinic.parent]
 
+    @pytest.mark.slow
     def test_a_project_of_the_sample_is_not_proposed_inside_the_application(
         self, window, qtbot, answers
     ):
@@ -87,6 +88,7 @@ class TestProjects:
         assert window.rail.project.text() == "mine"
         assert window.rail.saved.text() == "Saved"
 
+    @pytest.mark.slow
     def test_an_existing_file_is_not_overwritten_and_the_dialog_says_so(
         self, window, qtbot, answers, clinic, tmp_path
     ):
@@ -212,6 +214,7 @@ class TestProjects:
         assert window.session.table.rows == 7
         assert window.session.document.source.rows == 7
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("edition", ["the same", "a new one"])
     def test_what_is_edited_while_a_table_is_read_stays(
         self, window, qtbot, answers, clinic, tmp_path, edition
@@ -267,6 +270,7 @@ class TestProjects:
         with ProjectFile.open(answers.saved, PASSPHRASE) as copy:
             assert copy.document == window.session.document
 
+    @pytest.mark.slow
     def test_recent_projects_are_offered(self, window, qtbot, answers, clinic, tmp_path):
         load_table(window, qtbot, clinic)
         save_new(window, qtbot, answers, tmp_path / "mine.sfumato")

@@ -69,6 +69,7 @@ def test_a_sound_table_is_good_and_is_released_without_a_reason(qtbot, panel, tm
     assert len(panel.session.project.releases) == 3
 
 
+@pytest.mark.slow
 def test_releasing_leads_to_the_list_and_asks_for_a_reason(qtbot, found):
     assert found.state() is PanelState.ATTENTION
     assert "Danger: 1 of 400 records is unique" in words(found)

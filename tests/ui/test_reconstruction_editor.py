@@ -115,12 +115,14 @@ def test_a_delta_out_of_range_is_kept_named_and_not_in_force(qtbot, editor):
     assert not editor.status.words
 
 
+@pytest.mark.slow
 def test_a_retention_that_can_promise_nothing_is_named_with_what_f_allows(qtbot, editor):
     type_number(qtbot, editor.retention, "0.95")
     assert settings(editor)["retention_probability"] == 0.5
     assert "f = 1" in editor.status.words
 
 
+@pytest.mark.slow
 def test_what_is_not_right_yet_survives_a_change_elsewhere(qtbot, editor):
     type_number(qtbot, editor.delta, "60")
     document = editor.session.document
@@ -146,6 +148,7 @@ def test_drawing_as_published_says_what_it_gives_away(qtbot, editor):
     assert "Between" in editor.figures.text()
 
 
+@pytest.mark.slow
 def test_a_column_taken_out_makes_other_groups(qtbot, editor):
     before = editor.figures.text()
     editor.public.boxes["place"].click()
@@ -157,6 +160,7 @@ def test_a_column_taken_out_makes_other_groups(qtbot, editor):
     assert [box.isChecked() for box in editor.public.boxes.values()] == [True] * 3
 
 
+@pytest.mark.slow
 def test_no_public_column_is_refused_and_nothing_is_lost(qtbot, editor):
     for name in ("sex", "place"):
         editor.public.boxes[name].click()
@@ -171,6 +175,7 @@ def test_a_level_above_the_top_is_refused_at_its_field(qtbot, panel):
     assert "above 0.5" in panel.page.editor.problem
 
 
+@pytest.mark.slow
 def test_a_dragged_rung_ends_at_the_top(panel, editor):
     assert panel.page.editor.statement_at(0.8, {}) == {"retention_probability": 0.5}
     assert panel.page.editor.statement_at(0.25, {}) == {"retention_probability": 0.25}
@@ -231,6 +236,7 @@ def test_recipients_above_a_lowered_top_are_moved_and_told_of(qtbot, panel):
     wait_for_jobs(qtbot, panel.session)
 
 
+@pytest.mark.slow
 def test_a_raised_top_moves_nobody(qtbot, panel):
     open_groups(panel.session)
     wait_for_jobs(qtbot, panel.session)

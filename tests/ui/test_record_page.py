@@ -34,6 +34,7 @@ def test_a_row_s_way_and_what_recipients_see_are_shown(qtbot, page):
     assert "Row 1 " in page.plot.figure.headline
 
 
+@pytest.mark.slow
 def test_what_a_view_shows_of_the_record_and_how_many_are_alike_stand_beside(qtbot, page):
     document, _ = with_proposed_hierarchies(protected(), clinic_table())
     document = with_statement(document, "Public", 5)

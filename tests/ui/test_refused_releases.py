@@ -40,6 +40,7 @@ def test_many_refusals_are_one_message_that_names_everybody(qtbot, released):
     assert "Choose another folder" in refusal.remedy
 
 
+@pytest.mark.slow
 def test_refusals_are_forgotten_when_the_next_release_is_made(qtbot, released):
     release(qtbot, released)
     assert refusals(released)

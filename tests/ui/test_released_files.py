@@ -51,6 +51,7 @@ def beliefs_of(page, outcome, level):
     return [beliefs[DISEASES.index(one), DISEASES.index(other)] for one, other in pairs]
 
 
+@pytest.mark.slow
 def test_nothing_is_said_of_files_while_nothing_is_released(qtbot, page, tmp_path):
     assert not page.files.isVisible()
     save_clinic(page.session, tmp_path)
@@ -94,6 +95,7 @@ def test_the_values_in_most_danger_are_named(qtbot, page, tmp_path):
     assert sum(disease in text for disease in DISEASES) == 3
 
 
+@pytest.mark.slow
 def test_what_is_planned_has_no_files(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Clinic A")
     qtbot.mouseClick(page.basis.button_for("planned"), LEFT)
@@ -107,6 +109,7 @@ def test_what_is_planned_has_no_files(qtbot, page, tmp_path):
     assert not page.files.isVisible()
 
 
+@pytest.mark.slow
 def test_another_edition_of_the_table_is_told(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Clinic A")
     session = page.session

@@ -58,6 +58,7 @@ def test_the_report_is_saved_where_the_person_says(qtbot, filled, answers, tmp_p
     assert str(answers.saved) in said[-1].text
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_there_is_told(qtbot, filled, answers, tmp_path):
     answers.saved = tmp_path / "no" / "filed.html"
     said = []
@@ -68,6 +69,7 @@ def test_a_folder_that_is_not_there_is_told(qtbot, filled, answers, tmp_path):
     assert filled.html.isEnabled()
 
 
+@pytest.mark.slow
 def test_a_report_tells_how_far_it_is_and_can_be_stopped_and_collected_again(qtbot, page, tmp_path):
     open_clinic(page.session, protected())
     save_clinic(page.session, tmp_path)

@@ -185,6 +185,7 @@ def _arranged(name: str, folder: Path, rows: int | None = None) -> Iterator[tupl
         stage.close()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", QUICK)
 def test_what_a_panel_shows_is_translated(spoken_there, tmp_path, name):
     assert list(_arranged(name, tmp_path, rows=300)) == []

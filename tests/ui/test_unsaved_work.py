@@ -120,6 +120,7 @@ def test_what_is_kept_holds_no_value_in_clear(window, qtbot, clinic):
         assert not [word for word in (b"asthma", b"disease", b"clinic") if word in content]
 
 
+@pytest.mark.slow
 def test_a_saved_project_makes_it_unnecessary(window, qtbot, tmp_path):
     open_clinic(window.session, protected())
     wait_until_kept(window, qtbot)
@@ -136,6 +137,7 @@ def test_leaving_on_purpose_removes_it(window, qtbot, clinic):
     assert kept() == []
 
 
+@pytest.mark.slow
 def test_undoing_everything_leaves_nothing_to_keep(window, qtbot, clinic):
     load_table(window, qtbot, clinic)
     wait_until_kept(window, qtbot)
@@ -247,6 +249,7 @@ def test_a_folder_that_takes_nothing_is_told_once(window, qtbot, clinic):
     assert window.session.document.title == "two"
 
 
+@pytest.mark.slow
 def test_two_windows_keep_work_of_their_own(window, qtbot, themed, answers, clinic):
     other = MainWindow(Session(store=MemoryStore(), chooser=answers))
     other.show()

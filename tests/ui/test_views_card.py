@@ -233,6 +233,7 @@ def at(lattice, node):
     return lattice.point_of(node).toPoint()
 
 
+@pytest.mark.slow
 def test_a_double_click_moves_a_recipient_and_those_who_must_follow(qtbot, card, lattice):
     card.picture.choose("Institute")
     wait_for_jobs(qtbot, card.session)
@@ -257,6 +258,7 @@ def test_arrows_look_at_nodes_and_enter_moves_there(qtbot, card, lattice):
     assert nodes(card) == {"Clinic A": (0, 0), "Institute": (0, 0), "Public": looked}
 
 
+@pytest.mark.slow
 def test_a_token_is_dragged_to_a_node(qtbot, card, lattice):
     card.picture.choose("Public")
     wait_for_jobs(qtbot, card.session)
@@ -285,6 +287,7 @@ def test_what_a_node_comes_to_is_told_before_anybody_moves(qtbot, card, lattice)
     assert not card.picture.move_here.isVisible()
 
 
+@pytest.mark.slow
 def test_a_node_that_moves_others_says_whom(qtbot, card, lattice):
     card.picture.choose("Public")
     qtbot.mouseDClick(lattice.viewport(), LEFT, pos=at(lattice, (2, 1)))
@@ -301,6 +304,7 @@ def test_choosing_a_column_of_the_grid_chooses_the_recipient_to_move(card, latti
     assert lattice.accessibleDescription().startswith("Clinic A: 0,0")
 
 
+@pytest.mark.slow
 def test_a_search_may_end_once_nobody_looks_and_the_columns_are_others(qtbot, panel, lattice):
     session = panel.session
     document = session.document
@@ -323,6 +327,7 @@ def test_a_search_may_end_once_nobody_looks_and_the_columns_are_others(qtbot, pa
     assert column.name not in panel.views.picture.told.text()
 
 
+@pytest.mark.slow
 def test_a_lattice_too_large_to_draw_is_said(qtbot, card, lattice, monkeypatch):
     monkeypatch.setattr(views_picture, "MOST_DRAWN", 3)
     card.session.edit("State", with_statement(card.session.document, "Clinic A", 3))

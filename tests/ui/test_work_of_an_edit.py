@@ -90,11 +90,12 @@ def test_a_level_below_a_matrix_inverts_nothing(qtbot, policy, monkeypatch):
     assert not calls
 
 
+@pytest.mark.slow
 def test_a_cell_in_sight_is_made_once_a_picture(qtbot, policy, monkeypatch):
     choose(qtbot, policy, "matrix")
     grid = policy.page.settings.matrix.grid
     policy.scroll_to(grid)
-    qtbot.waitUntil(lambda: not turns().busy)
+    qtbot.waitUntil(lambda: not turns().busy, timeout=20_000)
     QCoreApplication.processEvents()
     calls = counted(monkeypatch, (EntriesModel, "cell"))
     grid.viewport().repaint()
@@ -103,6 +104,7 @@ def test_a_cell_in_sight_is_made_once_a_picture(qtbot, policy, monkeypatch):
     assert 0 < calls["cell"] <= rows * columns
 
 
+@pytest.mark.slow
 def test_a_long_list_of_values_is_made_as_far_as_it_is_in_sight(qtbot, policy, monkeypatch):
     calls = counted(monkeypatch, (CellsModel, "cell"))
     choose(qtbot, policy, "distribution")
