@@ -1,0 +1,53 @@
+"""What is left to CI is evenly chosen, and CI tries all of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests import thorough
+from tests.thorough import leave_to_ci, some, tried
+
+
+class Case:
+    """Stands for a case of a test, with its markers."""
+
+    def __init__(self, nodeid: str, *markers: pytest.MarkDecorator) -> None:
+        self.nodeid = nodeid
+        self.markers = {marker.name: marker.mark for marker in markers}
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return self.markers.get(name)
+
+    def add_marker(self, marker: pytest.MarkDecorator) -> None:
+        self.markers[marker.name] = marker.mark
+
+    @property
+    def slow(self) -> bool:
+        return "slow" in self.markers
+
+
+@pytest.mark.parametrize(
+    ("count", "kept"), [(1, [0]), (2, [0, 6]), (3, [0, 3, 6]), (7, [*range(7)]), (9, [*range(7)])]
+)
+def test_of_many_cases_few_are_kept_from_the_first_to_the_last(count, kept):
+    cases = [Case(f"a.py::test_it[{place}]", pytest.mark.few(count)) for place in range(7)]
+    other = Case("a.py::test_other")
+    leave_to_ci([*cases, other])
+    assert [place for place, case in enumerate(cases) if not case.slow] == kept
+    assert not other.slow
+
+
+def test_cases_that_are_slow_anyway_are_not_counted_among_the_few():
+    few, slow = pytest.mark.few(2), pytest.mark.slow
+    cases = [Case(f"a.py::test_it[{n}]", few, *[slow] * (n > 1)) for n in range(4)]
+    leave_to_ci(cases)
+    assert [case.slow for case in cases] == [False, False, True, True]
+
+
+def test_ci_tries_everything_and_others_a_part_of_it(monkeypatch):
+    monkeypatch.setattr(thorough, "_ALL", True)
+    assert (tried(100), tried(3), tried(10, least=2)) == (100, 3, 10)
+    assert some("abcdefgh", 1) == "abcdefgh"
+    monkeypatch.setattr(thorough, "_ALL", False)
+    assert (tried(100), tried(20), tried(3), tried(10, least=2)) == (25, 8, 3, 2)
+    assert ["".join(some("abcdefgh", turn)) for turn in range(5)] == ["ae", "bf", "cg", "dh", "ae"]
