@@ -18,7 +18,6 @@ from sfumato.engine.core.columns import Codes, Kind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with
-from sfumato.engine.matrices.privacy import whole_odds
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 
 if TYPE_CHECKING:
@@ -400,40 +399,12 @@ class Mechanism(ABC):
         """
         return level * (1.0 - share)
 
+    @abstractmethod
     def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
         """Return the level of each of several rows that together tell no more than one at a level.
 
-        The losses of the rows add up: γ(row)^rows is at most γ(level).
-
-        Raises
-        ------
-        PolicyError
-            If the mechanism has no matrix to compute it from.
+        The losses of the rows add up.
         """
-        if rows == 1:
-            return level
-        allowed = self._gamma(level, attributes, settings)
-        if np.isinf(allowed):
-            return level
-        low, high = 0.0, self.trust(level)
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            if middle in (low, high):
-                break
-            own = self._gamma(self.level_at(middle), attributes, settings)
-            low, high = (middle, high) if own * rows <= allowed else (low, middle)
-        return self.level_at(low) if low > 0.0 else low
-
-    def _gamma(self, level: float, attributes: Attributes, settings: Settings) -> float:
-        """Return ln γ of a level, of the released values alone."""
-        matrix = self.matrix(level, attributes, settings)
-        if matrix is None:
-            raise PolicyError(
-                "{mechanism} can't be given to several rows of one unit.",
-                "Choose another mechanism, or state that the attribute is the same in all rows.",
-                mechanism=self.title,
-            )
-        return matrix.epsilon
 
     @abstractmethod
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
@@ -443,21 +414,20 @@ class Mechanism(ABC):
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released columns by name: a pure function of the request."""
 
-    @abstractmethod
     def matrix(
         self, level: float, attributes: Attributes, settings: Settings
     ) -> PerturbationMatrix | None:
         """Return the perturbation matrix, or None where the mechanism has none."""
+        del level, attributes, settings
+        return None
 
     def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float | None:
         """Return γ: by how much all that a release tells multiplies anyone's odds at most.
 
-        None where the mechanism has no matrix.
+        None where nothing bounds them.
         """
-        matrix = self.matrix(level, attributes, settings)
-        if matrix is None or matrix.gamma == 1.0:
-            return None if matrix is None else 1.0
-        return whole_odds(matrix.gamma, self.byproduct_epsilon(settings))
+        del level, attributes, settings
+        return None
 
     def public_columns(self, settings: Settings) -> Sequence[str] | None:
         """Return the columns by which records are grouped; None for all that are released.

@@ -16,6 +16,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Codes, is_number
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.matrices.goodness_of_fit import (
@@ -44,11 +45,15 @@ from sfumato.engine.mechanisms.base import (
     LevelField,
     LevelTerm,
     Mechanism,
+    Promise,
     Released,
     ReleaseRequest,
     Settings,
     Statement,
+    ladder_digest,
 )
+from sfumato.engine.mechanisms.frequency_source import frequency_facts
+from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Attributes
 
 _ALARM = Sentence(
@@ -278,6 +283,8 @@ class CategoricalMechanism(Mechanism):
     """The field that states the level itself, of a term with no other."""
     most_values: ClassVar[int | None] = None
     """How many values a domain may have; None for any number."""
+    ladder: ClassVar[tuple[str, int]]
+    """What digests of its ladders begin with: a name, and the version of how releases are made."""
 
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there is one categorical attribute with two values."""
@@ -379,6 +386,104 @@ class CategoricalMechanism(Mechanism):
         """Return the level itself."""
         return check_retention(level)
 
+    def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
+        """Return the level at which γ(row)^rows is at most γ(level)."""
+        if rows == 1:
+            return level
+        allowed = self.matrix(level, attributes, settings).epsilon
+        if np.isinf(allowed):
+            return level
+        low, high = 0.0, self.trust(level)
+        for _ in range(60):
+            middle = (low + high) / 2.0
+            if middle in (low, high):
+                break
+            own = self.matrix(middle, attributes, settings).epsilon
+            low, high = (middle, high) if own * rows <= allowed else (low, middle)
+        return low
+
+    def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float:
+        """Return γ of the released values together with what is told beside them."""
+        gamma = self.matrix(level, attributes, settings).gamma
+        return whole_odds(gamma, self.spent(level, settings))
+
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
+        """Return a digest of the attribute's name, its domain and what else makes the ladder."""
+        parts = self.ladder_parts(attributes, settings)
+        fingerprint = self.domain_of(attributes).fingerprint
+        return ladder_digest(*self.ladder, attributes[0].name, fingerprint, *parts)
+
+    def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
+        """Return what makes the ladder beside the domain, as plain JSON values."""
+        del attributes, settings
+        return ()
+
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released column: a pure function of the request."""
+        domain, name = self.domain_of(request.attributes), request.attributes[0].name
+        return {name: domain.decode(self.released_codes(request, context), name)}
+
+    @abstractmethod
+    def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
+        """Return the codes that are released, shape (n,)."""
+
+    def key(self, request: ReleaseRequest, purpose: str) -> AttributeKey:
+        """Return the request's key for the attribute with its domain, and a purpose."""
+        fingerprint = self.domain_of(request.attributes).fingerprint
+        return request.keys.for_attribute(request.attributes[0].name, fingerprint, purpose)
+
+    def true_codes(self, request: ReleaseRequest) -> Codes:
+        """Return the true codes, shape (n,)."""
+        codes: Codes = request.columns[0].values  # type: ignore[assignment]
+        return codes
+
+    def series_of(self, columns: Mapping[str, pd.Series], attributes: Attributes) -> pd.Series:
+        """Return released columns as one column of the domain's values.
+
+        Raises
+        ------
+        DomainError
+            If they can't be put together.
+        """
+        return columns[attributes[0].name]
+
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
+        """Return what a release at this level promises, computed from its matrix."""
+        return Promise(
+            self.promised(level, attributes, settings),
+            self.facts(level, attributes, settings),
+            self.not_promised(level, attributes, settings),
+        )
+
+    @abstractmethod
+    def promised(self, level: float, attributes: Attributes, settings: Settings) -> str:
+        """Say in one sentence what a release at this level promises."""
+
+    def facts(self, level: float, attributes: Attributes, settings: Settings) -> tuple[Fact, ...]:
+        """Return the figures behind the promise."""
+        spent = self.spent(level, settings)
+        return (
+            *self.own_facts(level, attributes, settings),
+            *frequency_facts(spent),
+            *self.matrix_facts(self.matrix(level, attributes, settings), spent),
+        )
+
+    def own_facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Fact, ...]:
+        """Return the figures that the matrix alone does not give."""
+        del attributes, settings
+        return (
+            Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
+        )
+
+    def not_promised(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[str, ...]:
+        """Say what recipients are told beside the values, and what no release promises."""
+        told = self.byproducts(attributes, settings) if self.spent(level, settings) else ()
+        return (*(each.sentence for each in told), *LIMITS)
+
     @abstractmethod
     def matrix(
         self, level: float, attributes: Attributes, settings: Settings
@@ -387,9 +492,13 @@ class CategoricalMechanism(Mechanism):
 
     def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
         """Examine a released column against the true one: rows, domain, and the matrix's law."""
-        domain, codes = self.domain_of(request.attributes), codes_of(request)
-        column = released.columns[request.attributes[0].name]
-        matrix = self.matrix(released.level, request.attributes, request.settings)
+        attributes, settings = request.attributes, request.settings
+        domain, codes = self.domain_of(attributes), self.true_codes(request)
+        matrix = self.matrix(released.level, attributes, settings)
+        try:
+            column = self.series_of(released.columns, attributes)
+        except DomainError as error:
+            return (Check("Released values", False, error.what),)
         if isinstance(matrix, RetentionMatrix):
             return check_against_table(domain, codes, column, matrix.retention)
         return check_against_matrix(domain, codes, column, matrix)
@@ -409,9 +518,11 @@ class CategoricalMechanism(Mechanism):
     ) -> tuple[Check, ...]:
         """Examine whether the less trusted of two releases, `lower`, is a garbling of `upper`."""
         self.check_settings(attributes, settings)
-        domain, name = self.domain_of(attributes), attributes[0].name
-        above, below = upper.columns[name], lower.columns[name]
-        channel = None
+        domain, channel = self.domain_of(attributes), None
+        try:
+            above, below = (self.series_of(each.columns, attributes) for each in (upper, lower))
+        except DomainError as error:
+            return (Check("Released values", False, error.what),)
         if upper.level != lower.level:
             channel = self.garbling(upper.level, lower.level, attributes, settings)
         if channel is None:
@@ -541,12 +652,6 @@ def domain_parameters(domain: Domain, gamma: float) -> dict[str, Any]:
         "domain": list(domain.values),
         "odds_factor": gamma if math.isfinite(gamma) else None,
     }
-
-
-def codes_of(request: ReleaseRequest) -> Codes:
-    """Return the only attribute's true codes."""
-    codes: Codes = request.columns[0].values  # type: ignore[assignment]
-    return codes
 
 
 def numbers_of(statement: Statement) -> dict[str, Any]:

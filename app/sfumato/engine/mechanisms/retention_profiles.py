@@ -31,7 +31,13 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.wording import Sentence, formatted, listed
-from sfumato.engine.matrices.privacy import check_retention, left_over, retention_for_gamma
+from sfumato.engine.ladders.base_mechanism import ProfileTop
+from sfumato.engine.matrices.privacy import (
+    check_retention,
+    left_over,
+    retention_for_gamma,
+    whole_odds,
+)
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import Byproduct, Fact, Origin, Settings, Statement
 from sfumato.engine.mechanisms.categorical import CategoricalMechanism, numbers_of
@@ -484,6 +490,24 @@ class ProfileMechanism(CategoricalMechanism):
         """Return the fine-grain matrix of a level: diag(s·q) + (1/m)·1·(1 − s·q)ᵀ."""
         kept = self.profile(attributes, settings)
         return RetentionMatrix(kept / kept.max() * check_retention(level))
+
+    def top(self, attributes: Attributes, settings: Settings) -> ProfileTop:
+        """Return the best release of the ladder: what is kept most is always kept."""
+        kept = self.profile(attributes, settings)
+        return ProfileTop(kept / kept.max())
+
+    def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
+        """Return the proportions between the retention probabilities."""
+        kept = self.profile(attributes, settings)
+        return ([float(share).hex() for share in kept / kept.max()],)
+
+    def odds_upward(self, level: float, attributes: Attributes, settings: Settings) -> Floats:
+        """Return by how much all that a release tells raises the odds on each value, shape (m,)."""
+        ratios, spent = (
+            self.matrix(level, attributes, settings).worst_odds_ratios(),
+            self.spent(level, settings),
+        )
+        return np.array([whole_odds(float(up), spent) for up in ratios.up])
 
     def limit_facts(
         self, level: float, attributes: Attributes, settings: Settings, exceeded: str

@@ -313,10 +313,6 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
         )[0]
         return released
 
-    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> None:
-        """Return None: numbers have no perturbation matrix."""
-        del level, attributes, settings
-
     def noise_covariance(self, level: float, attributes: Attributes, settings: Settings) -> Floats:
         """Return σ² times the covariance that the noise is made from, shape (N, N)."""
         covariance: Floats = (

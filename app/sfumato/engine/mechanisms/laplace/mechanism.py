@@ -420,10 +420,6 @@ class LaplaceNoiseOnNumbers(Mechanism):
             return {name: column}
         return {name: column.astype(np.int64 if known.all() else pd.Int64Dtype())}
 
-    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> None:
-        """Return None: numbers have no perturbation matrix."""
-        del level, attributes, settings
-
     def noise_covariance(self, level: float, attributes: Attributes, settings: Settings) -> Floats:
         """Return the variance of the noise, shape (1, 1)."""
         step = float(self.grid(attributes, settings).step)

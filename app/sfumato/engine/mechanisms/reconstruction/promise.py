@@ -24,7 +24,7 @@ from sfumato.engine.disclosure.group_privacy import Rule, allowed_size
 from sfumato.engine.disclosure.group_tails import Floats, Whole, release_tails
 from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.mechanisms.base import Check, Fact, Promise
+from sfumato.engine.mechanisms.base import Check, Fact
 from sfumato.engine.mechanisms.categorical import (
     LIMITS,
     CategoricalMechanism,
@@ -68,8 +68,8 @@ _OTHERS_KNOWN = (
 )
 
 
-def promise_of(level: float, attribute: Attribute, limits: Limits) -> Promise:
-    """Return the promise of a release.
+def sentence_of(level: float, attribute: Attribute, limits: Limits) -> Sentence:
+    """Say what a release promises.
 
     Parameters
     ----------
@@ -81,15 +81,8 @@ def promise_of(level: float, attribute: Attribute, limits: Limits) -> Promise:
         What was asked of every group; they can be kept.
     """
     if level == 0.0:
-        return Promise(
-            nothing_told(attribute.name),
-            facts_of(level, limits),
-            LIMITS[1:],
-        )
-    sentence = joined(
-        _about_groups(level, attribute, limits), _about_records(level, attribute, limits)
-    )
-    return Promise(sentence, facts_of(level, limits), _limits(limits))
+        return nothing_told(attribute.name)
+    return joined(_about_groups(level, attribute, limits), _about_records(level, attribute, limits))
 
 
 def facts_of(level: float, limits: Limits) -> tuple[Fact, ...]:
@@ -222,7 +215,10 @@ def _about_records(level: float, attribute: Attribute, limits: Limits) -> str:
     )
 
 
-def _limits(limits: Limits) -> tuple[str, ...]:
+def not_promised(level: float, limits: Limits) -> tuple[str, ...]:
+    """Say what is not promised."""
+    if level == 0.0:
+        return LIMITS[1:]
     found = [_MANY_GROUPS, *LIMITS[1:], _ONE_COLUMN, _ONE_EDITION]
     if limits.sampling is Sampling.PUBLISHED:
         found += [_COPIES_SHOW, _OTHERS_KNOWN]
