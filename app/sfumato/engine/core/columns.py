@@ -296,8 +296,7 @@ class Domain:
             lookup[-1] = self.values.index(None)
         if (lookup[:-1] < 0).any():
             _refuse_outside(lookup[positions] < 0, name)
-        codes: Codes = lookup.astype(smallest_unsigned(self.size))[positions]
-        return codes
+        return lookup.astype(smallest_unsigned(self.size))[positions]
 
     def decode(self, codes: Codes, name: str) -> pd.Series:
         """Turn codes back into values, as a categorical series called `name`."""

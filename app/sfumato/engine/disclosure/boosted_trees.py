@@ -244,8 +244,7 @@ class _Shares:
         """Return by how much each row should move in a random direction, shape (rows,)."""
         width = self._here.shape[1]
         direction = np.where(uniforms(width, stream) < 0.5, -1.0, 1.0)
-        found: Floats = direction[self._true] - self._here @ direction.astype(np.float32)
-        return found
+        return direction[self._true] - self._here @ direction.astype(np.float32)
 
     def steps(self, leaves: npt.NDArray[np.intp], count: int) -> Floats:
         """Return by how much each leaf moves the logarithms of odds, shape (leaves, width)."""
@@ -256,8 +255,7 @@ class _Shares:
         seen = np.bincount(leaves * width + self._true, minlength=count * width)
         sums = seen.reshape(count, width) - expected
         # A row of a rare value has little curvature: what a leaf moves is bounded.
-        found: Floats = np.clip(sums / (curvatures + _LEAST * 0.1), -_BOUND, _BOUND)
-        return found
+        return np.clip(sums / (curvatures + _LEAST * 0.1), -_BOUND, _BOUND)
 
     def move(
         self, steps: Floats, leaves: npt.NDArray[np.intp], watched: npt.NDArray[np.intp]

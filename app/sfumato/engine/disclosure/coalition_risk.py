@@ -235,8 +235,7 @@ def chain_beliefs(
 
 def _normal(weights: Square) -> Square:
     total = weights.sum(axis=1, keepdims=True)
-    normal: Square = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0.0)
-    return normal
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0.0)
 
 
 def _difference(belief: Square, other: Square) -> float:
@@ -300,8 +299,7 @@ def counts_of_draws(
     if not is_sparse(frequencies, matrices):
         wanted = most_whole_draws(len(frequencies), len(matrices))
     counts = np.maximum(np.ceil(frequencies * wanted), FEWEST_FOR_A_VALUE)
-    drawn: npt.NDArray[np.int64] = np.where(frequencies > 0.0, counts, 0).astype(np.int64)
-    return drawn
+    return np.where(frequencies > 0.0, counts, 0).astype(np.int64)
 
 
 def most_whole_draws(size: int, members: int) -> int:
@@ -314,8 +312,7 @@ def rows_of(matrix: PerturbationMatrix, seen: Places) -> Square:
     if isinstance(matrix, RetentionMatrix):
         return matrix.block(seen, np.arange(matrix.size))
     kinds, which = np.unique(seen, return_inverse=True)
-    rows: Square = matrix.block(kinds, np.arange(matrix.size))[which]
-    return rows
+    return matrix.block(kinds, np.arange(matrix.size))[which]
 
 
 def entries_of(matrix: PerturbationMatrix, released: Places, original: Places) -> Vector:
@@ -323,12 +320,10 @@ def entries_of(matrix: PerturbationMatrix, released: Places, original: Places) -
     if isinstance(matrix, RetentionMatrix):
         other = (1.0 - matrix.retention[original]) / matrix.size
         kept = np.where(released == original, matrix.retention[original], 0.0)
-        entries: Vector = other + kept
-        return entries
+        return other + kept
     kinds, which = np.unique(released, return_inverse=True)
     columns, at = np.unique(original, return_inverse=True)
-    found: Vector = matrix.block(kinds, columns)[which, at]
-    return found
+    return matrix.block(kinds, columns)[which, at]
 
 
 @dataclass(frozen=True, eq=False)

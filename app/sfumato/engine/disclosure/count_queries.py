@@ -172,8 +172,7 @@ def estimated_answer(
 
 def _added(counts: scipy.sparse.csr_array, met: npt.NDArray[np.bool_]) -> Integers:
     """Return the values' counts over the matching groups, shape (m,)."""
-    added: Integers = np.asarray(met.astype(np.int64) @ counts, dtype=np.int64)
-    return added
+    return np.asarray(met.astype(np.int64) @ counts, dtype=np.int64)
 
 
 QUERIES: Final = 5_000
@@ -270,8 +269,7 @@ class QueryPool:
         self, released: scipy.sparse.csr_array, matrix: PerturbationMatrix
     ) -> Floats:
         """Return |estimate − truth|/truth of each query, shape (Q,)."""
-        errors: Floats = np.abs(self.estimates(released, matrix) - self.truth) / self.truth
-        return errors
+        return np.abs(self.estimates(released, matrix) - self.truth) / self.truth
 
 
 def query_pool(
@@ -412,13 +410,11 @@ class RatioTails:
     @property
     def within(self) -> Floats:
         """The attacker's confidence: Pr[|F' − f| <= ε·f], shape (G,)."""
-        inside: Floats = np.clip(1.0 - self.high - self.low, 0.0, 1.0)
-        return inside
+        return np.clip(1.0 - self.high - self.low, 0.0, 1.0)
 
     def violates(self, delta: float) -> npt.NDArray[np.bool_]:
         """Return which groups have a tail below δ, shape (G,)."""
-        broken: npt.NDArray[np.bool_] = np.minimum(self.high, self.low) < delta
-        return broken
+        return np.minimum(self.high, self.low) < delta
 
 
 def ratio_tails(
@@ -480,15 +476,13 @@ def riskiest_groups(
     shares = largest[candidates] / sizes[candidates]
     # Equal shares: the larger group first, for its ratio is the more exact.
     order = np.lexsort((candidates, -sizes[candidates], -shares))
-    chosen: npt.NDArray[np.int64] = candidates[order[:count]]
-    return chosen
+    return candidates[order[:count]]
 
 
 def shares_in_table(codes: Codes, values: npt.NDArray[np.int64], size: int) -> Floats:
     """Return the share in the whole table of each of some values, shape of `values`."""
     counts = np.bincount(codes, minlength=size)
-    shares: Floats = counts[values] / counts.sum()
-    return shares
+    return counts[values] / counts.sum()
 
 
 def check_loss(privacy_loss: float) -> None:
@@ -517,8 +511,7 @@ def _exceeds(limit: Floats, whole: Floats, part: Floats, distance: Floats, loss:
     # A negative noisy size turns the comparison round: take those outcomes out, put in theirs.
     negative = 0.5 * np.exp(-whole * loss)
     both_low = 0.5 * np.exp(-(whole + part) * loss) / (1.0 + limit)
-    chance: Floats = above - negative + both_low
-    return chance
+    return above - negative + both_low
 
 
 def _difference_exceeds(limit: Floats, distance: Floats) -> Floats:
@@ -535,5 +528,4 @@ def _difference_exceeds(limit: Floats, distance: Floats) -> Floats:
     general = -front * np.expm1(-np.abs(power)) / scale
     equal = np.exp(-far) * (1.0 + far / 2.0)
     tail = 0.5 * np.where(np.abs(t - 1.0) < 1e-9, equal, general)
-    chance: Floats = np.where(distance >= 0.0, tail, 1.0 - tail)
-    return chance
+    return np.where(distance >= 0.0, tail, 1.0 - tail)

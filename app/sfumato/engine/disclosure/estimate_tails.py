@@ -56,8 +56,7 @@ class EstimateTails:
     @property
     def within(self) -> Floats:
         """The attacker's confidence: Pr[|F' − f| <= ε·f], shape (G,)."""
-        inside: Floats = np.clip(1.0 - self.high - self.low, 0.0, 1.0)
-        return inside
+        return np.clip(1.0 - self.high - self.low, 0.0, 1.0)
 
 
 def retention_of(matrix: PerturbationMatrix) -> float | None:
@@ -257,5 +256,4 @@ def simulated_errors(
         error[start : start + size] = weights[shown].reshape(size, total).sum(axis=1)
     # Unbiased: a record with the value adds 1 on average, any other 0.
     means = np.array([float(matrix.column(int(value)) @ weights) for value in values])
-    centred: Floats = error - float(counts @ means)
-    return centred
+    return error - float(counts @ means)

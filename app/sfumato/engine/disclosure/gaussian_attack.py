@@ -175,8 +175,7 @@ def joint_weights(
     across = np.kron(np.ones((1, copies)), signal)
     weights = across @ _inverse(shown)
     scaled = weights.reshape(size, copies, size).transpose(1, 0, 2)
-    unscaled: Floats = scaled * np.outer(spreads, 1.0 / spreads)
-    return unscaled
+    return scaled * np.outer(spreads, 1.0 / spreads)
 
 
 def estimate(copies: Floats, weights: Floats, mean: Floats) -> Floats:
@@ -198,8 +197,7 @@ def estimate(copies: Floats, weights: Floats, mean: Floats) -> Floats:
         Shape (N, n).
     """
     centred = copies - mean[:, np.newaxis]
-    guess: Floats = mean[:, np.newaxis] + np.einsum("mij,mjr->ir", weights, centred)
-    return guess
+    return mean[:, np.newaxis] + np.einsum("mij,mjr->ir", weights, centred)
 
 
 def learned_moments(copy: Floats, level: float, samples: int, noise: Floats) -> Moments:
@@ -428,8 +426,7 @@ def posterior_means(
     shown = _white(numbers - middle, factor)
 
     def scores(block: slice) -> Floats:
-        found: Floats = shown[:, block].T @ atoms / level + prior_part
-        return found
+        return shown[:, block].T @ atoms / level + prior_part
 
     return _means(scores, prior, numbers.shape[1], context)
 
@@ -454,8 +451,7 @@ def posterior_means_by(
         told = (
             law.scores(copy[:, block], prior.atoms) for law, copy in zip(laws, copies, strict=True)
         )
-        found: Floats = sum(told, prior_part)
-        return found
+        return sum(told, prior_part)
 
     return _means(scores, prior, copies.shape[2], context)
 

@@ -141,8 +141,7 @@ def allowed_size(
         _largest_sample(retention, size_of_domain, float(share), epsilon, delta)
         for share in distinct
     ]
-    answer: Floats = np.array(found, dtype=np.float64)[inverse].reshape(shares.shape)
-    return answer
+    return np.array(found, dtype=np.float64)[inverse].reshape(shares.shape)
 
 
 def passes(found: Tails, delta: float) -> npt.NDArray[np.bool_]:
@@ -154,8 +153,7 @@ def passes(found: Tails, delta: float) -> npt.NDArray[np.bool_]:
     """
     least = np.minimum(found.upper, found.lower)
     most = np.maximum(found.upper, found.lower)
-    answer: npt.NDArray[np.bool_] = (least >= delta - _HAIR) | (most >= 1.0 - delta - _HAIR)
-    return answer
+    return (least >= delta - _HAIR) | (most >= 1.0 - delta - _HAIR)
 
 
 def tails(
@@ -249,8 +247,7 @@ def largest_possible(
         # A record that is only sometimes in the sample adds at most 1/4 to the variance.
         reach = np.maximum(epsilon * retention * f * size - 1.0, 0.0)
         bound = scipy.special.ndtr(-reach / np.sqrt(size * spread + 0.25))
-        answer: npt.NDArray[np.bool_] = bound + _BERRY_ESSEEN / np.sqrt(size * spread) >= delta
-        return answer
+        return bound + _BERRY_ESSEEN / np.sqrt(size * spread) >= delta
 
     return _largest_number(may_pass, f.shape)
 
@@ -270,8 +267,7 @@ def largest_by_chernoff(
     def may_pass(size: Floats) -> npt.NDArray[np.bool_]:
         reach = np.maximum(epsilon * retention * f - 1.0 / size, 0.0)
         nearer = np.minimum(_divergence(shown + reach, shown), _divergence(shown - reach, shown))
-        answer: npt.NDArray[np.bool_] = size * nearer <= -math.log(delta)
-        return answer
+        return size * nearer <= -math.log(delta)
 
     return _largest_number(may_pass, f.shape)
 
@@ -296,8 +292,7 @@ def _divergence(share: Floats, expected: Floats) -> Floats:
     found = scipy.special.rel_entr(inside, expected) + scipy.special.rel_entr(
         1.0 - inside, 1.0 - expected
     )
-    answer: Floats = np.where(inside == share, found, np.inf)
-    return answer
+    return np.where(inside == share, found, np.inf)
 
 
 def _largest_sample(

@@ -230,8 +230,7 @@ def violating_groups(
             limits.rule, retention, grouped.values, grouped.shares, limits.epsilon, limits.delta
         )
         # The published algorithm samples s_g records, rounded; that passes by its own rule.
-        broken: Flags = trials.counts > np.maximum(np.ceil(allowed), 1.0)
-        return broken
+        return trials.counts > np.maximum(np.ceil(allowed), 1.0)
     # Nearly always the most frequent value decides, so the others of a group that it gives away
     # are not asked about.
     broken = np.zeros(grouped.groups, dtype=np.bool_)

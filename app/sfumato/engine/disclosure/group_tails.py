@@ -106,8 +106,7 @@ class CountLaw:
     def _look_up(self, records: Whole, own: Whole, limit: Whole) -> Floats:
         self._grow(int(records.max()))
         place = np.clip(limit, -1, records) + 1
-        found: Floats = self._flat[self._starts[records] + own * (records + 2) + place]
-        return found
+        return self._flat[self._starts[records] + own * (records + 2) + place]
 
     def _grow(self, records: int) -> None:
         """Tabulate the laws of up to so many records."""
@@ -192,8 +191,7 @@ def effective_draws(
         return samples
     low, high = (_variance(shares, p, size_of_domain) for p in (retention, top))
     draws = low / (high / samples + (low - high) / sizes)
-    answer: Whole = np.clip(np.rint(draws), samples, sizes).astype(np.int64)
-    return answer
+    return np.clip(np.rint(draws), samples, sizes).astype(np.int64)
 
 
 def _variance(shares: Floats, retention: float, size_of_domain: int) -> Floats:
@@ -201,8 +199,7 @@ def _variance(shares: Floats, retention: float, size_of_domain: int) -> Floats:
     other = (1.0 - retention) / size_of_domain
     own = retention + other
     varying = shares * own * (1.0 - own) + (1.0 - shares) * other * (1.0 - other)
-    answer: Floats = varying / retention**2
-    return answer
+    return varying / retention**2
 
 
 def release_tails(
@@ -330,27 +327,23 @@ def _mixed(law: CountLaw, size: Whole, count: Whole, sample: Whole, limit: Whole
     chance -= np.maximum.reduceat(chance, starts)[row]
     chance = np.exp(chance)
     found = law.at_most(sample[row], own, limit[row])
-    answer: Floats = np.add.reduceat(chance * found, starts) / np.add.reduceat(chance, starts)
-    return answer
+    return np.add.reduceat(chance * found, starts) / np.add.reduceat(chance, starts)
 
 
 def _log_choose(total: Whole, chosen: Whole) -> Floats:
-    answer: Floats = (
+    return (
         scipy.special.gammaln(total + 1.0)
         - scipy.special.gammaln(chosen + 1.0)
         - scipy.special.gammaln(total - chosen + 1.0)
     )
-    return answer
 
 
 def _binomial(shown: Whole, trials: Whole, chance: float) -> Floats:
     logarithm = _log_choose(trials, shown)
     logarithm += scipy.special.xlogy(shown, chance) + scipy.special.xlog1py(trials - shown, -chance)
-    answer: Floats = np.exp(logarithm)
-    return answer
+    return np.exp(logarithm)
 
 
 def _binomial_at_most(limit: Whole, trials: Whole, chance: float) -> Floats:
     inside = np.clip(limit, 0, trials)
-    answer: Floats = np.where(limit < 0, 0.0, scipy.special.bdtr(inside, trials, chance))
-    return answer
+    return np.where(limit < 0, 0.0, scipy.special.bdtr(inside, trials, chance))

@@ -81,8 +81,7 @@ class GroupedValues:
     @cached_property
     def shares(self) -> Floats:
         """The largest share f of one value in each group, shape (G,)."""
-        shares: Floats = self.largest / self.sizes
-        return shares
+        return self.largest / self.sizes
 
     @cached_property
     def cell_groups(self) -> Integers:

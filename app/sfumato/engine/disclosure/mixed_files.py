@@ -178,8 +178,7 @@ def _decimals(numbers: Cells) -> int | None:
 def _rounded(numbers: Cells, decimals: int | None) -> Cells:
     """Return numbers as they are compared: sums in another order differ in the last digits."""
     if decimals is not None:
-        shown: Cells = np.round(numbers + 1e-9 * np.abs(numbers), decimals) + 0.0
-        return shown
+        return np.round(numbers + 1e-9 * np.abs(numbers), decimals) + 0.0
     size = np.where(np.isfinite(numbers) & (numbers != 0.0), np.abs(numbers), 1.0)
     unit = 10.0 ** (np.floor(np.log10(size)) - 9)
     digits: Cells = np.round(numbers / unit)

@@ -517,10 +517,7 @@ class _ValueFit:
 
     def chances(self) -> Floats:
         """Return the chances of each value, shape (rows, width)."""
-        found: Floats = scipy.special.softmax(
-            self._before + self._trees.predict(self._watch), axis=1
-        )
-        return found
+        return scipy.special.softmax(self._before + self._trees.predict(self._watch), axis=1)
 
     def shuffled(self, column: int) -> Places:
         """Return the guesses once a column's values are shuffled."""
@@ -528,8 +525,7 @@ class _ValueFit:
         before = self._before
         if column == self._owner:
             before = before[_shuffling(len(before))]
-        places: Places = (before + self._trees.predict(values))[:, :-1].argmax(axis=1)
-        return places
+        return (before + self._trees.predict(values))[:, :-1].argmax(axis=1)
 
 
 def _beliefs(

@@ -71,8 +71,7 @@ def parts_of(count: int, units: Integers | None = None) -> Integers:
     its other members.
     """
     if units is not None:
-        drawn: Integers = parts_of(int(units.max(initial=-1)) + 1)[units]
-        return drawn
+        return parts_of(int(units.max(initial=-1)) + 1)[units]
     return (uniforms(count, _STREAM) * PARTS).astype(np.int64)
 
 

@@ -150,8 +150,7 @@ def chances(matrix: PerturbationMatrix, prior: Vector, rows: int) -> tuple[Vecto
 
 def _other(matrix: RetentionMatrix) -> Vector:
     """Return how likely each value is released as any given other one, shape (m,)."""
-    other: Vector = (1.0 - matrix.retention) / matrix.size
-    return other
+    return (1.0 - matrix.retention) / matrix.size
 
 
 def _by_series(matrix: RetentionMatrix, other: Vector, prior: Vector, rows: int) -> Vector:

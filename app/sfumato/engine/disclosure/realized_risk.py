@@ -339,8 +339,7 @@ def _together(found: Sequence[tuple[RealizedRisk, npt.NDArray[np.intp]]]) -> Rea
     def by_value(parts: Sequence[Vector]) -> Vector:
         sums = (np.nan_to_num(np.stack(parts)) * counts).sum(axis=0)
         known = counts.sum(axis=0)
-        means: Vector = np.divide(sums, known, out=np.full(len(known), np.nan), where=known > 0.0)
-        return means
+        return np.divide(sums, known, out=np.full(len(known), np.nan), where=known > 0.0)
 
     def mean(parts: Sequence[float], weights: Vector) -> float:
         return float(np.average(parts, weights=weights))

@@ -185,8 +185,7 @@ class Tally:
         """Return the standard error of each value's mean; 0 where nothing was drawn."""
         counts: Vector = np.maximum(self._drawn, 2).astype(np.float64)
         spread = np.maximum(squares / counts - means**2, 0.0)
-        error: Vector = np.where(self._drawn > 0, np.sqrt(spread / (counts - 1)), 0.0)
-        return error
+        return np.where(self._drawn > 0, np.sqrt(spread / (counts - 1)), 0.0)
 
 
 def steps_of(belief: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
@@ -196,8 +195,7 @@ def steps_of(belief: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
     it a hair below.
     """
     found = (belief * BINS + 1e-9).astype(np.intp)
-    steps: npt.NDArray[np.intp] = np.minimum(found, BINS - 1)
-    return steps
+    return np.minimum(found, BINS - 1)
 
 
 LARGEST_WHOLE = 64
@@ -257,13 +255,11 @@ class WholeBeliefs:
 
     def of_true(self) -> Vector:
         """Return the probability given to each record's true value."""
-        belief: Vector = self._weights[np.arange(len(self._true)), self._true]
-        return belief
+        return self._weights[np.arange(len(self._true)), self._true]
 
     def of_best(self) -> Vector:
         """Return the probability given to each record's likeliest value."""
-        best: Vector = self._weights.max(axis=1)
-        return best
+        return self._weights.max(axis=1)
 
 
 class SparseBeliefs:
@@ -305,16 +301,14 @@ class SparseBeliefs:
         own = np.max(weights, axis=1, initial=-np.inf)
         unseen = ~mine.any(axis=1)
         own[unseen] = self._common[self._true[unseen]]
-        belief: Vector = np.exp(own - self._total())
-        return belief
+        return np.exp(own - self._total())
 
     def of_best(self) -> Vector:
         """Return the probability given to each record's likeliest value."""
         # Showing a value never lowers its weight, so a value that was seen never does worse
         # than its place in the common list says.
         highest = np.max(self._weights[:, : self._count], axis=1, initial=-np.inf)
-        best: Vector = np.exp(np.maximum(highest, self._common.max()) - self._total())
-        return best
+        return np.exp(np.maximum(highest, self._common.max()) - self._total())
 
     def _total(self) -> Vector:
         """Return the logarithm of the sum of all values' weights, shape (records,)."""
@@ -326,5 +320,4 @@ class SparseBeliefs:
             common = np.exp(self._common - highest)
         gone = np.where(seen >= 0, np.take(common, seen, mode="clip"), 0.0).sum(axis=1)
         others = np.maximum(common.sum() - gone, 0.0) * np.exp(highest - top)
-        total: Vector = top + np.log(np.exp(weights - top[:, None]).sum(axis=1) + others)
-        return total
+        return top + np.log(np.exp(weights - top[:, None]).sum(axis=1) + others)

@@ -138,8 +138,7 @@ def _hypergeometric(numbers: Whole, size: int, count: int, sample: int) -> Float
         + scipy.special.gammaln(size - count - sample + numbers + 1.0)
     )
     chance = np.exp(logarithm - logarithm.max())
-    answer: Floats = chance / chance.sum()
-    return answer
+    return chance / chance.sum()
 
 
 def _gathered(numbers: Whole, chances: Floats) -> Weighted:
@@ -174,8 +173,7 @@ class _Ragged:
         exponents = np.multiply.outer(steep, self.numbers)
         highest = np.maximum.reduceat(exponents, self.starts, axis=1)
         terms = np.exp(exponents - highest[:, self.row]) * self.chances
-        answer: Floats = (np.log(np.add.reduceat(terms, self.starts, axis=1)) + highest).sum(axis=1)
-        return answer
+        return (np.log(np.add.reduceat(terms, self.starts, axis=1)) + highest).sum(axis=1)
 
     def generating(self, roots: _Complex, law: CountLaw | None, rows: int) -> _Complex:
         """Return E[z^O] for the rows O that show the value, at some z on the unit circle.
@@ -282,20 +280,17 @@ class Sum:
         rows, own = self._plain
         law = self._law
         total += own * _log_moment(law.own, steep) + (rows - own) * _log_moment(law.other, steep)
-        answer: Floats = total
-        return answer
+        return total
 
 
 def _log_moment(chance: float, steep: Floats) -> Floats:
     """Return ln E[e^hX] of a row X that shows the value with some chance below 1."""
-    answer: Floats = np.logaddexp(np.log1p(-chance), np.log(chance) + steep)
-    return answer
+    return np.logaddexp(np.log1p(-chance), np.log(chance) + steep)
 
 
 def _roots(length: int) -> _Complex:
     """Return the roots of unity that a real transform of this length needs."""
-    roots: _Complex = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
-    return roots
+    return np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
 
 
 def _powers(base: _Complex, exponents: Whole) -> _Complex:
@@ -406,8 +401,7 @@ class GroupParts:
     def sizes(self) -> Whole:
         """The protected groups' records, n, shape (H,)."""
         counts = self.whole_counts
-        sizes: Whole = np.add.reduceat(counts.data, counts.indptr[:-1])
-        return sizes
+        return np.add.reduceat(counts.data, counts.indptr[:-1])
 
     @cached_property
     def in_part(self) -> _CellCounts:
@@ -432,8 +426,7 @@ class _CellCounts:
     def __call__(self, rows: Whole, values: Whole | int) -> Whole:
         key = rows * self._size + values
         place = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
-        answer: Whole = np.where(self._keys[place] == key, self._found[place], 0)
-        return answer
+        return np.where(self._keys[place] == key, self._found[place], 0)
 
 
 class ResampledLaw:
@@ -542,8 +535,7 @@ class ResampledLaw:
         total = total + kept**2 * copies
         if self._below is not None:
             total = total + rows.sum() * _row_variance(self._below, shown)
-        variance: Floats = total / how.retention**2
-        return variance
+        return total / how.retention**2
 
     def _as_one_sample(self, groups: Whole, sizes: Whole) -> Whole:
         """Return the draws that each group rests on where it is one sample; else 0."""
@@ -612,5 +604,4 @@ def row_variance(retention: float, size_of_domain: int, shares: Floats) -> Float
 
 def _row_variance(law: CountLaw, shares: Floats) -> Floats:
     own, other = law.own * (1.0 - law.own), law.other * (1.0 - law.other)
-    answer: Floats = shares * own + (1.0 - shares) * other
-    return answer
+    return shares * own + (1.0 - shares) * other

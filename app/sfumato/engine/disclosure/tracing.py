@@ -272,8 +272,7 @@ def _unreleased(ways: Sequence[Way], first: Positions, distinct: int, rows: int)
 def _places(sorted_values: Positions, wanted: Positions) -> Positions:
     """Return each wanted value's place among sorted ones, `ABSENT` where it is not there."""
     places = np.minimum(np.searchsorted(sorted_values, wanted), len(sorted_values) - 1)
-    found: Positions = np.where(sorted_values[places] == wanted, places, ABSENT).astype(np.int64)
-    return found
+    return np.where(sorted_values[places] == wanted, places, ABSENT).astype(np.int64)
 
 
 Vector = npt.NDArray[np.float64]

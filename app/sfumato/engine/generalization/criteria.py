@@ -71,8 +71,7 @@ def from_flags(flags: npt.NDArray[np.bool_]) -> SetArray:
     padded[..., : flags.shape[-1]] = flags
     packed = np.packbits(padded, axis=-1, bitorder="little")
     # Little-endian words whatever the machine, so that bit v of the bytes is bit v of the word.
-    sets: SetArray = packed.view("<u8").astype(np.uint64, copy=False)
-    return sets
+    return packed.view("<u8").astype(np.uint64, copy=False)
 
 
 def to_flags(sets: SetArray, size: int) -> npt.NDArray[np.bool_]:
@@ -88,14 +87,12 @@ def members(one: SetArray, size: int) -> tuple[int, ...]:
 
 def cardinality(sets: SetArray) -> npt.NDArray[np.int64]:
     """Return the number of values in each set, shape (…,)."""
-    counts: npt.NDArray[np.int64] = np.bitwise_count(sets).sum(axis=-1, dtype=np.int64)
-    return counts
+    return np.bitwise_count(sets).sum(axis=-1, dtype=np.int64)
 
 
 def distinct(sets: SetArray) -> SetArray:
     """Return each set once, in the order of their words."""
-    once: SetArray = np.unique(sets, axis=0)
-    return once
+    return np.unique(sets, axis=0)
 
 
 def inclusion_minimal(sets: SetArray) -> SetArray:
@@ -406,8 +403,7 @@ class RecursiveDiversity(Criterion):
         ordered = np.sort(classes.known_counts(), axis=1)[:, ::-1]
         rest = ordered[:, self.l - 1 :].sum(axis=1)
         # 5.9·170 is a little above 1003 in floating point; a tie is no less for that.
-        kept: npt.NDArray[np.bool_] = ordered[:, 0] < self.c * rest * (1 - _TIE)
-        return kept
+        return ordered[:, 0] < self.c * rest * (1 - _TIE)
 
     def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
         """Refuse parameters that the whole table, or whatever remains of it, can't satisfy."""
@@ -463,10 +459,8 @@ class Closeness(Criterion):
         apart = shares - whole[occurring] / whole.sum()
         if self.ordered:
             steps = max(int(occurring.sum()) - 1, 1)
-            carried: npt.NDArray[np.float64] = np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / steps
-            return carried
-        moved: npt.NDArray[np.float64] = np.abs(apart).sum(axis=1) / 2
-        return moved
+            return np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / steps
+        return np.abs(apart).sum(axis=1) / 2
 
     def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
         """Refuse a t outside 0 to 1."""
@@ -557,8 +551,7 @@ def entropies(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return the entropy of each row of counts in natural units, shape (C,)."""
     shares = counts / counts.sum(axis=1, keepdims=True)
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    entropy: npt.NDArray[np.float64] = -(shares * logs).sum(axis=1)
-    return entropy
+    return -(shares * logs).sum(axis=1)
 
 
 def _check_l(l: float, reference: npt.NDArray[np.int64]) -> None:  # noqa: E741

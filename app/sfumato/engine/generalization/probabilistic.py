@@ -48,8 +48,7 @@ class ProbabilisticTable:
     @property
     def diversity(self) -> npt.NDArray[np.int64]:
         """How many values are possible for each combination, shape (C1, …, Cn); definition 2."""
-        possible: npt.NDArray[np.int64] = (np.nan_to_num(self.probabilities) > 0).sum(axis=-1)
-        return possible
+        return (np.nan_to_num(self.probabilities) > 0).sum(axis=-1)
 
     @property
     def largest(self) -> float:

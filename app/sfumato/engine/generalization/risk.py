@@ -191,8 +191,7 @@ def expected_shares(
         return fractions / sizes * _series(sizes, fractions)
     distinct, at = np.unique(sizes, return_inverse=True)
     alike = np.full(len(distinct), float(fraction))
-    estimate: npt.NDArray[np.float64] = (fraction / distinct * _series(distinct, alike))[at]
-    return estimate
+    return (fraction / distinct * _series(distinct, alike))[at]
 
 
 def _series(

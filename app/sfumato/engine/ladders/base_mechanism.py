@@ -199,8 +199,7 @@ class ProfileTop(TopRung):
 
     def _show(self, codes: Codes, words: Words, evenly: Words) -> Codes:
         keeps = (words < self._thresholds[codes]) | self._always[codes]
-        shown: Codes = np.where(keeps, codes, evenly.astype(codes.dtype))
-        return shown
+        return np.where(keeps, codes, evenly.astype(codes.dtype))
 
 
 class MatrixTop(TopRung):

@@ -138,15 +138,13 @@ class LaplaceLaw:
 
     def chances(self, noise: Steps) -> Floats:
         """Return how probable some noise is."""
-        found: Floats = math.tanh(self.rate / 2.0) * np.exp(-self.rate * np.abs(noise))
-        return found
+        return math.tanh(self.rate / 2.0) * np.exp(-self.rate * np.abs(noise))
 
     def up_to(self, noise: Steps | Floats) -> Floats:
         """Return how probable noise of at most so many steps is."""
         step = math.exp(-self.rate)
         tail = np.exp(-self.rate * np.where(noise >= 0, noise + 1.0, -noise)) / (1.0 + step)
-        found: Floats = np.where(noise >= 0, 1.0 - tail, tail)
-        return found
+        return np.where(noise >= 0, 1.0 - tail, tail)
 
     def unchanged_from(self, upper: LaplaceLaw) -> float:
         """Return w: how often a release of this level shows what a more trusted one shows."""

@@ -52,8 +52,7 @@ class Quadratic(NamedTuple):
 
     def at(self, shares: Vector) -> Vector:
         """Return V(t), shape (m,)."""
-        value: Vector = self.constant + shares * (self.linear + shares * self.square)
-        return value
+        return self.constant + shares * (self.linear + shares * self.square)
 
 
 def score_interval(
@@ -410,8 +409,7 @@ def _start(observed: Vector, matrix: PerturbationMatrix) -> Vector:
     except EstimationError:
         return even
     # Where a frequency starts at 0 it stays there.
-    inside: Vector = 0.99 * guess / guess.sum() + 0.01 * even
-    return inside
+    return 0.99 * guess / guess.sum() + 0.01 * even
 
 
 def _step(

@@ -270,8 +270,7 @@ class _Cells:
         distance = (seen - origin) % self._size
         run = (np.maximum(distance, 1) - 1) * self._groups[origin] // (self._size - 1)
         within = np.where(distance > 0, run + self._alone[origin], 0)
-        cells: npt.NDArray[np.int64] = self._first[origin] + within
-        return cells
+        return self._first[origin] + within
 
     def _expectations(self, own: Retention, other: Retention) -> npt.NDArray[np.float64]:
         used = np.flatnonzero(self._groups > 0)

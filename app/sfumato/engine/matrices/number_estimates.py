@@ -285,8 +285,7 @@ def _bent(moments: Floats, hidden: float, scores: Floats, noisy: float) -> Float
     order = np.argsort(scores)
     increasing = np.empty_like(bent)
     increasing[order] = np.sort(bent)
-    quantiles: Floats = first + math.sqrt(variance) * increasing
-    return quantiles
+    return first + math.sqrt(variance) * increasing
 
 
 def _check_tellable(centred: Floats, within: Floats) -> None:

@@ -217,8 +217,7 @@ def covered_by_all(releases: Sequence[Adopted]) -> Flags | None:
     parts = [release.covered for release in releases if release.covered is not None]
     if not parts:
         return None
-    common: Flags = np.logical_and.reduce(parts)
-    return common
+    return np.logical_and.reduce(parts)
 
 
 def release_by_coverage(

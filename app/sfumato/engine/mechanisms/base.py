@@ -293,7 +293,6 @@ class Mechanism(ABC):
 
         Of several that say so, the last in order is recommended: it asks more of the table.
         """
-        del attributes
         return ""
 
     @abstractmethod
@@ -328,7 +327,6 @@ class Mechanism(ABC):
         PolicyError, LevelError
             If the settings can't be met for these attributes.
         """
-        del attributes, noise
         return settings
 
     def byproduct_epsilon(self, settings: Settings) -> float:
@@ -337,12 +335,10 @@ class Mechanism(ABC):
         The by-products of the true table that recipients are told multiply nobody's odds by more
         than e^ε0. 0 where nothing of the table is told; infinite where it is told exactly.
         """
-        del settings
         return 0.0
 
     def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
         """Return what recipients are told that follows from the true table, and how it was made."""
-        del attributes, settings
         return ()
 
     def resettled(self, attributes: Attributes, settings: Settings) -> Settings:
@@ -352,7 +348,6 @@ class Mechanism(ABC):
         left out, for `complete_settings` to decide anew. Settings that belong to particular
         attributes begin afresh.
         """
-        del settings
         return self.default_settings(attributes)
 
     @abstractmethod
@@ -418,7 +413,6 @@ class Mechanism(ABC):
         self, level: float, attributes: Attributes, settings: Settings
     ) -> PerturbationMatrix | None:
         """Return the perturbation matrix, or None where the mechanism has none."""
-        del level, attributes, settings
         return None
 
     def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float | None:
@@ -426,7 +420,6 @@ class Mechanism(ABC):
 
         None where nothing bounds them.
         """
-        del level, attributes, settings
         return None
 
     def public_columns(self, settings: Settings) -> Sequence[str] | None:
@@ -434,12 +427,10 @@ class Mechanism(ABC):
 
         Asked only where the mechanism needs groups.
         """
-        del settings
         return None
 
     def group_limits(self, settings: Settings) -> tuple[float, float, str] | None:
         """Return the ε, the δ and the test that every group is held to; None where none is."""
-        del settings
         return None
 
     def estimate_law(
@@ -449,7 +440,6 @@ class Mechanism(ABC):
 
         None where rows are perturbed independently, as the matrix says.
         """
-        del level, attributes, settings
         return None
 
     def resampling(
@@ -459,7 +449,6 @@ class Mechanism(ABC):
 
         None where every record is perturbed by itself, as most mechanisms do.
         """
-        del level, attributes, settings
         return None
 
     def noise_covariance(
@@ -472,7 +461,6 @@ class Mechanism(ABC):
         numpy.ndarray or None
             Shape (N, N) in the attributes' squared units; None where no noise is added.
         """
-        del level, attributes, settings
         return None
 
     def noise_law(
@@ -524,7 +512,6 @@ class Mechanism(ABC):
         str
             Empty where no figure bounds the loss.
         """
-        del levels, attributes, settings
         return ""
 
     def in_table(self, level: float, attributes: Attributes, settings: Settings) -> str:

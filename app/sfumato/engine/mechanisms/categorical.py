@@ -362,12 +362,10 @@ class CategoricalMechanism(Mechanism):
         LevelError
             If there is none.
         """
-        del settings
         return retention_for_gamma(gamma, self.domain_of(attributes).size)
 
     def spent(self, level: float, settings: Settings) -> float:
         """Return ε0 of what a release at a level tells beside its values."""
-        del level
         return self.byproduct_epsilon(settings)
 
     def restate(
@@ -415,7 +413,6 @@ class CategoricalMechanism(Mechanism):
 
     def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
         """Return what makes the ladder beside the domain, as plain JSON values."""
-        del attributes, settings
         return ()
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
@@ -434,8 +431,7 @@ class CategoricalMechanism(Mechanism):
 
     def true_codes(self, request: ReleaseRequest) -> Codes:
         """Return the true codes, shape (n,)."""
-        codes: Codes = request.columns[0].values  # type: ignore[assignment]
-        return codes
+        return request.columns[0].values  # type: ignore[return-value]
 
     def series_of(self, columns: Mapping[str, pd.Series], attributes: Attributes) -> pd.Series:
         """Return released columns as one column of the domain's values.
@@ -472,7 +468,6 @@ class CategoricalMechanism(Mechanism):
         self, level: float, attributes: Attributes, settings: Settings
     ) -> tuple[Fact, ...]:
         """Return the figures that the matrix alone does not give."""
-        del attributes, settings
         return (
             Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
         )
@@ -510,7 +505,6 @@ class CategoricalMechanism(Mechanism):
 
         None for uniform replacement, whatever made the upper one.
         """
-        del upper, lower, attributes, settings
         return None
 
     def check_garbling(

@@ -138,8 +138,7 @@ class DistributionMatrix(PerturbationMatrix):
     @property
     def diagonal(self) -> Vector:
         """The chance that each value is released as itself: p + (1 − p)·π, shape (m,)."""
-        shown: Vector = self._retention + self._other
-        return shown
+        return self._retention + self._other
 
     def row(self, released: int) -> Vector:
         """Return Pr[released | original] for every original value, shape (m,)."""
@@ -156,35 +155,30 @@ class DistributionMatrix(PerturbationMatrix):
     def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
         same = np.asarray(released)[:, None] == np.asarray(original)[None, :]
-        block: Square = self._other[released][:, None] + self._retention * same
-        return block
+        return self._other[released][:, None] + self._retention * same
 
     def apply(self, frequencies: Vector) -> Vector:
         """Return P·f, shape (m,)."""
         shares = np.asarray(frequencies, dtype=np.float64)
-        expected: Vector = self._retention * shares + self._other * float(shares.sum())
-        return expected
+        return self._retention * shares + self._other * float(shares.sum())
 
     def apply_transposed(self, weights: Vector) -> Vector:
         """Return Pᵀ·w, shape (m,)."""
         given = np.asarray(weights, dtype=np.float64)
-        answer: Vector = self._retention * given + float(self._other @ given)
-        return answer
+        return self._retention * given + float(self._other @ given)
 
     def solve(self, observed: Vector) -> Vector:
         """Return P⁻¹·o = (o − (1 − p)·π·Σo)/p, shape (m,)."""
         kept = self._kept()
         seen = np.asarray(observed, dtype=np.float64)
-        answer: Vector = (seen - self._other * float(seen.sum())) / kept
-        return answer
+        return (seen - self._other * float(seen.sum())) / kept
 
     def apply_squared_inverse(self, weights: Vector) -> Vector:
         """Return Σ_j (P⁻¹)²_ij·w_j, shape (m,); (P⁻¹)_ij = (δ_ij − (1 − p)·π_i)/p."""
         kept = self._kept()
         given = np.asarray(weights, dtype=np.float64)
         spread = given * (1.0 - 2.0 * self._other) + self._other**2 * float(given.sum())
-        answer: Vector = spread / kept**2
-        return answer
+        return spread / kept**2
 
     def own_second_moments(self) -> Vector:
         """Return Σ_j (P⁻¹)²_ij·P_ji, shape (m,)."""
@@ -298,8 +292,7 @@ def release_from_cells(
     owned = np.asarray(cells)
     first = (np.cumsum(owned) - owned).astype(np.uint16)
     owner = np.repeat(np.arange(len(owned), dtype=codes.dtype), owned)
-    shown: Codes = owner[release_codes(first[codes], CELLS, level, record_ids, key, context)]
-    return shown
+    return owner[release_codes(first[codes], CELLS, level, record_ids, key, context)]
 
 
 class PublishedDistribution(CategoricalMechanism):

@@ -115,8 +115,7 @@ class Frequencies:
         if self.source is FrequencySource.NOISY:
             return shares_of(self.counts)
         shares = np.array(self.shares)
-        total: Floats = shares / shares.sum()
-        return total
+        return shares / shares.sum()
 
     def to_dict(self) -> dict[str, Any]:
         """Return them as settings."""

@@ -213,7 +213,6 @@ class HierarchicalRetention(CategoricalMechanism):
         PolicyError
             If chapters and a level are named, or the column's hierarchy has no such level.
         """
-        del noise
         if "chapters_level" not in settings:
             return {**self.default_settings(attributes), **settings}
         rest = {name: each for name, each in settings.items() if name != "chapters_level"}

@@ -308,12 +308,10 @@ class JointRetention(ProfileMechanism):
 
     def gammas(self, attributes: Attributes, settings: Settings, shares: Floats) -> Floats:
         """Return each combination's bound γ, shape (m,)."""
-        del shares
         return self.limits(settings).gammas(attributes)
 
     def frequencies(self, settings: Settings, records: int = 0) -> Frequencies:
         """Return what the profile is solved for; every combination equally where not said."""
-        del records
         return frequencies_in({"frequencies": "equal", **settings})
 
     def whole(self, attributes: Attributes) -> Attribute:

@@ -128,8 +128,7 @@ class TransitionMatrix:
     @property
     def column_sums(self) -> npt.NDArray[np.float64]:
         """What each original value's chances sum to, shape (m,); NaN where one is no number."""
-        sums: npt.NDArray[np.float64] = self.entries.sum(axis=0)
-        return sums
+        return self.entries.sum(axis=0)
 
     def problems(self) -> tuple[Problem, ...]:
         """Return everything that is wrong, cells first."""
@@ -398,7 +397,6 @@ class AnyMatrix(CategoricalMechanism):
         self, level: float, attributes: Attributes, settings: Settings
     ) -> tuple[Fact, ...]:
         """Return none: the matrix says everything."""
-        del level, attributes, settings
         return ()
 
     def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:

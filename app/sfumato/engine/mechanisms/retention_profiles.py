@@ -260,8 +260,7 @@ class _Program:
             + (self.sum_weights[-1] - self.sum_weights[count]) * b
         )
         total = others + self.weights[top] * (a - own)
-        reachable: Floats = np.where(a <= self.highest(top), total, -np.inf)
-        return reachable
+        return np.where(a <= self.highest(top), total, -np.inf)
 
     def highest(self, top: npt.NDArray[np.int64]) -> Floats:
         """Return the largest a at which every other value can still keep nothing."""
@@ -273,8 +272,7 @@ class _Program:
             alone = np.where(inverse > 0, (1 - inverse) / (self.rest * inverse), 1.0)
         if self.mode is BreachMode.STRICT:
             alone = np.minimum(alone, 1 - inverse)
-        highest: Floats = np.minimum(np.minimum(lowest, alone), 1.0)
-        return highest
+        return np.minimum(np.minimum(lowest, alone), 1.0)
 
     def best_top(self) -> tuple[int, float]:
         """Return the top value and what it keeps at the optimum.
@@ -326,8 +324,7 @@ class _Program:
         shared = self.shared(np.array([top]), np.array([a]))[0]
         retention = np.minimum(shared, self.constants - self.slopes * a)
         retention[top] = a
-        positive: Floats = np.maximum(retention, 0.0)
-        return positive
+        return np.maximum(retention, 0.0)
 
 
 class Limits(Protocol):

@@ -149,8 +149,7 @@ def shares_of(counts: Sequence[int] | npt.NDArray[np.integer]) -> npt.NDArray[np
     total = float(kept.sum())
     if total <= 0.0:
         return np.full(len(kept), 1.0 / len(kept))
-    shares: npt.NDArray[np.float64] = kept / total
-    return shares
+    return kept / total
 
 
 class _Bits:

@@ -149,8 +149,7 @@ def below_density(
     known = layers()
     low, high = known.low[layer], known.high[layer]
     height = low + _uniforms(words) * (high - low)
-    below: npt.NDArray[np.bool_] = height < np.exp(-0.5 * place * place)
-    return below
+    return height < np.exp(-0.5 * place * place)
 
 
 def tail_places(first: Words, second: Words) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -187,5 +186,4 @@ def logarithms(numbers: Floats) -> Floats:
     series = np.full_like(ratio, 1.0 / 23.0)
     for odd in range(21, 0, -2):
         series = series * square + 1.0 / odd
-    logarithm: Floats = 2.0 * ratio * series + exponent * 0.6931471805599453
-    return logarithm
+    return 2.0 * ratio * series + exponent * 0.6931471805599453

@@ -49,8 +49,7 @@ def uniforms(count: int, stream: int) -> Vector:
 def places_of(steps: Vector, draws: Vector) -> Places:
     """Return the value that each draw from [0, 1) falls on, given cumulated probabilities."""
     found: Places = np.searchsorted(steps, draws * steps[-1], side="right")
-    places: Places = np.minimum(found, len(steps) - 1)
-    return places
+    return np.minimum(found, len(steps) - 1)
 
 
 def draw_released(matrix: PerturbationMatrix, original: Places, draws: Vector) -> Places:
@@ -70,8 +69,7 @@ def draw_released(matrix: PerturbationMatrix, original: Places, draws: Vector) -
         with np.errstate(divide="ignore", invalid="ignore"):
             other = np.nan_to_num((draws - kept) / (1.0 - kept) * matrix.size)
         replaced = np.clip(other, 0, matrix.size - 1).astype(np.int64)
-        retained: Places = np.where(draws < kept, original, replaced)
-        return retained
+        return np.where(draws < kept, original, replaced)
     order = np.argsort(original, kind="stable")
     sorted_values = original[order]
     starts = np.flatnonzero(np.append(True, sorted_values[1:] != sorted_values[:-1]))

@@ -179,8 +179,7 @@ def separate_codes(codes: Codes, sizes: Sequence[int]) -> tuple[Codes, ...]:
 
 def members(sizes: Sequence[int], place: int) -> npt.NDArray[np.intp]:
     """Return each combination's value of the attribute at a place, shape (m,)."""
-    found: npt.NDArray[np.intp] = np.unravel_index(np.arange(math.prod(sizes)), tuple(sizes))[place]
-    return found
+    return np.unravel_index(np.arange(math.prod(sizes)), tuple(sizes))[place]
 
 
 _SAMPLE: Final = 100_000

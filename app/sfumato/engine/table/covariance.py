@@ -59,8 +59,7 @@ class Moments:
     @property
     def spreads(self) -> Floats:
         """The standard deviations, shape (N,)."""
-        spreads: Floats = np.sqrt(np.diagonal(self.covariance))
-        return spreads
+        return np.sqrt(np.diagonal(self.covariance))
 
 
 def estimate_moments(attributes: Attributes) -> Moments:

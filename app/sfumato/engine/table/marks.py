@@ -81,8 +81,7 @@ def value_marks(column: pd.Series) -> tuple[Marks, npt.NDArray[np.integer] | Non
 
 
 def _hashed(values: npt.NDArray[np.generic]) -> npt.NDArray[np.uint64]:
-    found: npt.NDArray[np.uint64] = pd.util.hash_array(values.astype(object), categorize=False)
-    return found
+    return pd.util.hash_array(values.astype(object), categorize=False)
 
 
 def marks_of_numbers(name: Hashable, count: int) -> Marks:

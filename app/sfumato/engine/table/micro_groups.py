@@ -248,8 +248,7 @@ def merged_counts(
 
 def largest_counts(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
     """Return how often each group's most frequent sensitive value occurs in it, shape (G,)."""
-    largest: npt.NDArray[np.int64] = np.maximum.reduceat(counts.data, counts.indptr[:-1])
-    return largest
+    return np.maximum.reduceat(counts.data, counts.indptr[:-1])
 
 
 def most_frequent(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
@@ -257,8 +256,7 @@ def most_frequent(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
     row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     tops = np.flatnonzero(counts.data == largest_counts(counts)[row])
     _, first = np.unique(row[tops], return_index=True)
-    codes: npt.NDArray[np.int64] = counts.indices[tops[first]].astype(np.int64)
-    return codes
+    return counts.indices[tops[first]].astype(np.int64)
 
 
 def _extended(
@@ -290,8 +288,7 @@ def _numbered(
 def _first_rows(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return where each number appears first; numbers are given by first appearance."""
     highest = np.maximum.accumulate(codes)
-    rows: npt.NDArray[np.int64] = np.flatnonzero(np.diff(highest, prepend=-1))
-    return rows
+    return np.flatnonzero(np.diff(highest, prepend=-1))
 
 
 def _compressed(
@@ -359,14 +356,12 @@ class GroupCounts:
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
         """Each group's number of records, shape (G,)."""
-        sizes: npt.NDArray[np.int64] = np.add.reduceat(self.counts.data, self.counts.indptr[:-1])
-        return sizes
+        return np.add.reduceat(self.counts.data, self.counts.indptr[:-1])
 
     @cached_property
     def largest_shares(self) -> npt.NDArray[np.float64]:
         """The share of each group's most frequent value, shape (G,)."""
-        shares: npt.NDArray[np.float64] = largest_counts(self.counts) / self.sizes
-        return shares
+        return largest_counts(self.counts) / self.sizes
 
 
 def _digest(groups: MicroGroups, counts: scipy.sparse.csr_array) -> str:
@@ -389,5 +384,4 @@ def _mixed(one: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64]) -> npt.ND
     word = one * np.uint64(0x9E3779B97F4A7C15) + other
     for shift, factor in ((33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53)):
         word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
-    answer: npt.NDArray[np.uint64] = word ^ (word >> np.uint64(33))
-    return answer
+    return word ^ (word >> np.uint64(33))

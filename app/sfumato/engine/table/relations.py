@@ -366,8 +366,7 @@ def _growing(rows: int) -> Iterator[int]:
 
 
 def _dense(groups: Integers) -> Integers:
-    numbered: Integers = pd.factorize(groups)[0].astype(np.int64)
-    return numbered
+    return pd.factorize(groups)[0].astype(np.int64)
 
 
 def _distinct(keys: Integers) -> int:
@@ -423,8 +422,7 @@ def exact_relations(
 
 
 def _floats(series: pd.Series) -> Floats:
-    numbers: Floats = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return numbers
+    return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _few_codes(series: pd.Series, at_least: int) -> Integers | None:

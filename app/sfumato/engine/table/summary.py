@@ -314,8 +314,7 @@ def _edges(minimum: float, maximum: float) -> npt.NDArray[np.float64]:
     if minimum == maximum:
         return np.array([minimum, maximum])
     # Halves keep the span of the largest floats finite.
-    edges: npt.NDArray[np.float64] = minimum * (1.0 - _STEPS) + maximum * _STEPS
-    return edges
+    return minimum * (1.0 - _STEPS) + maximum * _STEPS
 
 
 def _shares_of(counts: tuple[int, ...]) -> tuple[float, ...]:

@@ -93,8 +93,7 @@ class Dealt:
             reached = (high - low > 1) & (self.begins[middle % len(self.begins)] <= words)
             low, high = np.where(reached, middle, low), np.where(reached, high, middle)
             high = np.maximum(high, low + 1)
-        shown: Codes = self.codes[low]
-        return shown
+        return self.codes[low]
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,8 +241,7 @@ class Attribute:
         """The share of each value, shape (m,), summing to 1."""
         if self.counts is None:
             raise TypeError(f"{self.name} is not categorical")
-        shares: npt.NDArray[np.float64] = self.counts / self.counts.sum()
-        return shares
+        return self.counts / self.counts.sum()
 
     @property
     def present(self) -> int:

@@ -69,8 +69,7 @@ class Noise:
     def _law(self, noise: Floats) -> Floats:
         """Return the probability of less noise: normal, or normal plus a rounding's error."""
         if self.blur == 0.0:
-            law: Floats = scipy.special.ndtr(noise / self.spread)
-            return law
+            return scipy.special.ndtr(noise / self.spread)
         far = self.blur + _FAR * self.spread
         noise = np.clip(noise, -far, far)
         high, low = (noise + self.blur) / self.spread, (noise - self.blur) / self.spread
@@ -144,8 +143,7 @@ def reach(shown: Floats, form: NumberForm) -> tuple[Floats, Floats]:
 def integral_of_normal(score: Floats) -> Floats:
     """Return the integral of the normal distribution function up to a score."""
     density = np.exp(-0.5 * np.square(score)) / math.sqrt(2.0 * math.pi)
-    integral: Floats = score * scipy.special.ndtr(score) + density
-    return integral
+    return score * scipy.special.ndtr(score) + density
 
 
 Flags = npt.NDArray[np.bool_]
@@ -295,8 +293,7 @@ def _check_law(noises: Sequence[Noise]) -> tuple[Check, ...]:
 
 
 def _centred(numbers: Floats) -> Floats:
-    centred: Floats = numbers - numbers.mean() if len(numbers) else numbers
-    return centred
+    return numbers - numbers.mean() if len(numbers) else numbers
 
 
 def _worst(

@@ -264,7 +264,6 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
 
     def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
         """Return rows·σ²: the mean of so many rows has noise of σ², and nothing tells more."""
-        del attributes, settings
         return level if rows == 1 else on_grid(min(level * rows, HIGHEST))
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
@@ -302,7 +301,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             return adopted[request.level].numbers
         names = json.dumps([attribute.name for attribute in request.attributes])
         identity = self.ladder_identity(request.attributes, request.settings)
-        released: Floats = release_numbers(
+        return release_numbers(
             values,
             Recipe(read.factor, read.forms),
             [check_noise_level(request.level)],
@@ -311,14 +310,10 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             context,
             tuple(adopted.values()),
         )[0]
-        return released
 
     def noise_covariance(self, level: float, attributes: Attributes, settings: Settings) -> Floats:
         """Return σ² times the covariance that the noise is made from, shape (N, N)."""
-        covariance: Floats = (
-            check_noise_level(level) * self.read(attributes, settings).noise_covariance
-        )
-        return covariance
+        return check_noise_level(level) * self.read(attributes, settings).noise_covariance
 
     def channel(
         self, level: float, attributes: Attributes, settings: Settings

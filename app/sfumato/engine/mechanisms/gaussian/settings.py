@@ -95,10 +95,8 @@ def rounded(numbers: Floats, step: float) -> Floats:
     """Return multiples of a step, those of 0.1 and the like as near as floats come to them."""
     parts = round(1.0 / step)
     if parts > 1 and math.isclose(parts * step, 1.0, rel_tol=1e-12):
-        fine: Floats = np.rint(numbers * parts) / parts
-        return fine
-    coarse: Floats = np.rint(numbers / step) * step
-    return coarse
+        return np.rint(numbers * parts) / parts
+    return np.rint(numbers / step) * step
 
 
 @dataclass(frozen=True)
@@ -133,8 +131,7 @@ class GaussianSettings:
     @property
     def spreads(self) -> Floats:
         """The standard deviations of the noise at σ² = 1, shape (N,)."""
-        spreads: Floats = np.sqrt(np.diagonal(self.covariance))
-        return spreads
+        return np.sqrt(np.diagonal(self.covariance))
 
     @cached_property
     def noise_covariance(self) -> Floats:

@@ -123,8 +123,7 @@ def check_noise_between(
     stays = lower_law.unchanged_from(upper_law)
 
     def up_to(noise: Steps | Floats) -> Floats:
-        found: Floats = stays * (noise >= 0) + (1.0 - stays) * lower_law.up_to(noise)
-        return found
+        return stays * (noise >= 0) + (1.0 - stays) * lower_law.up_to(noise)
 
     return *checks, gaps, _check_law(origin, jumps, lower_law, up_to)
 
@@ -382,7 +381,6 @@ class LaplaceNoiseOnNumbers(Mechanism):
         LevelError
             If that is less than the least loss there is.
         """
-        del attributes, settings
         return check_loss(level / rows)
 
     def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float:

@@ -115,14 +115,12 @@ class Grid:
             Shape (n,), of an unsigned type.
         """
         steps = np.rint((numbers - float(self.lowest)) / float(self.step))
-        found: Codes = np.clip(steps, 0, self.steps).astype(np.uint32)
-        return found
+        return np.clip(steps, 0, self.steps).astype(np.uint32)
 
     def numbers(self, places: npt.NDArray[np.int64]) -> Floats:
         """Return the numbers that steps stand for: a quotient of whole numbers, rounded once."""
         lowest, step, scale = self.parts
-        found: Floats = (places * step + lowest) / scale
-        return found
+        return (places * step + lowest) / scale
 
 
 def grid_of(settings: Settings) -> Grid:

@@ -168,8 +168,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         if known is None:
             known = sample_sizes(limits, groups.counts, context)
             groups.kept[limits] = known
-        sizes: Whole = known
-        return sizes
+        return known
 
     def default_statements(self, count: int) -> tuple[Statement, ...]:
         """Propose levels that fall by halves, or more slowly where there are many."""

@@ -149,8 +149,7 @@ class _Members:
         rank, first = _ranks(member)
         offset = _below(start[line][first], size)
         hit = ((rank + 1) * sample + offset) // size > (rank * sample + offset) // size
-        rows: Rows = line[hit]
-        return rows
+        return line[hit]
 
     def copies(self, drawn: Rows, shown: Codes, start: Words) -> Codes:
         """Return the released codes of every group in turn: what was drawn, copied.
@@ -165,13 +164,11 @@ class _Members:
         # The start has to be the same whatever is shown: it hangs on the group's first draw.
         offset = _below(start[drawn][first], sample)
         times = ((rank + 1) * size + offset) // sample - (rank * size + offset) // sample
-        released: Codes = np.repeat(shown[line], times)
-        return released
+        return np.repeat(shown[line], times)
 
     def dealt(self, order: Words) -> Rows:
         """Return the rows that the copies go to, group by group, in keyed order."""
-        rows: Rows = np.lexsort((order, self._members))
-        return rows
+        return np.lexsort((order, self._members))
 
 
 def _ranks(member: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Rows]:
@@ -185,8 +182,7 @@ def _ranks(member: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Rows]:
 def _below(words: Words, limit: Whole) -> Whole:
     """Return a number from 0 to limit - 1 for each word; even up to limit/2^53."""
     shares = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    answer: Whole = np.minimum((shares * limit).astype(np.int64), limit - 1)
-    return answer
+    return np.minimum((shares * limit).astype(np.int64), limit - 1)
 
 
 def _words(

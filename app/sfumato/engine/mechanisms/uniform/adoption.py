@@ -377,7 +377,6 @@ class UniformAdopting(Adopting):
         self, columns: Sequence[EncodedColumn], settings: Settings, release: Adopted
     ) -> LevelFound:
         """Estimate the retention probability from the records that show their true value."""
-        del settings
         true, shown, size = _codes(columns, release)
         found = estimate_level(true, shown, size)
         share = Sentence(
@@ -412,7 +411,6 @@ class UniformAdopting(Adopting):
         self, columns: Sequence[EncodedColumn], settings: Settings, release: Adopted
     ) -> tuple[Check, ...]:
         """Test whether a release is uniform perturbation at its level."""
-        del settings
         return check_uniform(*_codes(columns, release), release.level)
 
     def check_adopted_pair(
@@ -423,7 +421,6 @@ class UniformAdopting(Adopting):
         lower: Adopted,
     ) -> tuple[Check, ...]:
         """Test whether the less trusted of two releases is a garbling of the other."""
-        del settings
         true, above, size = _codes(columns, upper)
         return check_ladder(true, above, _codes(columns, lower)[1], size)
 
@@ -435,7 +432,6 @@ class UniformAdopting(Adopting):
         context: Context,
     ) -> tuple[str, ...]:
         """Say what the holders of releases that form no ladder already know together."""
-        del settings
         true, _, size = _codes(columns, releases[0])
         known = tuple((release.level, _codes(columns, release)[1]) for release in releases)
         damage = damage_of(true, known, size, context)
