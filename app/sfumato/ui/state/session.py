@@ -22,7 +22,7 @@ from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import EncodedColumn, Table
-from sfumato.formats.databases.connection import PASSWORDS
+from sfumato.formats.databases import PASSWORDS
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
