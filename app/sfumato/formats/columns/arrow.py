@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.formats.columns.buffers import Column, MaskedBuffer, TextBuffer, unmasked
-from sfumato.formats.errors import UnsupportedColumn, WrongEncoding
+from sfumato.formats.errors import UnsupportedColumn, WrongEncoding, refused_at
 
 Chosen = slice | npt.NDArray[np.int64]
 """Some rows of a column."""
@@ -231,17 +231,13 @@ def check_texts(name: str, texts: pa.Array) -> None:
     WrongEncoding
         Naming the column.
     """
-    broken = False
-    try:
+    refusal = WrongEncoding(
+        "Column {column} holds texts that are not in UTF-8, as the file says they are.",
+        "Write the file again with its texts in UTF-8, or drop the column.",
+        column=name,
+    )
+    with refused_at((pa.ArrowInvalid,), refusal):
         texts.validate(full=True)
-    except pa.ArrowInvalid:
-        broken = True
-    if broken:
-        raise WrongEncoding(
-            "Column {column} holds texts that are not in UTF-8, as the file says they are.",
-            "Write the file again with its texts in UTF-8, or drop the column.",
-            column=name,
-        )
 
 
 def target_of(name: str, source: pa.DataType) -> pa.DataType:

@@ -30,7 +30,11 @@ from sfumato.formats.columns.gathering import (
 )
 from sfumato.formats.columns.parsing import Rules
 from sfumato.formats.columns.settling import check_fixed_types, settle
-from sfumato.formats.delimited.records import (
+from sfumato.formats.errors import EmptyFile, FileError, OpenQuote
+from sfumato.formats.files import opening
+from sfumato.formats.formulas import without_escaped_texts, without_escapes
+from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.records import (
     BLOCK_SIZES,
     Records,
     RecordTooLong,
@@ -39,11 +43,7 @@ from sfumato.formats.delimited.records import (
     detect_encoding,
     first_row_of,
 )
-from sfumato.formats.delimited.sniffing import sniff
-from sfumato.formats.errors import EmptyFile, FileError, OpenQuote
-from sfumato.formats.files import opening
-from sfumato.formats.formulas import without_escaped_texts, without_escapes
-from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.sniffing import sniff
 from sfumato.formats.table_format import (
     BATCH_ROWS,
     SHOWN_ROWS,

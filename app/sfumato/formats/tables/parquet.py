@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +32,7 @@ from sfumato.formats.columns.arrow import (
     target_of,
 )
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
-from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile
+from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile, refused_at
 from sfumato.formats.files import digest_of, is_folder, opening
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.table_format import (
@@ -382,25 +382,14 @@ def _measured(parts: Sequence[Path]) -> tuple[pa.Schema, int]:
     return first, total
 
 
-@contextmanager
-def _understood(path: Path) -> Iterator[None]:
+def _understood(path: Path) -> AbstractContextManager[None]:
     """Say what Arrow's complaints mean, without the values they may quote."""
-    try:
-        yield
-    except (pa.ArrowException, UnicodeError):
-        damaged = True
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        damaged = True
-    else:
-        damaged = False
-    if damaged:
-        raise DamagedFile(
-            "{file} is not a whole Parquet file.",
-            "Copy it again from where it comes from.",
-            file=path.name,
-        )
+    damaged = DamagedFile(
+        "{file} is not a whole Parquet file.",
+        "Copy it again from where it comes from.",
+        file=path.name,
+    )
+    return refused_at((pa.ArrowException, UnicodeError), damaged, {None})
 
 
 def _metadata(table: Table) -> dict[bytes, bytes]:
