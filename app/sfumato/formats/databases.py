@@ -35,7 +35,7 @@ from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import NativeColumn, target_of
+from sfumato.formats.columns.arrays import NativeColumn, target_of
 from sfumato.formats.columns.settling import gathered, usable_names, with_fixed_types
 from sfumato.formats.errors import (
     BadAddress,

@@ -18,7 +18,7 @@ from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import filled
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import Chosen
+from sfumato.formats.columns.arrays import Chosen
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import ReadOptions

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.engine.table import summary
-from sfumato.engine.table.summary import MOST_TOP, summarize
+from sfumato.engine.table.profile import MOST_TOP, summarize
 
 
 @pytest.fixture(params=[1, 3, 64])

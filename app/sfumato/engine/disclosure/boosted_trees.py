@@ -17,7 +17,7 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.randomness.simulation_rng import uniforms
+from sfumato.engine.randomness.keys import uniforms
 
 Floats = npt.NDArray[np.float64]
 Bins = npt.NDArray[np.uint8]

@@ -46,7 +46,7 @@ from sfumato.engine.disclosure.record_risk import (
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.simulation_rng import Places, draw_released, uniforms
+from sfumato.engine.randomness.keys import Places, draw_released, uniforms
 
 MOST_ENTRIES = 20_000_000
 """Outcomes times values gone through; beyond, outcomes are drawn."""

@@ -41,7 +41,7 @@ from sfumato.engine.disclosure.grouped_values import Floats, GroupedValues, Inte
 from sfumato.engine.disclosure.resampled_law import ResampledLaw
 from sfumato.engine.matrices.estimate import VarianceLaw, estimate_frequencies
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
-from sfumato.engine.randomness.simulation_rng import places_of, uniforms
+from sfumato.engine.randomness.keys import places_of, uniforms
 from sfumato.engine.table.micro_groups import PublicAttribute, merge
 
 

@@ -22,7 +22,7 @@ from sfumato.engine.disclosure.grouped_values import Floats, GroupedValues, Inte
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, uniforms
 
 CHECKED_GROUPS: Final = 8
 SIMULATED: Final = 4_000

@@ -15,7 +15,7 @@ import scipy
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.disclosure.resampled_law import ResampledLaw
 from sfumato.engine.matrices.matrix import PerturbationMatrix
-from sfumato.engine.randomness.simulation_rng import uniforms
+from sfumato.engine.randomness.keys import uniforms
 from sfumato.engine.table.micro_groups import (
     MicroGroups,
     PublicAttribute,

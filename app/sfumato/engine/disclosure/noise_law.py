@@ -25,7 +25,7 @@ import scipy
 
 from sfumato.engine.core.values import rounded_down
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.randomness.simulation_rng import uniforms
+from sfumato.engine.randomness.keys import uniforms
 from sfumato.engine.table.covariance import factor_of
 
 Floats = npt.NDArray[np.float64]

@@ -44,7 +44,7 @@ from sfumato.engine.disclosure.open_features import (
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, likelihood_of_member
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, uniforms
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -28,7 +28,7 @@ import scipy
 from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, uniforms
 
 Counts = npt.NDArray[np.int64]
 

@@ -32,7 +32,7 @@ from sfumato.engine.disclosure.coalition_risk import BLOCK, chain_beliefs, entri
 from sfumato.engine.disclosure.record_risk import BINS, CERTAIN, RecordRisk, steps_of
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.randomness.simulation_rng import Places
+from sfumato.engine.randomness.keys import Places
 
 MOST_CELLS = 2**23
 """Combinations of a true value and of what is held that are counted; beyond, rows stand alone."""

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.simulation_rng import Places
+from sfumato.engine.randomness.keys import Places
 
 BINS = 200
 """Steps of the distribution over records: half a percentage point each."""

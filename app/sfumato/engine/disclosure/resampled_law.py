@@ -2,7 +2,7 @@
 
 A release by reconstruction privacy draws s of a protected group's n records, perturbs the draws
 once at the top's retention probability p₀, copies them until there are n again and deals the
-copies out to the group's rows at random (`sfumato.engine.mechanisms.reconstruction.release`). A
+copies out to the group's rows at random (`sfumato.engine.mechanisms.reconstruction.mechanism`). A
 release at p < p₀ then keeps each *row* with probability p/p₀ and otherwise replaces it evenly. So
 copies of one draw do not share their fate below the top: each of them is kept or replaced by
 itself, and of k copies of a value as many are left as k draws with the chance p/p₀ + (1 - p/p₀)/m

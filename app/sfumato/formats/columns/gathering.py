@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.formats.columns.buffers import (
+from sfumato.formats.columns.arrays import (
     Column,
     EncodedTexts,
     Mask,

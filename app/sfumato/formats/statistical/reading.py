@@ -29,7 +29,7 @@ import sfumato
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.buffers import Buffer, TextBuffer, column_of
+from sfumato.formats.columns.arrays import Buffer, TextBuffer, column_of
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
 from sfumato.formats.errors import DamagedFile, EmptyFile
 from sfumato.formats.options import ReadOptions

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import ArrowColumn
+from sfumato.formats.columns.arrays import ArrowColumn
 from sfumato.formats.errors import BeyondFormat, grouped
 from sfumato.formats.statistical.reading import Package, StatisticalFormat
 from sfumato.formats.table_format import Note, Rows, WriteResult, in_order

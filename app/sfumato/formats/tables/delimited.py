@@ -19,8 +19,7 @@ from sfumato.engine.core.parallel import made_ahead, side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import ArrowColumn, Chosen, precision
-from sfumato.formats.columns.buffers import Mask
+from sfumato.formats.columns.arrays import ArrowColumn, Chosen, Mask, precision
 from sfumato.formats.columns.gathering import (
     MOST_ROWS,
     GatheredColumn,

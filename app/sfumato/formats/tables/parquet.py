@@ -21,7 +21,7 @@ from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import (
+from sfumato.formats.columns.arrays import (
     ArrowColumn,
     Chosen,
     NativeColumn,

@@ -43,7 +43,7 @@ from sfumato.ui.widgets.messages import Message, MessageKind
 if TYPE_CHECKING:
     from sfumato.analysis.open_columns import OpenAnswer
     from sfumato.analysis.pooled_rows import PooledRows
-    from sfumato.project.ledger.records import ReleaseRecord
+    from sfumato.project.ledger import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.long_table import LongTable
 
