@@ -8,7 +8,6 @@ from textwrap import fill
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.offsetbox import AnnotationBbox, DrawingArea
@@ -19,10 +18,6 @@ from sfumato.engine.core.wording import Count
 from sfumato.formats.language import grouped, localized, shown, value_name
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Whole = npt.NDArray[np.int64]
 
 DASHED = (0, (4, 3))
 HATCHES = ("", "////", "....")

@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from sfumato.analysis.small_groups import NoisyAnswer, RiskAnswer
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.estimate_tails import retention_of
 from sfumato.engine.disclosure.group_privacy import Rule, allowed_size
 from sfumato.engine.disclosure.group_risk import (
@@ -28,7 +29,6 @@ from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     DASHED,
     QUARTERS,
-    Floats,
     fit_percent_ticks,
     name_axes,
     name_ticks,

@@ -36,8 +36,8 @@ import scipy
 
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Codes, Value, plain
-from sfumato.engine.disclosure.grouped_values import Floats, GroupedValues, Integers
+from sfumato.engine.core.values import Codes, Flags, Floats, Integers, Value, plain
+from sfumato.engine.disclosure.grouped_values import GroupedValues
 from sfumato.engine.disclosure.resampled_law import ResampledLaw
 from sfumato.engine.matrices.estimate import VarianceLaw, estimate_frequencies
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
@@ -68,9 +68,7 @@ class CountAnswer:
     matching: int
 
 
-def matching_groups(
-    grouped: GroupedValues, conditions: Mapping[str, Value]
-) -> npt.NDArray[np.bool_]:
+def matching_groups(grouped: GroupedValues, conditions: Mapping[str, Value]) -> Flags:
     """Return which groups meet every condition, shape (G,).
 
     Parameters
@@ -111,7 +109,7 @@ def _codes_of(values: pd.Index, asked: Value) -> list[int]:
     return [code for code, value in enumerate(values) if plain(value) == asked]
 
 
-def true_answer(grouped: GroupedValues, met: npt.NDArray[np.bool_], value: int) -> int:
+def true_answer(grouped: GroupedValues, met: Flags, value: int) -> int:
     """Return how many records of the matching groups have the sensitive value."""
     return int(_added(grouped.counts, met)[value])
 
@@ -119,7 +117,7 @@ def true_answer(grouped: GroupedValues, met: npt.NDArray[np.bool_], value: int) 
 def estimated_answer(
     sizes: Integers,
     released: scipy.sparse.csr_array,
-    met: npt.NDArray[np.bool_],
+    met: Flags,
     value: int,
     matrix: PerturbationMatrix,
     confidence: float = 0.95,
@@ -170,7 +168,7 @@ def estimated_answer(
     )
 
 
-def _added(counts: scipy.sparse.csr_array, met: npt.NDArray[np.bool_]) -> Integers:
+def _added(counts: scipy.sparse.csr_array, met: Flags) -> Integers:
     """Return the values' counts over the matching groups, shape (m,)."""
     return np.asarray(met.astype(np.int64) @ counts, dtype=np.int64)
 
@@ -412,7 +410,7 @@ class RatioTails:
         """The attacker's confidence: Pr[|F' − f| <= ε·f], shape (G,)."""
         return np.clip(1.0 - self.high - self.low, 0.0, 1.0)
 
-    def violates(self, delta: float) -> npt.NDArray[np.bool_]:
+    def violates(self, delta: float) -> Flags:
         """Return which groups have a tail below δ, shape (G,)."""
         return np.minimum(self.high, self.low) < delta
 
@@ -455,12 +453,7 @@ def ratio_tails(
     return RatioTails(np.clip(high, 0.0, 1.0), np.clip(low, 0.0, 1.0))
 
 
-def riskiest_groups(
-    sizes: npt.NDArray[np.int64],
-    largest: npt.NDArray[np.int64],
-    smallest_size: int,
-    count: int,
-) -> npt.NDArray[np.int64]:
+def riskiest_groups(sizes: Integers, largest: Integers, smallest_size: int, count: int) -> Integers:
     """Return the groups with the largest share of one value, most skewed first.
 
     Parameters
@@ -479,7 +472,7 @@ def riskiest_groups(
     return candidates[order[:count]]
 
 
-def shares_in_table(codes: Codes, values: npt.NDArray[np.int64], size: int) -> Floats:
+def shares_in_table(codes: Codes, values: Integers, size: int) -> Floats:
     """Return the share in the whole table of each of some values, shape of `values`."""
     counts = np.bincount(codes, minlength=size)
     return counts[values] / counts.sum()

@@ -17,8 +17,9 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.disclosure.group_tails import Draw, release_tails
-from sfumato.engine.disclosure.grouped_values import Floats, GroupedValues, Integers
+from sfumato.engine.disclosure.grouped_values import GroupedValues
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix

@@ -29,15 +29,13 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.ladders.brownian import check_noise_level
 from sfumato.engine.table.covariance import Moments
-
-Floats = npt.NDArray[np.float64]
 
 _SINGULAR: Final = 1e-13
 """Directions of a covariance with a smaller share of its size count as certain."""

@@ -21,12 +21,12 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Binning, Codes
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.estimate_tails import EstimateTails, estimate_tails, retention_of
 from sfumato.engine.disclosure.group_privacy import (
@@ -37,19 +37,11 @@ from sfumato.engine.disclosure.group_privacy import (
     private_groups,
 )
 from sfumato.engine.disclosure.group_tails import Tails, release_tails
-from sfumato.engine.disclosure.grouped_values import (
-    Floats,
-    GroupedValues,
-    Integers,
-    grouped_values,
-    sampled_values,
-)
+from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values, sampled_values
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.table.micro_groups import MicroGroups, PublicAttribute
-
-Flags = npt.NDArray[np.bool_]
 
 USUAL_EPSILON: Final = 0.3
 USUAL_DELTA: Final = 0.3

@@ -19,10 +19,10 @@ from math import log
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.tracing import (
     FALSE_ALARM,
     LeakCounts,
@@ -34,7 +34,7 @@ from sfumato.engine.disclosure.tracing import (
     likeliest_mixture,
 )
 
-Cells = npt.NDArray[np.float64]
+Cells = Floats
 
 MOST_MIXED: Final = 12
 """With more releases that differ, no mixtures are tried; with more than half of it, only pairs."""

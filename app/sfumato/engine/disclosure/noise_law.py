@@ -23,12 +23,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from sfumato.engine.core.values import rounded_down
+from sfumato.engine.core.values import Floats, rounded_down
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.keys import uniforms
 from sfumato.engine.table.covariance import factor_of
 
-Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 
 MOST_NAMED: Final = 3

@@ -26,11 +26,12 @@ import pandas as pd
 import scipy
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Integers
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.randomness.keys import draw_released, uniforms
 
-Counts = npt.NDArray[np.int64]
+Counts = Integers
 
 MOST_STEPS: Final = 400_000
 """Products of series formed at most; beyond, outcomes are drawn."""

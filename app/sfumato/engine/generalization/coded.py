@@ -16,11 +16,12 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.values import Floats, Indices, Integers
 from sfumato.engine.generalization.hierarchies import TOP, Hierarchy
 from sfumato.engine.generalization.lattice import Lattice, Node
 from sfumato.engine.table.table import Table, encode_column
 
-IntArray = npt.NDArray[np.intp]
+IntArray = Indices
 
 LARGEST_LATTICE: Final = 20_000_000
 """More nodes than this are not searched: their verdicts alone would fill the memory."""
@@ -123,7 +124,7 @@ class QuasiIdentifier:
         return replace(self, levels=(*self.levels, everything), labels=labels)
 
     @cached_property
-    def could_be(self) -> tuple[npt.NDArray[np.float64], ...]:
+    def could_be(self) -> tuple[Floats, ...]:
         """For each level and ground value, the share of the other values that it could also be.
 
         Iyengar's loss of a cell (KDD 2002), each of shape (number of ground codes,).
@@ -160,7 +161,7 @@ class CodedTable:
     sensitive: npt.NDArray[np.integer] = field(repr=False)
     values: tuple[str, ...] = field(repr=False)
     sensitive_name: str = "sensitive"
-    units: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    units: Integers | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.quasi_identifiers:
@@ -209,7 +210,7 @@ class CodedTable:
         return Lattice(tuple(quasi.height for quasi in self.quasi_identifiers))
 
     @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Integers:
         """How often each sensitive value occurs, shape (m,)."""
         return np.bincount(self.sensitive, minlength=self.size)
 

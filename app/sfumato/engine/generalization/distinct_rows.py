@@ -15,16 +15,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, mixed_radix
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.marks import Marks, marks_of_numbers
 from sfumato.engine.table.repeated_units import count_units, units_among
 
-RowSet = npt.NDArray[np.bool_]
+RowSet = Flags
 """Which rows of a table belong to a set, shape (n,), or which distinct rows, shape (T,)."""
-Units = npt.NDArray[np.int64] | None
+Units = Integers | None
 """Each row's unit, shape (n,); None where rows stand alone."""
-Weights = npt.NDArray[np.int64] | None
+Weights = Integers | None
 """How many rows of a table each stands for, shape (n,); None for one each."""
 
 
@@ -32,21 +33,21 @@ class UnitRows(Protocol):
     """Whose each row is, of a table that may be too long for memory."""
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """How many units there are of 0, 1, 2, … rows."""
 
-    def parts(self) -> Iterator[tuple[IntArray, npt.NDArray[np.int64]]]:
+    def parts(self) -> Iterator[tuple[IntArray, Integers]]:
         """Yield rows, and each one's unit, shape (r,) both; all rows of a unit come together."""
 
 
 class _InMemory:
     """Whose each row is, by one number for each, shape (n,)."""
 
-    def __init__(self, units: npt.NDArray[np.int64]) -> None:
+    def __init__(self, units: Integers) -> None:
         self._units = units
         self.sizes = np.bincount(np.bincount(pd.factorize(units)[0]))
 
-    def parts(self) -> Iterator[tuple[IntArray, npt.NDArray[np.int64]]]:
+    def parts(self) -> Iterator[tuple[IntArray, Integers]]:
         yield np.arange(len(self._units)), self._units
 
 
@@ -102,7 +103,7 @@ class DistinctRows:
     codes: tuple[npt.NDArray[np.integer], ...] = field(repr=False)
     node: Node
     place: IntArray = field(repr=False)
-    counts: npt.NDArray[np.int64] = field(repr=False)
+    counts: Integers = field(repr=False)
     hidden: RowSet = field(repr=False)
     units: UnitRows | None = field(repr=False, default=None)
     weights: Weights = field(repr=False, default=None)
@@ -204,7 +205,7 @@ class DistinctRows:
         one[few] = self._units_in(shown.classes, shown.number, few)[few] == 1
         return self._whose(one[shown.classes]), int(rows[one].sum())
 
-    def sizes(self, shown: Shown) -> npt.NDArray[np.int64]:
+    def sizes(self, shown: Shown) -> Integers:
         """Return how many units each class of a view has that is not empty."""
         found = self._sizes(shown.classes, shown.number, np.ones(len(self.counts), np.bool_))
         return found[found > 0]
@@ -227,14 +228,14 @@ class DistinctRows:
             lost += float(cells.dot(self.counts))
         return lost / (self.rows * len(node))
 
-    def _sizes(self, classes: IntArray, number: int, kept: RowSet) -> npt.NDArray[np.int64]:
+    def _sizes(self, classes: IntArray, number: int, kept: RowSet) -> Integers:
         if self.units is None:
             return sums(classes, np.where(kept, self.counts, 0), number)
         return self._units_in(classes, number, np.arange(number), kept)
 
     def _units_in(
         self, classes: IntArray, number: int, asked: IntArray, kept: RowSet | None = None
-    ) -> npt.NDArray[np.int64]:
+    ) -> Integers:
         """Return how many units the classes asked for have in the rows kept, shape (number,)."""
         assert self.units is not None
         wanted = np.zeros(number, dtype=np.bool_)
@@ -268,7 +269,7 @@ class DistinctRows:
         return k if self.units is None else rows_of_largest(self.units.sizes, k - 1) + 1
 
 
-def rows_of_largest(sizes: npt.NDArray[np.int64], number: int) -> int:
+def rows_of_largest(sizes: Integers, number: int) -> int:
     """Return how many rows the largest units have together, so many of them.
 
     `sizes` says how many units there are of 0, 1, 2, … rows.
@@ -318,7 +319,7 @@ def _examples(classes: IntArray, number: int) -> IntArray:
     return first
 
 
-def sums(classes: IntArray, counts: npt.NDArray[np.int64], number: int) -> npt.NDArray[np.int64]:
+def sums(classes: IntArray, counts: Integers, number: int) -> Integers:
     """Return how many rows classes have together, shape (number,)."""
     # Sums of whole numbers are exact in floats as long as a table can be.
     return np.bincount(classes, weights=counts, minlength=number).astype(np.int64)

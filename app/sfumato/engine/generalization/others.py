@@ -31,11 +31,10 @@ from itertools import islice
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.core.values import Value, factorize, plain
+from sfumato.engine.core.values import Floats, Indices, Integers, Value, factorize, plain
 from sfumato.engine.generalization.coded import IntArray, mixed_radix
 from sfumato.engine.generalization.criteria import (
     SetArray,
@@ -99,7 +98,7 @@ class HolderClasses:
     holder: str
     quasi_identifiers: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...] = field(repr=False)
-    counts: npt.NDArray[np.int64] = field(repr=False)
+    counts: Integers = field(repr=False)
 
     @property
     def classes(self) -> int:
@@ -422,8 +421,8 @@ class _BySet:
     """A table's classes, those with the same values as one."""
 
     sets: SetArray
-    first: npt.NDArray[np.intp]
-    classes: npt.NDArray[np.intp]
+    first: Indices
+    classes: Indices
 
 
 def _by_set(holder: HolderClasses) -> _BySet:
@@ -468,11 +467,11 @@ class ProbabilisticTable:
     """
 
     holders: tuple[HolderClasses, ...]
-    prior: npt.NDArray[np.float64] = field(repr=False)
-    probabilities: npt.NDArray[np.float64] = field(repr=False)
+    prior: Floats = field(repr=False)
+    probabilities: Floats = field(repr=False)
 
     @property
-    def diversity(self) -> npt.NDArray[np.int64]:
+    def diversity(self) -> Integers:
         """How many values are possible for each combination, shape (C1, …, Cn); definition 2."""
         return (np.nan_to_num(self.probabilities) > 0).sum(axis=-1)
 

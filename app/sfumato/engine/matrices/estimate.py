@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
 
 VarianceLaw = Callable[[Vector], Vector]
@@ -86,7 +87,7 @@ def score_interval(
     return np.clip(ends[0], 0.0, 1.0), np.clip(ends[1], 0.0, 1.0)
 
 
-Counts = npt.NDArray[np.integer] | npt.NDArray[np.float64]
+Counts = npt.NDArray[np.integer] | Floats
 """How often each value of the domain was released, shape (m,)."""
 
 
@@ -493,7 +494,7 @@ _UTILITY_STEPS: Final = 2_000
 
 
 def utility_of(
-    frequencies: Vector, matrix: PerturbationMatrix, drawn: Sequence[npt.NDArray[np.int64]]
+    frequencies: Vector, matrix: PerturbationMatrix, drawn: Sequence[Integers]
 ) -> Utility:
     """Return what a matrix keeps of a table's frequencies, shape (m,).
 

@@ -18,14 +18,14 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.errors import EstimationError, LadderError, PolicyError
+from sfumato.engine.core.values import Floats, Indices
 from sfumato.engine.matrices.privacy import epsilon_of_gamma, rho2_of_gamma
 
-Vector = npt.NDArray[np.float64]
-Square = npt.NDArray[np.float64]
+Vector = Floats
+Square = Floats
 
 CERTAINLY_REGULAR = 1e10
 """A matrix is regular where its Frobenius condition is below this: the rank's limit, 1/(m·ε), lies
@@ -117,7 +117,7 @@ class PerturbationMatrix(ABC):
         """Return Pr[released | original] for every released value, shape (m,)."""
 
     @abstractmethod
-    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+    def block(self, released: Indices, original: Indices) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
 
     @abstractmethod
@@ -206,7 +206,7 @@ class PerturbationMatrix(ABC):
         """The whole matrix, as `dense` returns it."""
         return self.dense()
 
-    def posterior(self, prior: Vector, released: int | None = None) -> npt.NDArray[np.float64]:
+    def posterior(self, prior: Vector, released: int | None = None) -> Floats:
         """Return what someone believes who has seen a released value (Bayes).
 
         Parameters
@@ -366,7 +366,7 @@ class DenseMatrix(PerturbationMatrix):
         """Return Pr[released | original] for every released value, shape (m,)."""
         return self._entries[:, original].copy()
 
-    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+    def block(self, released: Indices, original: Indices) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
         return self._entries[np.ix_(released, original)]
 

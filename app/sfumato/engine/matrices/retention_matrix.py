@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
+from sfumato.engine.core.values import Indices
 from sfumato.engine.matrices.matrix import (
     MOST_FORBIDDING,
     DenseMatrix,
@@ -117,7 +118,7 @@ class RetentionMatrix(PerturbationMatrix):
         column[original] = self._self[original]
         return column
 
-    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+    def block(self, released: Indices, original: Indices) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
         same = np.asarray(released)[:, None] == np.asarray(original)[None, :]
         return np.where(same, self._self[original], self._other[original])
@@ -270,7 +271,7 @@ class _CandidateChannel:
     shift: Vector
     pull: Vector
     uniform: Vector
-    never: npt.NDArray[np.intp]
+    never: Indices
 
     def column(self, place: int) -> Vector:
         """Return one column, shape (m,)."""

@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Kind
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.values import Flags, Floats, Words
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
@@ -156,8 +156,8 @@ class Adopted:
     """
 
     level: float
-    values: Mapping[str, Codes | npt.NDArray[np.float64]] = field(repr=False)
-    covered: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    values: Mapping[str, Codes | Floats] = field(repr=False)
+    covered: Flags | None = field(default=None, repr=False)
     origin: str = ""
 
     def at(self, rows: Rows) -> Adopted:
@@ -189,7 +189,7 @@ class ReleaseRequest:
     columns: tuple[EncodedColumn, ...]
     settings: Settings
     level: float
-    record_ids: npt.NDArray[np.uint64]
+    record_ids: Words
     keys: KeyRing
     adopted: tuple[Adopted, ...] = ()
 
@@ -453,7 +453,7 @@ class Mechanism(ABC):
 
     def noise_covariance(
         self, level: float, attributes: Attributes, settings: Settings
-    ) -> npt.NDArray[np.float64] | None:
+    ) -> Floats | None:
         """Return the covariance of the noise a level adds to numbers, in the entry's order.
 
         Returns
@@ -534,12 +534,8 @@ class Mechanism(ABC):
         )
 
     def widths_in_table(
-        self,
-        level: float,
-        numbers: npt.NDArray[np.float64],
-        attributes: Attributes,
-        settings: Settings,
-    ) -> npt.NDArray[np.float64] | None:
+        self, level: float, numbers: Floats, attributes: Attributes, settings: Settings
+    ) -> Floats | None:
         """Return half the width to which the best attacker tells 90 % of some numbers.
 
         Like `in_table`, it is for the custodian alone.

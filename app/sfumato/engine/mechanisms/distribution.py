@@ -28,12 +28,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import EstimationError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Indices, Words, is_number
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.matrix import (
@@ -45,10 +44,7 @@ from sfumato.engine.matrices.matrix import (
     Square,
     Vector,
 )
-from sfumato.engine.matrices.privacy import (
-    check_retention,
-    retention_for_rarest,
-)
+from sfumato.engine.matrices.privacy import check_retention, retention_for_rarest
 from sfumato.engine.mechanisms.base import (
     Byproduct,
     Fact,
@@ -152,7 +148,7 @@ class DistributionMatrix(PerturbationMatrix):
         column[original] += self._retention
         return column
 
-    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+    def block(self, released: Indices, original: Indices) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
         same = np.asarray(released)[:, None] == np.asarray(original)[None, :]
         return self._other[released][:, None] + self._retention * same
@@ -269,7 +265,7 @@ def release_from_cells(
     codes: Codes,
     cells: Sequence[int],
     level: float,
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     key: AttributeKey,
     context: Context,
 ) -> Codes:

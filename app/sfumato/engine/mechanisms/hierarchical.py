@@ -36,12 +36,11 @@ from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Words, is_number
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.matrix import DenseMatrix
@@ -111,7 +110,7 @@ def release_in_chapters(
     codes: Codes,
     chapters: Sequence[int],
     levels: tuple[float, float],
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     keys: tuple[AttributeKey, AttributeKey],
     context: Context,
 ) -> Codes:

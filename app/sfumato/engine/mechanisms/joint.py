@@ -17,13 +17,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Codes, is_number
+from sfumato.engine.core.values import Codes, Floats, is_number
 from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.base_mechanism import release_below
 from sfumato.engine.ladders.uniform import release_codes
@@ -48,10 +47,7 @@ from sfumato.engine.mechanisms.categorical import (
     at_most,
     nothing_told,
 )
-from sfumato.engine.mechanisms.frequency_source import (
-    Frequencies,
-    frequencies_in,
-)
+from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, ProfileMechanism
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import (
@@ -66,8 +62,6 @@ from sfumato.engine.table.combinations import (
     sizes_of,
 )
 from sfumato.engine.table.table import Attribute, Attributes
-
-Floats = npt.NDArray[np.float64]
 
 _FREQUENCIES = ("frequencies", "frequencies_epsilon", "noisy_counts", "shares")
 _TERMS = (

@@ -19,11 +19,10 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Codes, is_number
+from sfumato.engine.core.values import Codes, Floats, is_number
 from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.base_mechanism import MatrixTop, release_below
 from sfumato.engine.matrices.matrix import DenseMatrix
@@ -53,7 +52,7 @@ _NO_NUMBER: Final = "The chance that {value} is released as {seen} is not a numb
 _NEGATIVE: Final = "The chance that {value} is released as {seen} is negative."
 _ABOVE_ONE: Final = "The chance that {value} is released as {seen} is above 1."
 
-Square = npt.NDArray[np.float64]
+Square = Floats
 
 TOLERANCE = 1e-9
 """How far a column's sum may be from 1 by rounding."""
@@ -126,7 +125,7 @@ class TransitionMatrix:
         return cls(tuple(names), np.array(numbers, dtype=np.float64).reshape(size, size))
 
     @property
-    def column_sums(self) -> npt.NDArray[np.float64]:
+    def column_sums(self) -> Floats:
         """What each original value's chances sum to, shape (m,); NaN where one is no number."""
         return self.entries.sum(axis=0)
 

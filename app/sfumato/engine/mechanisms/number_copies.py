@@ -19,10 +19,10 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import (
     BayesGrowth,
     Dependence,
@@ -41,8 +41,6 @@ from sfumato.engine.mechanisms.base import Mechanism, ReleaseRequest, Settings
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.covariance import Moments, estimate_moments, factor_of
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn
-
-Floats = npt.NDArray[np.float64]
 
 _KNOWN: Final = b"known to everyone: copies of numbers"
 

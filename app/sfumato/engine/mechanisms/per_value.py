@@ -23,12 +23,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.core.values import Codes, count_codes, is_number, smallest_unsigned
+from sfumato.engine.core.values import (
+    Codes,
+    Floats,
+    Integers,
+    count_codes,
+    is_number,
+    smallest_unsigned,
+)
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
 from sfumato.engine.matrices.estimate import UtilityPoint, utility_of
@@ -69,8 +75,6 @@ from sfumato.engine.mechanisms.retention_profiles import (
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import Attributes
-
-Floats = npt.NDArray[np.float64]
 
 USUAL_THETA = 3.0
 """The tolerance that a new policy starts with."""
@@ -336,11 +340,7 @@ _OPEN_KEYS = KeyRing(bytes(SECRET_BYTES))
 
 
 def utility_curve(
-    counts: npt.NDArray[np.int64],
-    thetas: Sequence[float],
-    mode: BreachMode,
-    draws: int,
-    context: Context,
+    counts: Integers, thetas: Sequence[float], mode: BreachMode, draws: int, context: Context
 ) -> tuple[UtilityPoint, ...]:
     """Return what both mechanisms keep at each tolerance.
 
@@ -393,15 +393,13 @@ def uniform_retention(gammas: Floats) -> float:
     return 1.0 if np.isinf(tightest) else retention_for_gamma(tightest, len(gammas))
 
 
-def _drawer(
-    counts: npt.NDArray[np.int64],
-) -> Callable[[RetentionMatrix, int], npt.NDArray[np.int64]]:
+def _drawer(counts: Integers) -> Callable[[RetentionMatrix, int], Integers]:
     """Return a function that draws the released counts of the table once."""
     size = len(counts)
     codes = np.repeat(np.arange(size, dtype=smallest_unsigned(size)), counts)
     ids = record_ids_by_position(len(codes))
 
-    def draw(matrix: RetentionMatrix, number: int) -> npt.NDArray[np.int64]:
+    def draw(matrix: RetentionMatrix, number: int) -> Integers:
         kept = matrix.retention
         highest = float(kept.max())
         key = _OPEN_KEYS.for_attribute("utility", str(size), f"draw {number}")

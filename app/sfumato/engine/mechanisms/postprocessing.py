@@ -17,14 +17,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats
 from sfumato.engine.mechanisms.base import Mechanism, Settings
 from sfumato.engine.mechanisms.number_copies import complete_records, simulated_copies
 from sfumato.engine.table.table import Attributes
-
-Floats = npt.NDArray[np.float64]
 
 MOST_ROWS: Final = 20_000
 """Records it is measured on: enough for a thousandth of the variance."""

@@ -27,9 +27,9 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.base_mechanism import ProfileTop
 from sfumato.engine.matrices.privacy import (
@@ -49,8 +49,6 @@ from sfumato.engine.mechanisms.frequency_source import (
 )
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Attributes
-
-Floats = npt.NDArray[np.float64]
 
 _EQUAL = 1e-9
 """Retention probabilities that differ by no more are one."""
@@ -224,7 +222,7 @@ class _Program:
         self.sum_slopes = np.concatenate(([0.0], np.cumsum(bound * self.slopes)))
         self.finite_count = int(finite.sum())
 
-    def shared(self, top: npt.NDArray[np.int64], a: Floats) -> Floats:
+    def shared(self, top: Integers, a: Floats) -> Floats:
         """Return b, what the others may keep at most beside value `top` keeping `a`."""
         inverse = 1 / self.gammas[top]
         left = 1 - inverse - self.rest * a * inverse
@@ -234,7 +232,7 @@ class _Program:
             left = np.minimum(left, np.where(np.isinf(self.gammas[top]), np.inf, mirror))
         return np.minimum(a, left)
 
-    def bound_count(self, a: Floats, b: Floats) -> npt.NDArray[np.int64]:
+    def bound_count(self, a: Floats, b: Floats) -> Integers:
         """Return how many of the smallest limits bind below `b`, by bisection."""
         low = np.zeros(len(a), dtype=np.int64)
         high = np.full(len(a), self.finite_count, dtype=np.int64)
@@ -248,7 +246,7 @@ class _Program:
             )
         return low
 
-    def value(self, top: npt.NDArray[np.int64], a: Floats) -> Floats:
+    def value(self, top: Integers, a: Floats) -> Floats:
         """Return Σ f_i·p_i for each pair of a top value and what it keeps; −inf if infeasible."""
         b = self.shared(top, a)
         count = self.bound_count(a, b)
@@ -262,7 +260,7 @@ class _Program:
         total = others + self.weights[top] * (a - own)
         return np.where(a <= self.highest(top), total, -np.inf)
 
-    def highest(self, top: npt.NDArray[np.int64]) -> Floats:
+    def highest(self, top: Integers) -> Floats:
         """Return the largest a at which every other value can still keep nothing."""
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(np.isinf(self.constants), 1.0, self.constants / self.slopes)

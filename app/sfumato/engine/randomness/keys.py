@@ -30,6 +30,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.values import Bytes, Integers
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 
@@ -58,7 +59,7 @@ class BlockCipher:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(key hidden)"
 
-    def encrypt(self, blocks: npt.NDArray[np.uint8], out: npt.NDArray[np.uint8]) -> None:
+    def encrypt(self, blocks: Bytes, out: Bytes) -> None:
         """Encrypt each block into its place in `out`.
 
         Parameters
@@ -263,8 +264,6 @@ def _derived(secret: bytes, label: bytes) -> bytes:
     return HKDF(algorithm=SHA256(), length=SECRET_BYTES, salt=None, info=label).derive(secret)
 
 
-Places = npt.NDArray[np.int64]
-
 _WORDS = BLOCK_BYTES // 4
 
 
@@ -295,13 +294,13 @@ def uniforms(count: int, stream: int) -> Vector:
     return (pairs >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def places_of(steps: Vector, draws: Vector) -> Places:
+def places_of(steps: Vector, draws: Vector) -> Integers:
     """Return the value that each draw from [0, 1) falls on, given cumulated probabilities."""
-    found: Places = np.searchsorted(steps, draws * steps[-1], side="right")
+    found: Integers = np.searchsorted(steps, draws * steps[-1], side="right")
     return np.minimum(found, len(steps) - 1)
 
 
-def draw_released(matrix: PerturbationMatrix, original: Places, draws: Vector) -> Places:
+def draw_released(matrix: PerturbationMatrix, original: Integers, draws: Vector) -> Integers:
     """Draw a released value for each original one.
 
     Parameters

@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.values import Floats
 from sfumato.engine.table.table import Attribute, Attributes
-
-Floats = npt.NDArray[np.float64]
 
 _LARGEST_SPREAD: Final = 1e140
 """A variance is the square of a spread, and has to be a number."""

@@ -27,7 +27,7 @@ from pandas.api.extensions import ExtensionDtype
 from sfumato.engine.core.columns import Binning, Coding
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.core.values import Value, factorize, plain
+from sfumato.engine.core.values import Floats, Integers, Value, factorize, plain
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 
@@ -188,7 +188,7 @@ def _of_categories(series: pd.Series) -> ColumnProfile:
     )
 
 
-def _count_positions(positions: npt.NDArray[np.integer], size: int) -> npt.NDArray[np.int64]:
+def _count_positions(positions: npt.NDArray[np.integer], size: int) -> Integers:
     """Return how often each position 0 .. size − 1 occurs, shape (size,)."""
     counts = np.zeros(size + 1, dtype=np.int64)
     for start in range(0, len(positions), _BLOCK):
@@ -259,7 +259,7 @@ class _Runs:
 
     distinct: int
     values: npt.NDArray[np.generic]
-    counts: npt.NDArray[np.int64]
+    counts: Integers
 
 
 def _runs_of(numbers: npt.NDArray[np.generic]) -> _Runs:
@@ -281,9 +281,7 @@ def _runs_of(numbers: npt.NDArray[np.generic]) -> _Runs:
     return _Runs(distinct, numbers[starts], lengths)
 
 
-def _summary_of_sorted(
-    numbers: npt.NDArray[np.int64] | npt.NDArray[np.float64],
-) -> NumberSummary | None:
+def _summary_of_sorted(numbers: Integers | Floats) -> NumberSummary | None:
     if len(numbers) == 0:
         return None
     finite = numbers
@@ -308,19 +306,19 @@ def _summary_of_sorted(
     )
 
 
-def _are_whole(numbers: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> bool:
+def _are_whole(numbers: Integers | Floats) -> bool:
     blocks = (numbers[start : start + _BLOCK] for start in range(0, len(numbers), _BLOCK))
     return numbers.dtype.kind in "iu" or all(bool((b == np.floor(b)).all()) for b in blocks)
 
 
-def _mean(numbers: npt.NDArray[np.int64] | npt.NDArray[np.float64]) -> float:
+def _mean(numbers: Integers | Floats) -> float:
     with np.errstate(over="ignore"):
         mean = float(numbers.mean(dtype=np.float64))
     # The sum of the largest numbers is beyond all numbers; the mean of their shares is not.
     return mean if np.isfinite(mean) else float((numbers / len(numbers)).sum())
 
 
-def _edges(minimum: float, maximum: float) -> npt.NDArray[np.float64]:
+def _edges(minimum: float, maximum: float) -> Floats:
     """Return the edges of a histogram's equal bins; one bin for a single value."""
     if minimum == maximum:
         return np.array([minimum, maximum])
@@ -419,7 +417,7 @@ def suggest_binning(
     return Binning(_equal_counts(numbers, count))
 
 
-def _finite(column: pd.Series) -> npt.NDArray[np.float64]:
+def _finite(column: pd.Series) -> Floats:
     dtype = column.dtype
     if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         raise DomainError(
@@ -428,7 +426,7 @@ def _finite(column: pd.Series) -> npt.NDArray[np.float64]:
             column=column.name,
         )
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    finite: npt.NDArray[np.float64] = numbers[np.isfinite(numbers)]
+    finite: Floats = numbers[np.isfinite(numbers)]
     del numbers  # as long as the table
     finite.sort()
     # Halves, because the difference of the largest numbers is not a number.
@@ -444,7 +442,7 @@ def _finite(column: pd.Series) -> npt.NDArray[np.float64]:
     return finite
 
 
-def _equal_width(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, ...]:
+def _equal_width(numbers: Floats, count: int) -> tuple[float, ...]:
     """Return edges at multiples of the round step that comes nearest to `count` bins."""
     low, high = float(numbers[0]), float(numbers[-1])
     candidates = [
@@ -487,7 +485,7 @@ def _multiple(place: int, step: float) -> float:
     return float(f"{place * step:.15g}")
 
 
-def _equal_counts(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, ...]:
+def _equal_counts(numbers: Floats, count: int) -> tuple[float, ...]:
     """Return the roundest edges whose bins hold about equally many records.
 
     Where single numbers are so frequent that quantiles coincide, there are fewer bins. A lowest
@@ -510,7 +508,7 @@ def _equal_counts(numbers: npt.NDArray[np.float64], count: int) -> tuple[float, 
     return _around(numbers, inner)
 
 
-def _quantiles(numbers: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
+def _quantiles(numbers: Floats, count: int) -> Floats:
     """Return the numbers that divide sorted ones into `count` equal parts, shape (count − 1,)."""
     return numbers[(np.arange(1, count) * len(numbers)) // count]
 
@@ -527,7 +525,7 @@ def _outer(low: float, high: float, whole: bool, beyond: bool) -> tuple[float, f
     return _multiple(first, step), _multiple(last, step)
 
 
-def _around(numbers: npt.NDArray[np.float64], inner: npt.NDArray[np.float64]) -> tuple[float, ...]:
+def _around(numbers: Floats, inner: Floats) -> tuple[float, ...]:
     """Return round edges beside given ones, each between two numbers and none of them.
 
     Raises
@@ -597,7 +595,7 @@ def suggest_ends(column: pd.Series) -> Coding:
     return Coding(bottom, top)
 
 
-def _end(largest: npt.NDArray[np.float64], reached: int, *, whole: bool) -> float | None:
+def _end(largest: Floats, reached: int, *, whole: bool) -> float | None:
     """Return the roundest number that enough of the largest reach; None where several share it."""
     if largest[-SHARED_BY] == largest[-1]:
         return None
@@ -625,14 +623,12 @@ def _increase(edges: Sequence[float]) -> bool:
     return bool(np.all(np.diff(edges) > 0.0))
 
 
-def _shares(
-    numbers: npt.NDArray[np.float64], inner: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _shares(numbers: Floats, inner: Floats) -> Floats:
     below = np.searchsorted(numbers, inner, side="left")
     return np.diff(np.concatenate(([0], below, [len(numbers)]))) / len(numbers)
 
 
-def _alike(found: npt.NDArray[np.float64], wanted: npt.NDArray[np.float64]) -> bool:
+def _alike(found: Floats, wanted: Floats) -> bool:
     """Return whether rounding the edges left each bin its share, by a factor of 1.4 or less."""
     return bool(np.all(found >= wanted / 1.4) and np.all(found <= wanted * 1.4))
 

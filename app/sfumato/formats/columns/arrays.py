@@ -18,9 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray
 
+from sfumato.engine.core.values import Flags, Integers
 from sfumato.formats.errors import UnsupportedColumn, WrongEncoding, refused_at
 
-Mask = npt.NDArray[np.bool_]
+Mask = Flags
 Column = npt.NDArray[Any] | ExtensionArray
 """A finished column: what a table's frame is made of."""
 
@@ -321,7 +322,7 @@ class TextBuffer:
             piece[:] = np.take(ranks, piece)
         return pd.Categorical.from_codes(codes, dtype=dtype)
 
-    def _counts(self, codes: Codes) -> npt.NDArray[np.int64]:
+    def _counts(self, codes: Codes) -> Integers:
         """Return how often each distinct text occurs."""
         counts = np.zeros(len(self._distinct) + 1, dtype=np.int64)
         for piece in _pieces(codes):
@@ -352,7 +353,7 @@ def text_array(texts: pa.ChunkedArray) -> pd.arrays.ArrowStringArray:
     return pd.arrays.ArrowStringArray(texts, dtype=_DTYPE)  # type: ignore[call-arg]
 
 
-Chosen = slice | npt.NDArray[np.int64]
+Chosen = slice | Integers
 """Some rows of a column."""
 
 _TEXTS: Final = frozenset({"string", "empty"})

@@ -28,6 +28,7 @@ import pyarrow as pa
 import sfumato
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Floats
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import Buffer, TextBuffer, column_of
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
@@ -63,7 +64,7 @@ class Moments:
     is_date: Callable[[str], bool]
     is_moment: Callable[[str], bool]
 
-    def decode(self, numbers: npt.NDArray[np.float64], shown: str) -> npt.NDArray[Any] | None:
+    def decode(self, numbers: Floats, shown: str) -> npt.NDArray[Any] | None:
         """Return a package's numbers as moments, or None where the format is not of dates.
 
         Fractions of a second are rounded to ten-thousandths: a number of seconds since 1582
@@ -503,7 +504,7 @@ class _StatisticalColumn:
             return (truth if truth.hasnans else truth.astype("bool")).rename(self.name), {}
         return series.rename(self.name), labels
 
-    def _as_whole(self, numbers: npt.NDArray[np.float64], package: Package) -> pd.Series:
+    def _as_whole(self, numbers: Floats, package: Package) -> pd.Series:
         """Return numbers as int64 where all are whole and nothing says otherwise."""
         missing = np.isnan(numbers)
         known = numbers[~missing] if missing.any() else numbers

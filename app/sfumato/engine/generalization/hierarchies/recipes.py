@@ -17,12 +17,11 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import HierarchyError
-from sfumato.engine.core.values import Value, number_text
+from sfumato.engine.core.values import Floats, Value, number_text
 from sfumato.engine.generalization.hierarchies.recipe import (
     TOP,
     Recipe,
@@ -128,7 +127,7 @@ class Intervals(Recipe):
         found = self._between_edges(numbers) if self.edges else self._of_one_width(column, numbers)
         return [*found, [TOP] * len(values)]
 
-    def _of_one_width(self, column: str, numbers: npt.NDArray[np.float64]) -> list[Sequence[Label]]:
+    def _of_one_width(self, column: str, numbers: Floats) -> list[Sequence[Label]]:
         ratio = (numbers - self.origin) / self.width
         if not np.all(np.maximum(np.abs(ratio), np.abs(numbers) / self.width) < _EXACT):
             raise HierarchyError(
@@ -153,7 +152,7 @@ class Intervals(Recipe):
             found.append([labels[position] for position in at.tolist()])
         return found
 
-    def _between_edges(self, numbers: npt.NDArray[np.float64]) -> list[Sequence[Label]]:
+    def _between_edges(self, numbers: Floats) -> list[Sequence[Label]]:
         places = np.searchsorted(self.edges, numbers, side="right")
         bounds = [-math.inf, *self.edges, math.inf]
         found: list[Sequence[Label]] = []
@@ -195,7 +194,7 @@ class Intervals(Recipe):
         return {"edges": plain.pop("edges"), **plain} if self.edges else plain
 
 
-def numbers_of(column: str, values: Sequence[Value]) -> npt.NDArray[np.float64]:
+def numbers_of(column: str, values: Sequence[Value]) -> Floats:
     """Return values as numbers, shape (m,).
 
     Raises

@@ -16,12 +16,13 @@ import scipy
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.ladders.brownian import HIGHEST, LOWEST
 from sfumato.engine.mechanisms.adoption import Adopting, LevelFound
 from sfumato.engine.mechanisms.base import Adopted, Check, Settings
 from sfumato.engine.mechanisms.gaussian.checks import check_noise, check_noise_between
-from sfumato.engine.mechanisms.gaussian.release import Floats, noisy_of, values_of
+from sfumato.engine.mechanisms.gaussian.release import noisy_of, values_of
 from sfumato.engine.mechanisms.gaussian.settings import GaussianSettings, NumberForm, settings_of
 from sfumato.engine.table.table import EncodedColumn
 

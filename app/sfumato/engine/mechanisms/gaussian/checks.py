@@ -19,16 +19,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy
 
+from sfumato.engine.core.values import Flags, Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.mechanisms.gaussian.settings import GaussianSettings, NumberForm, rounded
-
-Floats = npt.NDArray[np.float64]
 
 _CELLS: Final = 20
 _LEAST_EXPECTED: Final = 10
@@ -145,8 +143,6 @@ def integral_of_normal(score: Floats) -> Floats:
     density = np.exp(-0.5 * np.square(score)) / math.sqrt(2.0 * math.pi)
     return score * scipy.special.ndtr(score) + density
 
-
-Flags = npt.NDArray[np.bool_]
 
 _CELL_LIMIT: Final = 1e-9
 """Far out, cells that expect ten records have a heavier tail than chi-square, see

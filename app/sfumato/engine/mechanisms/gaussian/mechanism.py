@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.brownian import HIGHEST, LOWEST, check_noise_level, on_grid
 from sfumato.engine.mechanisms.adoption import (
@@ -71,8 +71,6 @@ from sfumato.engine.mechanisms.gaussian.settings import (
 )
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
-
-Floats = npt.NDArray[np.float64]
 
 _FIRST, _LAST = 0.25, 64.0
 """The most and the least trusted level that are proposed."""

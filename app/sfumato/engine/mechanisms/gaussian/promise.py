@@ -27,16 +27,14 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.noise_law import listed_widths
 from sfumato.engine.ladders.brownian import HIGHEST, first_level
 from sfumato.engine.mechanisms.base import Fact, Promise
 from sfumato.engine.mechanisms.gaussian.settings import GaussianSettings, Measured, Noise
-
-Floats = npt.NDArray[np.float64]
 
 WITHIN_90: Final = 1.6448536269514722
 """A normal error lies within so many standard deviations with 90 % confidence."""

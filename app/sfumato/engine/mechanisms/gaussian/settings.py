@@ -44,11 +44,10 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Flags, Floats, is_number
 from sfumato.engine.mechanisms.adoption import ADOPTED
 from sfumato.engine.mechanisms.base import Settings, check_known
 from sfumato.engine.randomness.keys import words
@@ -60,8 +59,6 @@ from sfumato.engine.table.covariance import (
     refuse_constant,
 )
 from sfumato.engine.table.table import Attributes
-
-Floats = npt.NDArray[np.float64]
 
 LEAST_EPSILON: Final = 0.1
 _PAIRING: Final = 0xC0
@@ -187,12 +184,7 @@ def _differences(table: Floats) -> Floats:
 
 
 def _differing(
-    apart: Floats,
-    known: npt.NDArray[np.bool_],
-    names: Sequence[str],
-    unit: float,
-    noise: KeyedNoise,
-    what: str,
+    apart: Floats, known: Flags, names: Sequence[str], unit: float, noise: KeyedNoise, what: str
 ) -> tuple[int, ...]:
     """Ask how many differences are not 0, and refuse where they tell no size."""
     exact = [int((row[there] != 0.0).sum()) for row, there in zip(apart, known, strict=True)]
@@ -211,7 +203,7 @@ def _differing(
 
 def _sizes(
     apart: Floats,
-    known: npt.NDArray[np.bool_],
+    known: Flags,
     names: Sequence[str],
     differing: Sequence[int],
     unit: float,
@@ -235,7 +227,7 @@ def _sizes(
 
 def _spreads(
     apart: Floats,
-    known: npt.NDArray[np.bool_],
+    known: Flags,
     sizes: Floats,
     percents: Sequence[int],
     unit: float,
@@ -264,9 +256,7 @@ def _spreads(
     return np.array(spreads)
 
 
-def _correlations(
-    apart: Floats, known: npt.NDArray[np.bool_], unit: float, noise: KeyedNoise, what: str
-) -> Floats:
+def _correlations(apart: Floats, known: Flags, unit: float, noise: KeyedNoise, what: str) -> Floats:
     """Ask for Kendall's τ of all pairs of attributes, and return a correlation matrix."""
     size = len(apart)
     correlation = np.eye(size)

@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.noise_law import LaplaceNoise
 from sfumato.engine.ladders.laplace import HIGHEST, LOWEST, LaplaceLaw, check_loss, release_steps
@@ -62,7 +62,7 @@ from sfumato.engine.mechanisms.laplace.settings import Bounds, Grid, completed, 
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
 
-Steps = npt.NDArray[np.int64]
+Steps = Integers
 
 _CELLS: Final = 64
 _GROUPS: Final = 8
@@ -167,7 +167,7 @@ def _steps_of(column: pd.Series, grid: Grid, law: LaplaceLaw) -> tuple[Steps | N
     return found, Check(title, True, "All values are numbers that can be released.")
 
 
-def _check_gaps(expected: npt.NDArray[np.bool_], found: npt.NDArray[np.bool_], whose: str) -> Check:
+def _check_gaps(expected: Flags, found: Flags, whose: str) -> Check:
     differing = int((expected != found).sum())
     finding = Sentence("They are missing where they are in {whose}.", whose=whose)
     if differing:
@@ -179,8 +179,6 @@ def _check_gaps(expected: npt.NDArray[np.bool_], found: npt.NDArray[np.bool_], w
         )
     return Check("Missing numbers", differing == 0, finding)
 
-
-Floats = npt.NDArray[np.float64]
 
 _FIRST, _LAST = 4.0, 0.25
 """The first and the last level that are proposed."""

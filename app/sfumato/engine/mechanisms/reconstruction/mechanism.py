@@ -12,14 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.group_risk import QueryPoint, Setting
-from sfumato.engine.disclosure.group_tails import Whole
 from sfumato.engine.disclosure.resampled_law import Resampling, row_variance
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.estimate import VarianceLaw
@@ -150,7 +149,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
 
     def sample_sizes(
         self, attributes: Attributes, settings: Settings, context: Context
-    ) -> Whole | None:
+    ) -> Integers | None:
         """Return how many records of each group are drawn, shape (G,).
 
         Worked out once for the same groups and limits; None where the groups are not known.
@@ -270,7 +269,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         """Return the key of the perturbation and the ladder, and that of the sampling."""
         return self.key(request, self.name), self.key(request, f"{self.name} sample")
 
-    def _groups(self, request: ReleaseRequest, context: Context) -> tuple[MicroGroups, Whole]:
+    def _groups(self, request: ReleaseRequest, context: Context) -> tuple[MicroGroups, Integers]:
         """Return the records' groups and how many records of each are drawn."""
         samples = self.sample_sizes(request.attributes, request.settings, context)
         groups = request.columns[0].groups
@@ -321,12 +320,12 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         copies = float((groups.sizes[resampled].astype(np.float64) ** 2 / samples[resampled]).sum())
         records = groups.records
 
-        def variances(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        def variances(shares: Floats) -> Floats:
             at_top = row_variance(limits.retention, limits.size_of_domain, shares)
             drawn = (1.0 - limits.retention) / limits.size_of_domain + limits.retention * shares
             added = copies * drawn * (1.0 - drawn) - rows * at_top
             alone = records * row_variance(level, limits.size_of_domain, shares)
-            total: npt.NDArray[np.float64] = alone + share**2 * added
+            total: Floats = alone + share**2 * added
             return total / (records * level) ** 2
 
         return variances

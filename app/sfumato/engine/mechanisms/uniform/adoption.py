@@ -21,13 +21,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import count_codes, distinct
+from sfumato.engine.core.values import Flags, count_codes, distinct
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.coalition_risk import Restoration, restored_alone, restored_together
 from sfumato.engine.ladders.uniform import release_codes
@@ -38,8 +37,6 @@ from sfumato.engine.mechanisms.base import Adopted, Check, Settings
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import EncodedColumn
-
-Flags = npt.NDArray[np.bool_]
 
 CONFIDENCE: Final = 0.95
 

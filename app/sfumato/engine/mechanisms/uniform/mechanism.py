@@ -39,11 +39,11 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Words
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.uniform import check_level, release_codes
 from sfumato.engine.ladders.uniform_cells import WORD, RecordDraws
@@ -148,7 +148,7 @@ def release_between(
     codes: Codes,
     size: int,
     level: float,
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     key_of: Callable[[str], AttributeKey],
     known: Sequence[KnownRung],
     context: Context,
@@ -241,7 +241,7 @@ def _refuse_different(one: KnownRung, other: KnownRung) -> None:
 def _put_lower(
     shown: Codes,
     codes: Codes,
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     ends: tuple[KnownRung, KnownRung],
     limits: Thresholds,
     key: AttributeKey,
