@@ -31,7 +31,7 @@ from typing import Final
 import numpy as np
 
 from sfumato.engine.core.errors import EstimationError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, one_by_one
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.ladders.brownian import check_noise_level
@@ -520,8 +520,7 @@ def bayes_by_copies(
     held: list[int] = []
     errors: list[Floats] = []
     estimates: list[Floats] = []
-    for place, level in enumerate(levels):
-        part = Part(context, place / len(levels), (place + 1) / len(levels))
+    for place, (level, part) in enumerate(one_by_one(context, levels)):
         if held and dependence is Dependence.LADDER and levels[held[-1]] == level:
             errors.append(errors[-1])
             continue

@@ -25,7 +25,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Binning, Codes
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.estimate_tails import EstimateTails, estimate_tails, retention_of
@@ -368,8 +368,7 @@ def remedies(
         every record is perturbed by itself.
     """
     found = []
-    for done, change in enumerate(changes):
-        part = Part(context, done / len(changes), (done + 1) / len(changes))
+    for change, part in one_by_one(context, changes):
         merged = grouped.merged(change.applied(grouped.attributes))
         trials = None if rests_on is None else rests_on(change, merged, Part(part, 0.0, 0.5))
         risk = group_risk(merged, matrix, limits, Part(part, 0.5, 1.0), trials)

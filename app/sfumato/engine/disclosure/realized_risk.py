@@ -26,7 +26,7 @@ import numpy as np
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import TableError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.engine.core.values import Flags, Indices, Integers
 from sfumato.engine.disclosure.coalition_risk import BLOCK, chain_beliefs, entries_of, rows_of
 from sfumato.engine.disclosure.record_risk import BINS, CERTAIN, RecordRisk, steps_of
@@ -311,8 +311,7 @@ def realized_by_coverage(
     has = np.stack([everywhere if one is None else one for one in covered], axis=1)
     patterns, of_record = np.unique(has, axis=0, return_inverse=True)
     found = []
-    for place, pattern in enumerate(patterns):
-        part = Part(context, place / len(patterns), (place + 1) / len(patterns))
+    for place, (pattern, part) in enumerate(one_by_one(context, list(patterns))):
         rows = np.flatnonzero(of_record == place)
         members = np.flatnonzero(pattern).tolist()
         seen = [held[member][rows] for member in members]

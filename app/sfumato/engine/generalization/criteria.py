@@ -298,7 +298,7 @@ class KAnonymity(Criterion):
                 unit=self.unit,
             )
 
-    def check(self, reference: Integers, allowed: int = 0) -> None:  # noqa: ARG002
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse a k below 1 or above the number of records."""
         rows = int(reference.sum())
         if not 1 <= self.k <= rows:
@@ -341,7 +341,7 @@ class DistinctDiversity(Criterion):
         """Return which classes have l values."""
         return cardinality(classes.known_sets()) >= self.l
 
-    def check(self, reference: Integers, allowed: int = 0) -> None:  # noqa: ARG002
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l below 1 or above the number of values that occur."""
         _check_l(self.l, reference)
 
@@ -461,7 +461,7 @@ class Closeness(Criterion):
             return np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / steps
         return np.abs(apart).sum(axis=1) / 2
 
-    def check(self, reference: Integers, allowed: int = 0) -> None:  # noqa: ARG002
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse a t outside 0 to 1."""
         if not 0 <= self.t <= 1:
             raise DiversityError("t is {t:g}.", "Choose a t from 0 to 1.", t=self.t)
@@ -501,7 +501,7 @@ class NonCentralizedDiversity(Criterion):
         """Return which classes keep l values in every combination."""
         return smallest_intersections(classes.known_sets(), self.others) >= self.l
 
-    def check(self, reference: Integers, allowed: int = 0) -> None:  # noqa: ARG002
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l that the others' tables have made impossible already."""
         _check_l(self.l, reference)
         weakest = self.weakest

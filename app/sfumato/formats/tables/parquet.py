@@ -18,7 +18,7 @@ import pyarrow.parquet
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import (
@@ -128,8 +128,7 @@ class _Parquet(TableFormat):
         if parts == [path]:
             return digest_of(path, context)
         whole = hashlib.sha256()
-        for place, part in enumerate(parts):
-            share = Part(context, place / len(parts), (place + 1) / len(parts))
+        for part, share in one_by_one(context, parts):
             name = part.name.encode(errors="surrogateescape")
             whole.update(name + b"\0" + bytes.fromhex(digest_of(part, share)))
         return whole.hexdigest()

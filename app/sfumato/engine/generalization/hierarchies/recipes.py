@@ -382,7 +382,6 @@ class Orders(Recipe):
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the groups' labels, first to last member, at each level, then "*"."""
-        del column
         ranked = _ranks(values, self.order)
         found: list[Sequence[Label]] = []
         merged = 1
@@ -425,7 +424,6 @@ class FourLevels(Recipe):
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the labels of four, two and one class."""
-        del column
         ranked = _ranks(values, self.order)
         quarters = [4 * rank // len(values) for rank in range(len(values))]
         return [
@@ -525,7 +523,6 @@ class Masking(Recipe):
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the masked values at each level, then "*"."""
-        del column
         texts = [value_text(value).zfill(self.digits) for value in values]
         masked: list[Sequence[Label]] = [
             [self._mask(text, count) for text in texts]
@@ -624,7 +621,6 @@ class Taxonomy(Recipe):
 
     def missing_path(self, height: int) -> list[Label]:
         """Return the row of a missing value, if there is one, else a class of its own."""
-        del height
         listed = self.paths.get("")
         if listed is not None:
             return list(listed)
@@ -641,7 +637,6 @@ class Suppression(Recipe):
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return "*" for every value."""
-        del column
         return [[TOP] * len(values)]
 
 

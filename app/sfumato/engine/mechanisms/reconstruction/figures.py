@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError, PolicyError
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.values import Integers
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.count_queries import QUERIES, SELECTIVITY, QueryPool, query_pool
@@ -201,9 +201,7 @@ def query_curves(
     """
     desks: dict[int, _Desk] = {}
     points = []
-    settings = list(settings_of(start))
-    for done, (parameter, value, setting) in enumerate(settings):
-        part = Part(context, done / len(settings), (done + 1) / len(settings))
+    for (parameter, value, setting), part in one_by_one(context, list(settings_of(start))):
         part.report(0.0, Sentence("Moving {parameter}", parameter=parameter))
         if setting.records not in desks:
             table, own = groups, codes
