@@ -26,7 +26,7 @@ from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.generalization.coded import LARGEST_LATTICE, IntArray, QuasiIdentifier
+from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, check_size
 from sfumato.engine.generalization.criteria import Need
 from sfumato.engine.generalization.distinct_rows import (
     DistinctRows,
@@ -272,13 +272,7 @@ def _searched(
 ) -> DistinctRows:
     """Return the distinct rows of a table that is to be searched."""
     lattice = Lattice(tuple(each.height for each in quasi))
-    if lattice.size > LARGEST_LATTICE:
-        raise DiversityError(
-            "There are {nodes:,} combinations of levels, more than {limit:,}.",
-            "Use fewer quasi-identifiers, or fewer levels in their hierarchies.",
-            nodes=lattice.size,
-            limit=LARGEST_LATTICE,
-        )
+    check_size(lattice)
     return DistinctRows.of(quasi, lattice.bottom, units, weights)
 
 

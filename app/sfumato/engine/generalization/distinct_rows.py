@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.values import Flags, Integers
-from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, mixed_radix
+from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, codes_at, keys_at
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.marks import Marks, marks_of_numbers
 from sfumato.engine.table.repeated_units import count_units, units_among
@@ -186,7 +186,9 @@ class DistinctRows:
         if not gone.all() and 0 < self._units_among(suppressed, k) < k:
             example = _examples(classes, number)
             # Equal sizes are told apart by the values, not by where the rows stand in the table.
-            values = [level[example] for level in _at(self.quasi_identifiers, self.codes, node)]
+            values = [
+                level[example] for level in codes_at(self.quasi_identifiers, node, self.codes)
+            ]
             sizes = self._sizes(classes, number, ~self.hidden)
             # The smallest class that stays has k units itself.
             suppressed = suppressed | (classes == np.lexsort((*values[::-1], sizes, gone))[0])
@@ -286,11 +288,8 @@ def _classes(
     apart: RowSet | None = None,
 ) -> tuple[IntArray, int]:
     """Return each distinct row's class at a node, from 0 without gaps, and how many there are."""
-    columns = _at(quasi_identifiers, codes, node)
-    sizes = [quasi.sizes[at] for quasi, at in zip(quasi_identifiers, node, strict=True)]
-    if apart is not None:
-        columns, sizes = [*columns, apart.astype(np.intp)], [*sizes, 2]
-    key, cells = mixed_radix(columns, sizes)
+    further = () if apart is None else ((apart.astype(np.intp), 2),)
+    key, cells = keys_at(quasi_identifiers, node, codes, *further)
     if cells > max(1 << 16, _DENSE * len(key)):
         classes, found = pd.factorize(key)
         return classes, len(found)
@@ -298,18 +297,6 @@ def _classes(
     number[key] = 1
     present = int(number.sum())
     return (np.cumsum(number) - 1)[key], present
-
-
-def _at(
-    quasi_identifiers: Sequence[QuasiIdentifier],
-    codes: Sequence[npt.NDArray[np.integer]],
-    node: Node,
-) -> list[IntArray]:
-    """Return the generalized codes of rows at a node, one column for each quasi-identifier."""
-    return [
-        quasi.levels[level].take(ground)
-        for quasi, level, ground in zip(quasi_identifiers, node, codes, strict=True)
-    ]
 
 
 def _examples(classes: IntArray, number: int) -> IntArray:

@@ -28,7 +28,7 @@ import scipy
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Integers
-from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, mixed_radix
+from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, keys_at
 from sfumato.engine.generalization.criteria import (
     Classes,
     Need,
@@ -130,12 +130,8 @@ class UnitCounts:
         count = len(records[0])
         if not count:
             return np.zeros(0, dtype=np.int64)
-        columns, sizes = [], []
-        quasi_identifiers, every = self._rows.quasi_identifiers, self._rows.codes
-        for quasi, level, codes, rows in zip(quasi_identifiers, node, records, every, strict=True):
-            columns.append(quasi.levels[level].take(np.concatenate([codes, rows])))
-            sizes.append(quasi.sizes[level])
-        key, _ = mixed_radix(columns, sizes)
+        both = [np.concatenate(each) for each in zip(records, self._rows.codes, strict=True)]
+        key, _ = keys_at(self._rows.quasi_identifiers, node, both)
         classes = pd.Index(key[:count]).get_indexer(pd.Index(key[count:]))
         if self._hidden is not None:
             classes[self._hidden] = -1
@@ -240,6 +236,11 @@ class Tuples:
             self._columns[axis] = self.read_column(axis, slice(None))
         return self._columns[axis]
 
+    @property
+    def columns(self) -> list[IntArray]:
+        """The ground codes of one record of each tuple, for each quasi-identifier."""
+        return [self.column(axis) for axis in range(len(self.node))]
+
     def records(self, chosen: IntArray) -> tuple[IntArray, ...]:
         """Return the ground codes of one record of each chosen tuple, by quasi-identifier."""
         return tuple(self.read_column(axis, chosen) for axis in range(len(self.node)))
@@ -333,14 +334,8 @@ class Grouping:
         """Return a number for each tuple that tells apart what the node tells apart."""
         cells = self.cells(node)
         if cells > np.iinfo(np.intp).max:
-            columns = [
-                quasi.levels[level].take(source.column(axis))
-                for axis, (quasi, level) in enumerate(zip(self._quasi, node, strict=True))
-            ]
-            sizes = [quasi.sizes[level] for quasi, level in zip(self._quasi, node, strict=True)]
-            if source.values is not None:
-                columns, sizes = [*columns, source.values], [*sizes, self._size]
-            return mixed_radix(columns, sizes)
+            further = () if source.values is None else ((source.values, self._size),)
+            return keys_at(self._quasi, node, source.columns, *further)
         stride = cells
         key = np.zeros(source.count, dtype=np.intp)
         for axis, (quasi, level) in enumerate(zip(self._quasi, node, strict=True)):
@@ -398,12 +393,7 @@ class Grouping:
 
     def _class_of(self, tuples: Tuples) -> tuple[IntArray, IntArray]:
         """Return the class of each tuple that tells a value apart, and one tuple of each class."""
-        columns = [
-            quasi.levels[level].take(tuples.column(axis))
-            for axis, (quasi, level) in enumerate(zip(self._quasi, tuples.node, strict=True))
-        ]
-        sizes = [quasi.sizes[level] for quasi, level in zip(self._quasi, tuples.node, strict=True)]
-        key, _ = mixed_radix(columns, sizes)
+        key, _ = keys_at(self._quasi, tuples.node, tuples.columns)
         of_class, uniques = pd.factorize(key)
         examples = np.empty(len(uniques), dtype=np.intp)
         examples[of_class] = np.arange(tuples.count)
