@@ -165,11 +165,11 @@ def amount_ticks(axes: Axes, along: str = "xy") -> None:
         axis.set_major_formatter(lambda value, _place: amount(value))
 
 
-def whole_ticks(count: int, most: int = 10) -> Sequence[int]:
-    """Return whole numbers from 1 to `count`, at most so many, the last among them."""
-    if count <= most:
+def whole_ticks(count: int) -> Sequence[int]:
+    """Return whole numbers from 1 to `count`, at most ten, the last among them."""
+    if count <= 10:
         return range(1, count + 1)
-    step = next(s for s in (5, 10, 20, 50, 100, 1000, count) if count / s <= most)
+    step = next(s for s in (5, 10, 20, 50, 100, 1000, count) if count / s <= 10)
     ticks = list(range(step, count + 1, step))
     return ticks if ticks[-1] == count else [*ticks[:-1], count]
 

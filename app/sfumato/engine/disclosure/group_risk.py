@@ -473,22 +473,16 @@ class QueryPoint:
     exact: float | None
 
 
-def settings_of(
-    start: Setting,
-    retentions: Sequence[float] = RETENTIONS,
-    epsilons: Sequence[float] = EPSILONS,
-    deltas: Sequence[float] = DELTAS,
-    shares: Sequence[float] = SIZE_SHARES,
-) -> Iterator[tuple[Parameter, float, Setting]]:
+def settings_of(start: Setting) -> Iterator[tuple[Parameter, float, Setting]]:
     """Yield each setting that differs from `start` in one parameter."""
     limits = start.limits
-    for value in retentions:
+    for value in RETENTIONS:
         yield Parameter.RETENTION, value, replace(start, retention=value)
-    for value in epsilons:
+    for value in EPSILONS:
         yield Parameter.EPSILON, value, replace(start, limits=replace(limits, epsilon=value))
-    for value in deltas:
+    for value in DELTAS:
         yield Parameter.DELTA, value, replace(start, limits=replace(limits, delta=value))
-    for share in shares:
+    for share in SIZE_SHARES:
         records = max(round(share * start.records), 1)
         yield Parameter.RECORDS, float(records), replace(start, records=records)
 

@@ -11,17 +11,23 @@ nothing about the law changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import scipy
 
 from sfumato.engine.core.values import Codes, Floats, Integers, count_codes
+from sfumato.engine.core.wording import Sentence
 
 Retention = Floats
 """The probability with which each value of the domain is kept on purpose, shape (m,)."""
 
 FALSE_ALARM = 1e-6
 """How often, at most, a test refuses codes that are right."""
+
+ALARM: Final = Sentence(
+    "A sound release fails this less than once in {times:,.0f} times.", times=1 / FALSE_ALARM
+)
 
 _SPREAD_LIMIT = 1e-9
 """The smallest believable chance of a spread. Far out, cells that expect ten records have a

@@ -111,6 +111,20 @@ class Check:
     finding: str
 
 
+def check_rows(expected: int, found: int, whose: str) -> Check:
+    """Examine how many records there are."""
+    return Check(
+        "Number of records",
+        expected == found,
+        Sentence(
+            "{found:,} {found:record|records}; {whose} has {expected:,}.",
+            found=found,
+            whose=whose,
+            expected=expected,
+        ),
+    )
+
+
 class Origin(StrEnum):
     """How something in a bundle that follows from the true table was made."""
 

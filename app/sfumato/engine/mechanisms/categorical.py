@@ -20,7 +20,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Codes, is_number
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.matrices.goodness_of_fit import (
-    FALSE_ALARM,
+    ALARM,
     Retention,
     SpreadTest,
     examine_kept,
@@ -50,15 +50,12 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    check_rows,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.frequency_source import frequency_facts
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Attributes
-
-_ALARM = Sentence(
-    "A sound release fails this less than once in {times:,.0f} times.", times=1 / FALSE_ALARM
-)
 
 
 def check_against_table(
@@ -149,20 +146,6 @@ def check_between_releases(
     return *checks, *found
 
 
-def check_rows(expected: int, found: int, whose: str) -> Check:
-    """Examine how many records there are."""
-    return Check(
-        "Number of records",
-        expected == found,
-        Sentence(
-            "{found:,} {found:record|records}; {whose} has {expected:,}.",
-            found=found,
-            whose=whose,
-            expected=expected,
-        ),
-    )
-
-
 def _encoded(domain: Domain, column: pd.Series, title: str) -> tuple[Codes | None, Check]:
     try:
         codes = domain.encode(column)
@@ -204,7 +187,7 @@ def _statistical(
             what=what,
             expected_share=kept.expected_share,
             chance=kept.chance,
-            alarm=_ALARM,
+            alarm=ALARM,
         ),
     )
     return kept_check, check_spread(spread)
@@ -221,7 +204,7 @@ def check_spread(spread: SpreadTest, title: str = "Spread of released values") -
             statistic=spread.statistic,
             freedom=spread.freedom,
             chance=spread.chance,
-            alarm=_ALARM,
+            alarm=ALARM,
         )
     return Check(title, spread.holds, finding)
 

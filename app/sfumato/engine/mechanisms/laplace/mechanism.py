@@ -43,6 +43,7 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    check_rows,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
@@ -51,7 +52,6 @@ from sfumato.engine.mechanisms.categorical import (
     ODDS_TERM,
     USUAL_RHO1,
     at_most,
-    check_rows,
     check_spread,
     losses_added,
     numbers_of,

@@ -30,7 +30,7 @@ from sfumato.engine.core.values import Flags, count_codes, distinct
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.coalition_risk import Restoration, restored_alone, restored_together
 from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM, examine_kept, examine_spread
+from sfumato.engine.matrices.goodness_of_fit import ALARM, FALSE_ALARM, examine_kept, examine_spread
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.adoption import Adopting, LevelFound
 from sfumato.engine.mechanisms.base import Adopted, Check, Settings
@@ -45,11 +45,6 @@ _RELATED: Final = 3.3
 where a file is believed to belong to the table."""
 
 _SMALLEST: Final = 1e-99
-
-_ALARM: Final = Sentence(
-    "A sound release fails this less than once in {times:,.0f} times.",
-    times=1 / FALSE_ALARM,
-)
 
 
 @dataclass(frozen=True)
@@ -177,7 +172,7 @@ def check_uniform(true: Codes, shown: Codes, size: int, level: float) -> tuple[C
         level=level,
         expected_share=kept.expected_share,
         shown=_shown(kept.chance),
-        alarm=_ALARM,
+        alarm=ALARM,
     )
     spreading = "There are too few records to examine how replaced values spread."
     if spread.freedom:
@@ -187,7 +182,7 @@ def check_uniform(true: Codes, shown: Codes, size: int, level: float) -> tuple[C
             statistic=spread.statistic,
             freedom=spread.freedom,
             shown=_shown(spread.chance),
-            alarm=_ALARM,
+            alarm=ALARM,
         )
     return (
         Check("Level", kept.holds, finding),
