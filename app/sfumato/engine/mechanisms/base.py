@@ -313,6 +313,17 @@ class Mechanism(ABC):
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` where the mechanism can't serve these attributes."""
 
+    def only_one(self, attributes: Attributes) -> Attribute:
+        """Return the attribute that a mechanism for single ones is given."""
+        if len(attributes) != 1:
+            raise PolicyError(
+                "{mechanism} takes one attribute at a time; {count} were given.",
+                "Make a policy entry for each attribute.",
+                mechanism=self.title,
+                count=len(attributes),
+            )
+        return attributes[0]
+
     @abstractmethod
     def default_settings(self, attributes: Attributes) -> Settings:
         """Return what a new policy chooses; `first_settings` completes it from the table."""

@@ -58,6 +58,16 @@ from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Attributes
 
 
+def refuse_single(domain: Domain, name: str) -> None:
+    """Raise `PolicyError` where a column can take one value alone."""
+    if domain.size < 2:
+        raise PolicyError(
+            "The domain of column {column} has a single value, so there is nothing to hide among.",
+            "Add the other values that could occur to its domain.",
+            column=name,
+        )
+
+
 def check_against_table(
     domain: Domain, codes: Codes, released: pd.Series, retention: Retention
 ) -> tuple[Check, ...]:
@@ -281,14 +291,7 @@ class CategoricalMechanism(Mechanism):
         PolicyError
             Unless there is one categorical attribute with two values, and not too many.
         """
-        if len(attributes) != 1:
-            raise PolicyError(
-                "{mechanism} takes one attribute at a time; {count} were given.",
-                "Make a policy entry for each attribute.",
-                mechanism=self.title,
-                count=len(attributes),
-            )
-        attribute = attributes[0]
+        attribute = self.only_one(attributes)
         if attribute.domain is None:
             raise PolicyError(
                 "Column {column} is numeric without bins, so it can't be protected by {mechanism}.",
@@ -296,13 +299,7 @@ class CategoricalMechanism(Mechanism):
                 column=attribute.name,
                 mechanism=self.title.lower(),
             )
-        if attribute.domain.size < 2:
-            raise PolicyError(
-                "The domain of column {column} has a single value, so there is nothing to hide"
-                " among.",
-                "Add the other values that could occur to its domain.",
-                column=attribute.name,
-            )
+        refuse_single(attribute.domain, attribute.name)
         if self.most_values is not None and attribute.domain.size > self.most_values:
             raise PolicyError(
                 "{mechanism} takes {most:,} {most:value|values} at most; the domain of column"

@@ -46,6 +46,7 @@ from sfumato.engine.mechanisms.categorical import (
     PROBABILITY,
     at_most,
     nothing_told,
+    refuse_single,
 )
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, ProfileMechanism
@@ -274,13 +275,7 @@ class JointRetention(ProfileMechanism):
                 column=attributes[0].name if attributes else "–",
             )
         for attribute, domain in zip(attributes, domains_of(attributes), strict=True):
-            if domain.size < 2:
-                raise PolicyError(
-                    "The domain of column {column} has a single value, so there is nothing to hide"
-                    " among.",
-                    "Add the other values that could occur to its domain.",
-                    column=attribute.name,
-                )
+            refuse_single(domain, attribute.name)
         return combined_domain(attributes)
 
     def default_settings(self, attributes: Attributes) -> Settings:

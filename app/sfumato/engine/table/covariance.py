@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import Floats
-from sfumato.engine.table.table import Attribute, Attributes
+from sfumato.engine.table.table import Attribute, Attributes, refuse_infinite
 
 _LARGEST_SPREAD: Final = 1e140
 """A variance is the square of a spread, and has to be a number."""
@@ -144,16 +144,7 @@ def checked_numbers(attribute: Attribute) -> Floats:
             "Open the source table.",
             column=attribute.name,
         )
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        raise PolicyError(
-            "Column {column} holds infinite numbers in {count} {count:row|rows}, first in row"
-            " {row}.",
-            "Mend these rows in the source table, or empty them, which makes them missing.",
-            column=attribute.name,
-            count=int(infinite.sum()),
-            row=int(infinite.argmax()) + 1,
-        )
+    refuse_infinite(numbers, attribute.name, PolicyError)
     if np.isnan(numbers).all():
         raise PolicyError(
             "Column {column} holds no numbers: all of its rows are missing.",

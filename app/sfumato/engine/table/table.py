@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.columns import Codes, ColumnSpec, Domain, Kind, MissingRule, Role, Value
-from sfumato.engine.core.errors import DomainError, TableError
+from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
 from sfumato.engine.core.values import Flags, Floats, Indices, Integers, Words, count_codes
 from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups
 
@@ -358,17 +358,22 @@ def _numbers_of(series: pd.Series, spec: ColumnSpec) -> Floats:
         )
     numbers: Floats = series.to_numpy(dtype=np.float64, na_value=np.nan)
     if spec.role is Role.SENSITIVE:
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            raise DomainError(
-                "Column {column} holds infinite numbers in {count} {count:row|rows}, first in row"
-                " {row}.",
-                "Mend these rows in the source table, or empty them, which makes them missing.",
-                column=spec.name,
-                count=int(infinite.sum()),
-                row=int(infinite.argmax()) + 1,
-            )
+        refuse_infinite(numbers, spec.name, DomainError)
     return numbers
+
+
+def refuse_infinite(numbers: Floats, name: str, error: type[SfumatoError]) -> None:
+    """Raise an error where a column holds infinite numbers."""
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise error(
+            "Column {column} holds infinite numbers in {count} {count:row|rows}, first in row"
+            " {row}.",
+            "Mend these rows in the source table, or empty them, which makes them missing.",
+            column=name,
+            count=int(infinite.sum()),
+            row=int(infinite.argmax()) + 1,
+        )
 
 
 def with_proposed_domain(table: Table, spec: ColumnSpec, known: Domain | None = None) -> ColumnSpec:

@@ -235,19 +235,13 @@ class LaplaceNoiseOnNumbers(Mechanism):
 
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there is one numeric attribute without bins."""
-        if len(attributes) != 1:
-            raise PolicyError(
-                "{mechanism} takes one attribute at a time; {count} were given.",
-                "Make a policy entry for each attribute.",
-                mechanism=self.title,
-                count=len(attributes),
-            )
-        if attributes[0].domain is not None or attributes[0].kind is not Kind.NUMERIC:
+        only = self.only_one(attributes)
+        if only.domain is not None or only.kind is not Kind.NUMERIC:
             raise PolicyError(
                 "Column {column} is not numeric, or its numbers are grouped into bins, so no"
                 " noise can be added to it.",
                 "Read it as numbers without bins, or choose a mechanism for categories.",
-                column=attributes[0].name,
+                column=only.name,
             )
 
     def default_settings(self, attributes: Attributes) -> Settings:
