@@ -169,7 +169,7 @@ def test_figures_are_built_without_pyplot():
 
 THREADED = (
     *("engine/core/parallel.py", "engine/ladders/base_mechanism.py", "engine/ladders/uniform.py"),
-    "formats/databases/connection.py",
+    "formats/databases.py",
 )
 """Where the engine computes in threads, and a database is waited for; all of them have ended when
 a call returns, but for a connection that nobody waits for any more."""

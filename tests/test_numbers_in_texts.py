@@ -161,7 +161,7 @@ WRITING = frozenset({"localized", "shown", "float", "len"})
 FOR_PROGRAMS = {
     "app/sfumato/commands/query.py": "a value as the domain writes it",
     "app/sfumato/engine/core/values.py": "a value of a table, the same in every language",
-    "app/sfumato/engine/mechanisms/distribution/mechanism.py": "for programmers",
+    "app/sfumato/engine/mechanisms/distribution.py": "for programmers",
     "app/sfumato/engine/matrices/retention_matrix.py": "for programmers",
     "app/sfumato/formats/bundles/reading.py": "a value of JSON",
     "app/sfumato/report/writing.py": "sizes in HTML",

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.hierarchical.mechanism import release_in_chapters
+from sfumato.engine.mechanisms.hierarchical import release_in_chapters
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.benchmarks.harness import Case

@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.engine.core.columns import smallest_unsigned
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.distribution.mechanism import CELLS, cells_of, release_from_cells
+from sfumato.engine.mechanisms.distribution import CELLS, cells_of, release_from_cells
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from tests.benchmarks.harness import Case

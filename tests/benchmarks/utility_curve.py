@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.per_value.mechanism import utility_curve
+from sfumato.engine.mechanisms.per_value import utility_curve
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult" / "adult.csv"

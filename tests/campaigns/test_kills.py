@@ -23,8 +23,7 @@ import pytest
 
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
 from sfumato.project.document.model import Document
-from sfumato.project.ledger.ledger import Entry
-from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.ledger import Entry, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.files import digest_of_bundle
 from tests.campaigns import chance, runs, slow, tell

@@ -18,7 +18,7 @@ import pytest
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
-from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.store import schema

@@ -12,7 +12,7 @@ import pytest
 
 from sfumato.commands.shared.command import ExitCode
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
-from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from tests.cli.conftest import CommandLine
 from tests.project.making import PASSPHRASE

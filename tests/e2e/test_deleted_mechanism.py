@@ -106,13 +106,13 @@ def without(mechanism: str, folder: Path) -> Path:
     app = folder / "app"
     package = app / "sfumato"
     shutil.copytree(ROOT / "app" / "sfumato", package, ignore=shutil.ignore_patterns("__pycache__"))
-    own = type(all_mechanisms()[mechanism]).__module__.split(".")[-2]
-    shutil.rmtree(package / "engine" / "mechanisms" / own)
-    editor = package / "ui" / "panels" / "policy" / "mechanisms" / own
-    if editor.is_dir():
-        shutil.rmtree(editor)
-    else:
-        editor.with_suffix(".py").unlink()
+    own = type(all_mechanisms()[mechanism]).__module__.split(".mechanisms.")[1].split(".")[0]
+    for room in ("engine/mechanisms", "ui/panels/policy/mechanisms"):
+        home = package / room / own
+        if home.is_dir():
+            shutil.rmtree(home)
+        else:
+            home.with_suffix(".py").unlink()
     (package / "resources" / "help" / f"mechanism-{mechanism}.md").unlink()
     code = "".join(path.read_text("utf-8") for path in package.rglob("*.py"))
     for guide in (package / "resources" / "recipient").glob(f"{mechanism}*.md"):

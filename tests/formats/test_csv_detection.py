@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.formats.delimited.sniffing import sniff
 from sfumato.formats.options import DateOrder
 from sfumato.formats.reading import detect_options, preview
+from sfumato.formats.sniffing import sniff
 from tests.formats.reading import plain, read
 from tests.thorough import tried
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.formats.delimited.records import Utf8Stream, detect_encoding
 from sfumato.formats.errors import WrongEncoding
 from sfumato.formats.options import ENCODINGS
+from sfumato.formats.records import Utf8Stream, detect_encoding
 from tests.formats.reading import frame_of, plain, read, read_text
 from tests.thorough import tried
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.errors import Cancelled, TableError
 from sfumato.engine.core.progress import Silent
-from sfumato.formats.delimited import records
+from sfumato.formats import records
 from sfumato.formats.errors import BadValue, EmptyFile, FileError, OpenQuote, RaggedRow
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import BadValues, ColumnType, DateOrder, RaggedRows, ReadOptions

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Silent
-from sfumato.formats.databases.connection import Address, place_of
-from sfumato.formats.databases.reading import ContentDigest
+from sfumato.formats.databases import Address, ContentDigest, place_of
 from sfumato.formats.errors import (
     BadAddress,
     BadOptions,

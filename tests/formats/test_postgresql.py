@@ -12,7 +12,7 @@ import pytest
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Silent
-from sfumato.formats.databases.connection import PASSWORDS, Address
+from sfumato.formats.databases import PASSWORDS, Address
 from sfumato.formats.errors import (
     BadOptions,
     BadQuery,

@@ -26,12 +26,13 @@ from sfumato.engine.disclosure.grouped_values import GroupView
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.plots.estimates import build_query_errors, build_query_estimates
 from sfumato.plots.figure import register_fonts
-from sfumato.plots.group_curves import build_query_error_curves, build_risk_curves
 from sfumato.plots.groups import (
     build_group_reconstruction,
     build_group_sizes,
+    build_query_error_curves,
     build_ratio_tails,
     build_remedy_bars,
+    build_risk_curves,
 )
 from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path

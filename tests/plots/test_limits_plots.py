@@ -9,7 +9,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.per_value.mechanism import (
+from sfumato.engine.mechanisms.per_value import (
     gammas_by_tolerance,
     uniform_retention,
     utility_curve,

@@ -20,7 +20,7 @@ from sfumato.project.adoption.adopt import (
     without_file,
 )
 from sfumato.project.errors import AdoptionError
-from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger import EntryKind
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of

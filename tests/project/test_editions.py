@@ -17,7 +17,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.errors import SourceChanged, TargetExists
-from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.ledger import ReleaseState
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.release_plan import bundle_name, plan_of

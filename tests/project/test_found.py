@@ -11,7 +11,7 @@ import pytest
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.errors import FileError
-from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.ledger import ReleaseState
 from sfumato.project.verification.found import find_file, verify_file
 from sfumato.project.verification.leak import read_leak, trace_file
 from tests.project.verifying import SECRETS, a_table, edit, failed, new_project, release

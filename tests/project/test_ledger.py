@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from sfumato.project.errors import LedgerTampered, NotSealed, Part, ProjectError
-from sfumato.project.ledger.ledger import FIRST_LINK, EntryKind, Ledger
+from sfumato.project.ledger import FIRST_LINK, EntryKind, Ledger
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.database import connect_for_writing
 from sfumato.project.store.secret import ProjectSecret

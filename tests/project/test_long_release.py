@@ -30,7 +30,7 @@ from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.generalization.hierarchies import Intervals, Masking, Orders
 from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import target_of
+from sfumato.formats.columns.arrays import target_of
 from sfumato.formats.errors import DiskFull
 from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.reading import read_table

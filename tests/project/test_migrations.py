@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.project.errors import NewerProject, NotSealed, Part
-from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store import schema
 from tests.project.making import PASSPHRASE, document, new_project, noon

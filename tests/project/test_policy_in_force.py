@@ -15,8 +15,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.document.serialise import canonical_json
 from sfumato.project.errors import NotSealed
-from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import EntryKind, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.verification.leak import trace_file
 from tests.project.making import PASSPHRASE, noon

@@ -13,8 +13,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Suppression
 from sfumato.formats.bundles.reading import read_bundle
 from sfumato.project.document.generalization import CriterionChoice
-from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import EntryKind, ReleaseRecord
 from sfumato.project.publication.publish import publish_table
 from sfumato.project.recovery import no_step
 from sfumato.project.release.release import make_release

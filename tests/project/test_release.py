@@ -17,7 +17,7 @@ from sfumato.formats.errors import CannotWrite, DiskFull, UnknownFormat
 from sfumato.project import recovery
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.errors import ReadOnlyProject, ReleaseError, SourceChanged, TargetExists
-from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.ledger import ReleaseState
 from sfumato.project.release.release import make_release
 from sfumato.project.store.files import digest_of_bundle
 from tests.project.making import (

@@ -23,7 +23,7 @@ from sfumato.formats.reading import detect_options, read_table
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.errors import AdoptionError, RulesError
-from sfumato.project.ledger.records import order_to_tell
+from sfumato.project.ledger import order_to_tell
 from sfumato.project.publication.publish import publish_table
 from sfumato.project.release import bundle_making
 from sfumato.project.release.release import make_release

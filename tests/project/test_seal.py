@@ -13,7 +13,7 @@ import pytest
 from sfumato.engine.core.columns import Role
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.errors import DamagedProject, NotSealed, Part, WrongPassphrase
-from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.files import Staging
 from sfumato.project.store.schema import empty_database

@@ -17,7 +17,7 @@ from sfumato.formats.errors import CannotWrite
 from sfumato.project import recovery
 from sfumato.project.document.model import Recipient
 from sfumato.project.errors import SourceChanged
-from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.ledger import ReleaseState
 from sfumato.project.release.release import make_release
 from tests.project.making import (
     ILLNESSES,

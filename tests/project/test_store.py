@@ -24,7 +24,7 @@ from sfumato.project.errors import (
     ReadOnlyProject,
     WrongPassphrase,
 )
-from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from tests.project.making import (
     CHEAP,

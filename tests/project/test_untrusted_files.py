@@ -16,8 +16,7 @@ import pytest
 
 from sfumato.engine.core.progress import Silent
 from sfumato.project.errors import DamagedProject, ProjectInUse
-from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.ledger import EntryKind, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_release
 from sfumato.project.store.files import Staging, stagings_of

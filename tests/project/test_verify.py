@@ -13,7 +13,7 @@ from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Callback
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Source
-from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
+from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.verification.verify import verify_bundle
 from tests.project.making import PASSPHRASE, noon

@@ -12,7 +12,7 @@ import pytest
 from sfumato.engine.core.columns import ColumnSpec, Domain, Role
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from tests.project.verifying import (
     a_table,
     edit,

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
-from sfumato.engine.mechanisms.per_value.mechanism import PrivacyLimits
+from sfumato.engine.mechanisms.per_value import PrivacyLimits
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import LOW

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
-from sfumato.formats.databases.connection import PASSWORDS, Address
+from sfumato.formats.databases import PASSWORDS, Address
 from sfumato.project.document.model import Source
 from sfumato.ui.dialogs.databases import DatabaseDialog, Kind
 from tests.formats.test_databases import PATIENTS, run

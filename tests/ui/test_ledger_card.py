@@ -11,8 +11,7 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 
 from sfumato.project.errors import LedgerTampered
-from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import Subject, events_in
+from sfumato.project.ledger import EntryKind, Subject, events_in
 from sfumato.ui.look.theme import current_theme
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import (

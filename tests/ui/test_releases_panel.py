@@ -10,7 +10,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 
 from sfumato.engine.core.columns import Role
-from sfumato.project.ledger.records import ReleaseState
+from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL

@@ -11,7 +11,7 @@ from PySide6.QtCore import QCoreApplication
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.matrices.matrix import DenseMatrix
-from sfumato.engine.mechanisms.matrix.mechanism import TransitionMatrix
+from sfumato.engine.mechanisms.matrix import TransitionMatrix
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.ui.panels.policy.mechanisms.matrix import EntriesModel

@@ -16,9 +16,10 @@ import scipy
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Integers
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.disclosure.group_tails import effective_draws
-from sfumato.engine.disclosure.grouped_values import GroupedValues, Integers, grouped_values
+from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values
 from sfumato.engine.disclosure.resampled_law import (
     GroupParts,
     ResampledLaw,

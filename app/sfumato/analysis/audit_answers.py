@@ -33,7 +33,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import is_formed
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.groups import usual_knowledge
 
 TIED: Final = 1e-12

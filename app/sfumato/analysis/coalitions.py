@@ -36,7 +36,7 @@ from sfumato.engine.table.combinations import combined, combined_column, combine
 from sfumato.engine.table.table import Attribute, Attributes
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release_compatibility import rows_of
 

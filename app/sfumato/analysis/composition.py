@@ -15,15 +15,13 @@ from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import (
     Breach,
     HolderClasses,
+    ImaginaryTables,
     Standing,
     breaches,
-    standing_of,
-    weakest_of,
-)
-from sfumato.engine.generalization.probabilistic import (
-    ImaginaryTables,
     imaginary_tables,
     probabilistic_table,
+    standing_of,
+    weakest_of,
 )
 from sfumato.engine.generalization.publication import equivalence_classes
 from sfumato.engine.generalization.search import allowed_records

@@ -43,7 +43,7 @@ from sfumato.engine.table.combinations import (
 )
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.views import coarsening_of, finest_of

@@ -14,7 +14,7 @@ from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import canonical_json
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 
 
 class Severity(IntEnum):

@@ -27,7 +27,7 @@ from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.project.adoption.adopt import beside_sentence, part_sentence, rung_holders
 from sfumato.project.document.entry_plan import check_policy, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.byproducts import from_rows_sentence
 from sfumato.project.release.pseudonyms import linking_cautions
 from sfumato.project.release.release_compatibility import edition_sentences

@@ -20,7 +20,7 @@ from sfumato.project.document.entry_plan import (
     plan_entry,
 )
 from sfumato.project.document.model import Document, PolicyEntry, Source
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 
 
 class Basis(StrEnum):

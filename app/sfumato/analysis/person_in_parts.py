@@ -26,9 +26,9 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
-from sfumato.formats.columns.buffers import Distinct
+from sfumato.formats.columns.arrays import Distinct
 from sfumato.project.document.model import Document
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.groups import check_knowledge
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_table import (

@@ -35,7 +35,7 @@ from sfumato.engine.mechanisms.postprocessing import (
 )
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 
 Floats = npt.NDArray[np.float64]
 

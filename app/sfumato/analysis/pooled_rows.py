@@ -24,7 +24,7 @@ from sfumato.engine.table.proposals import Proposal
 from sfumato.engine.table.repeated_units import RepeatedUnit, varying_units
 from sfumato.engine.table.table import Attribute, EncodedColumn
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 
 
 @dataclass(frozen=True)

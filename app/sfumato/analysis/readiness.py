@@ -27,7 +27,7 @@ from sfumato.engine.table.table import Attribute, Table, encode_attribute
 from sfumato.project.document.entry_plan import check_policy
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.errors import ReleaseError
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_table import LongTable, Summary

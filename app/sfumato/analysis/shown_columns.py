@@ -23,9 +23,8 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import factorize
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.marks import Marks, class_counts, marks_of, mixed
-from sfumato.engine.table.profile import suggest_binning, suggest_ends
+from sfumato.engine.table.profile import ColumnProfile, suggest_binning, suggest_ends, summarize
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
-from sfumato.engine.table.summary import ColumnProfile, summarize
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.long_table import LongTable, Summary

@@ -24,6 +24,7 @@ from sfumato.analysis.attacker import (
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import DomainError, EstimationError, HierarchyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.count_queries import (
     RatioTails,
@@ -49,10 +50,8 @@ from sfumato.engine.disclosure.group_risk import (
     risk_curves,
 )
 from sfumato.engine.disclosure.grouped_values import (
-    Floats,
     GroupedValues,
     GroupView,
-    Integers,
     group_view,
 )
 from sfumato.engine.disclosure.resampled_law import Trials

@@ -14,7 +14,7 @@ from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import unit_refusal
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
+from sfumato.project.ledger import ReleaseRecord, ReleaseState
 
 
 class StepState(StrEnum):

@@ -14,6 +14,7 @@ from sfumato.commands.shared.command import (
     file_argument,
     flag,
     lines_of_checks,
+    option,
     repeated,
 )
 from sfumato.commands.shared.opening import READING, opened, reading_of
@@ -157,13 +158,11 @@ def _lines(examination: Examination) -> Iterator[str]:
         yield worded("It is taken to be {level:g}.", level=examination.file.level)
     if examination.file.part is not None:
         covered, records = examination.file.part
-        yield (
-            worded(
-                "It has {covered:,} of the table's {records:,} {records:record|records}. For the"
-                " others it is no rung: they are released as though it did not exist.",
-                covered=covered,
-                records=records,
-            )
+        yield worded(
+            "It has {covered:,} of the table's {records:,} {records:record|records}. For the"
+            " others it is no rung: they are released as though it did not exist.",
+            covered=covered,
+            records=records,
         )
     if examination.spare:
         yield worded(
@@ -182,21 +181,18 @@ def _lines(examination: Examination) -> Iterator[str]:
 COMMAND = Command(
     (
         *PROJECT,
-        argument(
-            "--attribute",
-            required=True,
-            metavar="NAME",
-            help="the policy entry that the file is a release of",
+        option(
+            "--attribute", "NAME", "the policy entry that the file is a release of", required=True
         ),
         file_argument("--file", "FILE", "the release", required=True),
-        argument(
+        option(
             "--level",
-            default=ESTIMATE,
-            metavar="P",
-            help=Sentence(
+            "P",
+            Sentence(
                 "its level in the mechanism's unit, or '{ESTIMATE}' (usual: {ESTIMATE})",
                 ESTIMATE=ESTIMATE,
             ),
+            default=ESTIMATE,
         ),
         argument(
             "--match",
@@ -204,31 +200,17 @@ COMMAND = Command(
             default="rows",
             help="match records by a key column or by the order of the rows (usual: rows)",
         ),
-        argument(
-            "--key",
-            default="",
-            metavar="COLUMN",
-            help="the table's key column (usual: the record key)",
-        ),
-        argument(
-            "--file-key",
-            default="",
-            metavar="COLUMN",
-            help="the file's key column (usual: the same)",
-        ),
+        option("--key", "COLUMN", "the table's key column (usual: the record key)", default=""),
+        option("--file-key", "COLUMN", "the file's key column (usual: the same)", default=""),
         repeated(
             "--column",
             "NAME",
             "the file's column, one for each attribute of the entry (usual: of the same name)",
-            default=[],
         ),
         repeated(
-            "--value",
-            "FOUND=MEANT",
-            "what a value of the file means; may be given several times",
-            default=[],
+            "--value", "FOUND=MEANT", "what a value of the file means; may be given several times"
         ),
-        argument("--holder", default="", metavar="NAME", help="who was given the file"),
+        option("--holder", "NAME", "who was given the file", default=""),
         flag("--beside", "adopt the file beside the ladder where it does not fit"),
         READING,
     ),

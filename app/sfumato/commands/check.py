@@ -27,7 +27,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     with opened_by_parts(arguments, terminal, 0.4) as (project, table, context):
         known = [recipient.name for recipient in project.document.recipients]
-        for name in arguments.recipient or ():
+        for name in arguments.recipient:
             if name not in known:
                 raise ReleaseError(
                     "The project has no recipient called {name}.",

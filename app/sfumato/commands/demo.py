@@ -15,11 +15,10 @@ from sfumato.commands.shared.command import (
     file_argument,
     flag,
     lines_of_verification,
-    part_of,
 )
 from sfumato.commands.shared.opening import read_text, source_of
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.formats.files import refusal_to_write, write_whole
 from sfumato.formats.language import worded
 from sfumato.project import SUFFIX
@@ -111,16 +110,14 @@ def _release_all(
     names = [recipient.name for recipient in project.document.recipients]
     found = settle(project, table, names, REASON, Part(context, 0.0, 0.1))
     bundles = []
-    for position, name in enumerate(names):
-        part = part_of(Part(context, 0.1, 0.5), position, len(names))
+    for name, part in one_by_one(Part(context, 0.1, 0.5), names):
         outcome = make_release(
             project, table, name, out, "csv", part, accepted=accepted_for(found, name)
         )
         terminal.say(worded("Released  {path}", path=outcome.path))
         bundles.append(outcome.path)
     holds = True
-    for position, path in enumerate(bundles):
-        part = part_of(Part(context, 0.5, 1.0), position, len(bundles))
+    for path, part in one_by_one(Part(context, 0.5, 1.0), bundles):
         report = verify_bundle(project, table, path, part)
         if report.holds:
             terminal.say(

@@ -158,30 +158,26 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
         for line in figures.get("advice", ()):
             yield f"  {said(line)}"
         return
-    yield (
-        worded(
-            "{safe:,} of {nodes:,} {nodes:choice|choices} of levels {safe:is|are} safe,"
-            " {minimal:,} of them minimal; {examined:,} {examined:was|were} tested.",
-            safe=figures["safe"],
-            nodes=figures["nodes"],
-            minimal=figures["minimal"],
-            examined=figures["examined"],
-        )
+    yield worded(
+        "{safe:,} of {nodes:,} {nodes:choice|choices} of levels {safe:is|are} safe,"
+        " {minimal:,} of them minimal; {examined:,} {examined:was|were} tested.",
+        safe=figures["safe"],
+        nodes=figures["nodes"],
+        minimal=figures["minimal"],
+        examined=figures["examined"],
     )
     best = figures["best"]
     yield worded("Best: {levels}", levels=_levels(best["levels"]))
-    yield (
-        worded(
-            "  average level {average_level:.3g}, loss {generalization:.4f}, entropy"
-            " {entropy:.4f}, {classes:,} {classes:class|classes}, a record looks like"
-            " {average_discernibility:,.1f} records on average, {suppressed:,} left out",
-            average_level=best["average_level"],
-            generalization=best["generalization"],
-            entropy=best["entropy"],
-            classes=best["classes"],
-            average_discernibility=best["average_discernibility"],
-            suppressed=best["suppressed"],
-        )
+    yield worded(
+        "  average level {average_level:.3g}, loss {generalization:.4f}, entropy"
+        " {entropy:.4f}, {classes:,} {classes:class|classes}, a record looks like"
+        " {average_discernibility:,.1f} records on average, {suppressed:,} left out",
+        average_level=best["average_level"],
+        generalization=best["generalization"],
+        entropy=best["entropy"],
+        classes=best["classes"],
+        average_discernibility=best["average_discernibility"],
+        suppressed=best["suppressed"],
     )
     if figures["chosen"] is not None:
         yield worded("Chosen: {levels}", levels=_levels(figures["chosen"]))

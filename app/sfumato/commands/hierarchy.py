@@ -10,10 +10,10 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
-    argument,
     file_argument,
     flag,
     one_of,
+    option,
     repeated,
 )
 from sfumato.commands.shared.opening import open_project, source_of
@@ -230,7 +230,7 @@ def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Te
 COMMAND = Command(
     (
         *PROJECT,
-        argument("--column", metavar="COLUMN", help="the column; all are listed without it"),
+        option("--column", "COLUMN", "the column; all are listed without it"),
         one_of(
             file_argument("--export", "FILE", "write the hierarchy as a table (CSV)"),
             file_argument(
@@ -248,7 +248,6 @@ COMMAND = Command(
             "--match",
             "FILE=COLUMN",
             "with --import of several files: what a file is for; may be repeated",
-            default=[],
         ),
         flag(
             "--mend",

@@ -17,9 +17,9 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
-    argument,
     file_argument,
     one_of,
+    option,
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, read_text
@@ -376,26 +376,26 @@ COMMAND = Command(
     (
         *PROJECT,
         one_of(
-            argument(
+            option(
                 "--table",
-                metavar="FILE",
-                help="the table, or a folder of Parquet files that are one table; with --database,"
+                "FILE",
+                "the table, or a folder of Parquet files that are one table; with --database,"
                 " the name of a table or view in it",
             ),
             file_argument("--query", "FILE", "a SELECT statement for the database, in a file"),
             required=True,
         ),
-        argument(
+        option(
             "--database",
-            metavar="WHERE",
-            help="a file of SQLite or DuckDB, or postgresql://user@host/database; the password is"
+            "WHERE",
+            "a file of SQLite or DuckDB, or postgresql://user@host/database; the password is"
             " never written there, but read from PGPASSWORD or a password file",
         ),
         file_argument("--rules", "RULES", "the rules file (TOML); without it, roles are proposed"),
-        argument(
+        option(
             "--record-key",
-            metavar="COLUMN",
-            help="the column that tells records apart, in place of the one in the rules",
+            "COLUMN",
+            "the column that tells records apart, in place of the one in the rules",
         ),
         repeated(
             "--unit",
@@ -403,14 +403,13 @@ COMMAND = Command(
             "protect by the rows that share this column (a person's visits, a household's members);"
             " may be given several times",
             dest="units",
-            default=[],
         ),
         MEMORY,
-        argument(
+        option(
             "--unit-rows",
+            "K",
+            "release at most K rows of a unit; as many as the largest has where absent",
             type=int,
-            metavar="K",
-            help="release at most K rows of a unit; as many as the largest has where absent",
         ),
     ),
     _run,

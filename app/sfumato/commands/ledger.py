@@ -12,7 +12,7 @@ from sfumato.formats.language import worded
 from sfumato.project.errors import LedgerTampered
 
 if TYPE_CHECKING:
-    from sfumato.project.ledger.ledger import Entry
+    from sfumato.project.ledger import Entry
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -50,7 +50,7 @@ def _line_of(entry: Entry) -> str:
 def _adopted(entry: Entry) -> list[str]:
     """Return what an adoption is of: attribute, level, place on the ladder, and file."""
     from sfumato.project.document.adopted_files import AdoptedFile
-    from sfumato.project.ledger.ledger import EntryKind
+    from sfumato.project.ledger import EntryKind
 
     if entry.kind != EntryKind.ADOPTED:
         return []

@@ -12,10 +12,10 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
-    argument,
     file_argument,
     flag,
     one_of,
+    option,
     repeated,
 )
 from sfumato.commands.shared.groups import with_decision
@@ -41,8 +41,8 @@ _MISSING: Final = "(missing)"
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.composition import asked_of, beside_others, plain
 
-    described = (arguments.holder, arguments.sensitive, arguments.quasi)
-    if arguments.add is None and (arguments.value or any(x is not None for x in described)):
+    stated = arguments.holder is not None or arguments.sensitive is not None
+    if arguments.add is None and (stated or arguments.quasi or arguments.value):
         terminal.note(
             worded("sfumato: --holder, --sensitive, --quasi and --value go with --add FILE")
         )
@@ -154,9 +154,9 @@ def _sensitive(opened: OpenedOther, stated: str | None, ours: str, holder: str) 
 
 
 def _quasi_identifiers(
-    opened: OpenedOther, stated: Sequence[str] | None, sensitive: str
+    opened: OpenedOther, stated: Sequence[str], sensitive: str
 ) -> tuple[str, ...]:
-    if stated is None:
+    if not stated:
         return tuple(name for name in opened.columns if opened.is_public(name, sensitive))
     found: list[str] = []
     for text in stated:
@@ -219,52 +219,44 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
         return
     for each in figures["others"]:
         knows = ", ".join(each["quasi_identifiers"]) or worded("no public column")
-        yield (
-            worded(
-                "{holder}: {classes:,} {classes:class|classes} by {knows}, own l = {l} ({file})",
-                holder=each["holder"],
-                classes=each["classes"],
-                knows=knows,
-                l=each["l"],
-                file=each["file"],
-            )
+        yield worded(
+            "{holder}: {classes:,} {classes:class|classes} by {knows}, own l = {l} ({file})",
+            holder=each["holder"],
+            classes=each["classes"],
+            knows=knows,
+            l=each["l"],
+            file=each["file"],
         )
     left, asked = figures["left"], figures["asked"]
-    yield (
-        worded(
-            "Together they leave at least {left} of {values} {values:value|values} of {sensitive};"
-            " no table beside them can keep more.",
-            left=left,
-            values=figures["values"],
-            sensitive=figures["sensitive"],
-        )
+    yield worded(
+        "Together they leave at least {left} of {values} {values:value|values} of {sensitive};"
+        " no table beside them can keep more.",
+        left=left,
+        values=figures["values"],
+        sensitive=figures["sensitive"],
     )
     if left < asked:
         yield worded("An l of {asked} is out of reach.", asked=asked)
         for each in figures["others"]:
             if each["cause"]:
-                yield (
-                    worded(
-                        "  The table of {holder} is the cause: the others leave {left_without}.",
-                        holder=each["holder"],
-                        left_without=each["left_without"],
-                    )
+                yield worded(
+                    "  The table of {holder} is the cause: the others leave {left_without}.",
+                    holder=each["holder"],
+                    left_without=each["left_without"],
                 )
     ours = figures["ours"]
     if ours["problem"]:
         yield worded("Our own table takes no part: {problem}", problem=ours["problem"])
     elif ours["levels"] is not None:
         at = ", ".join(f"{name} {level}" for name, level in ours["levels"].items())
-        yield (
-            worded(
-                "With our own table ({at}), {left} {left:value is|values are} left at least;"
-                " {combinations:,} {combinations:combination|combinations} of classes"
-                " {combinations:leaves|leave} fewer than {asked}.",
-                at=at,
-                left=ours["left"],
-                combinations=ours["combinations"],
-                asked=asked,
-            )
+        yield worded(
+            "With our own table ({at}), {left} {left:value is|values are} left at least;"
+            " {combinations:,} {combinations:combination|combinations} of classes"
+            " {combinations:leaves|leave} fewer than {asked}.",
+            at=at,
+            left=ours["left"],
+            combinations=ours["combinations"],
+            asked=asked,
         )
 
 
@@ -277,17 +269,13 @@ COMMAND = Command(
                 "FILE",
                 "a table that was published: a file, or a data package (a folder or a zip file)",
             ),
-            argument("--remove", metavar="NAME", help="leave a holder's table out again"),
+            option("--remove", "NAME", "leave a holder's table out again"),
         ),
-        argument(
-            "--holder",
-            metavar="NAME",
-            help="with --add: who published it (usual: the file's name)",
-        ),
-        argument(
+        option("--holder", "NAME", "with --add: who published it (usual: the file's name)"),
+        option(
             "--sensitive",
-            metavar="COLUMN",
-            help="with --add: its column with our sensitive attribute (usual: of the same name)",
+            "COLUMN",
+            "with --add: its column with our sensitive attribute (usual: of the same name)",
         ),
         repeated(
             "--quasi", "COLUMN,…", "with --add: its public columns (usual: all others but keys)"
@@ -296,7 +284,6 @@ COMMAND = Command(
             "--value",
             "THERE=HERE",
             "with --add: what a value of its sensitive column is here; may be repeated",
-            default=[],
         ),
         flag(
             "--with-ours",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, option
 from sfumato.commands.shared.terminal import NEW_PASSPHRASE_VARIABLE, Terminal
 from sfumato.engine.core.wording import Sentence
 
@@ -24,14 +24,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 COMMAND = Command(
     (
         *PROJECT,
-        argument(
+        option(
             "--new-passphrase-fd",
-            type=int,
-            metavar="N",
-            help=Sentence(
+            "N",
+            Sentence(
                 "read the new passphrase from file descriptor N (or set {NEW_PASSPHRASE_VARIABLE})",
                 NEW_PASSPHRASE_VARIABLE=NEW_PASSPHRASE_VARIABLE,
             ),
+            type=int,
         ),
     ),
     _run,

@@ -12,7 +12,7 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
-    argument,
+    option,
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, known_source, open_project
@@ -61,7 +61,7 @@ def _state(arguments: Namespace, terminal: Terminal, project: ProjectFile) -> No
 
     document = project.document
     recipient = recipient_called(document, arguments.of)
-    keys = [_entry_key(document, name) for name in arguments.attribute or ()]
+    keys = [_entry_key(document, name) for name in arguments.attribute]
     statement = dict(_number(text) for text in arguments.level)
     with terminal.working() as context:
         table = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.8))
@@ -164,12 +164,12 @@ def _plain(document: Document, since: Sequence[SinceRelease]) -> list[dict[str, 
 COMMAND = Command(
     (
         *PROJECT,
-        argument("--of", metavar="NAME", help="the recipient of whom something is stated"),
-        argument(
+        option("--of", "NAME", "the recipient of whom something is stated"),
+        option(
             "--tell-in",
-            metavar="LANGUAGE",
+            "LANGUAGE",
+            "the language of what bundles tell the recipient, such as de",
             choices=languages(),
-            help="the language of what bundles tell the recipient, such as de",
         ),
         repeated(
             "--level",

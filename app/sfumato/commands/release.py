@@ -11,12 +11,11 @@ from sfumato.commands.shared.command import (
     ExitCode,
     argument,
     bundle_arguments,
-    part_of,
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
-from sfumato.engine.core.progress import Part
+from sfumato.engine.core.progress import Part, one_by_one
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -41,14 +40,14 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         made_by = None
         if engine:
             made_by = rows_by(files_for(project.document, project.path.parent, engine), engine)
-        for place, recipient in enumerate(recipients):
+        for recipient, part in one_by_one(context, recipients):
             outcome = make_release(
                 project,
                 table,
                 recipient,
                 arguments.out,
                 arguments.format,
-                part_of(context, place, len(recipients)),
+                part,
                 as_zip=arguments.zip,
                 override=arguments.override,
                 escape_formulas=not arguments.keep_formulas,

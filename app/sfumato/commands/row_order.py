@@ -5,7 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import replace
 
-from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, flag, one_of
+from sfumato.commands.shared.command import (
+    PROJECT,
+    Command,
+    ExitCode,
+    flag,
+    one_of,
+    option,
+)
 from sfumato.commands.shared.opening import open_project
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.formats.language import worded
@@ -41,10 +48,10 @@ COMMAND = Command(
     (
         *PROJECT,
         one_of(
-            argument(
+            option(
                 "--as-in-table",
-                metavar="REASON",
-                help="keep the rows in the table's order; the ledger keeps the reason",
+                "REASON",
+                "keep the rows in the table's order; the ledger keeps the reason",
             ),
             flag("--random", "give every release a random row order of its own (the default)"),
         ),

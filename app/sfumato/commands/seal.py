@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Final
 
-from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, option
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.formats.language import said, worded
 
@@ -38,12 +38,12 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 COMMAND = Command(
     (
         *PROJECT,
-        argument(
+        option(
             "--accept",
-            default="",
-            metavar="REASON",
-            help="accept the project as it stands although it does not match its seal; the ledger"
+            "REASON",
+            "accept the project as it stands although it does not match its seal; the ledger"
             " keeps the reason and the findings",
+            default="",
         ),
     ),
     _run,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument, one_of
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, one_of, option
 from sfumato.commands.shared.opening import open_project, source_of
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.formats.language import worded
@@ -45,11 +45,11 @@ COMMAND = Command(
     (
         *PROJECT,
         one_of(
-            argument("--moved-to", metavar="FILE", help="the same table stands there now"),
-            argument(
+            option("--moved-to", "FILE", "the same table stands there now"),
+            option(
                 "--new-edition",
-                metavar="FILE",
-                help="this edition takes the table's place; it may be the same file or database,"
+                "FILE",
+                "this edition takes the table's place; it may be the same file or database,"
                 " changed",
             ),
         ),

@@ -82,15 +82,13 @@ def _lines(report: LeakReport) -> Iterator[str]:
         )
     for suspect in report.traced.suspects:
         mark = translated("source") if suspect.is_source else "      "
-        yield (
-            worded(
-                "{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,}"
-                " {own_rows:row|rows} found nowhere else",
-                mark=mark,
-                name_of=report.name_of(suspect),
-                posterior=suspect.posterior,
-                own_rows=suspect.own_rows,
-            )
+        yield worded(
+            "{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,}"
+            " {own_rows:row|rows} found nowhere else",
+            mark=mark,
+            name_of=report.name_of(suspect),
+            posterior=suspect.posterior,
+            own_rows=suspect.own_rows,
         )
 
 

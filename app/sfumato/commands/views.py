@@ -12,8 +12,8 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
-    argument,
     flag,
+    option,
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
@@ -187,16 +187,14 @@ def _figures(each: SeenBy | None) -> Iterator[str]:
             unique=unique,
             unique_rows=each.view.unique_rows,
         )
-    yield (
-        worded(
-            "smallest class {smallest}, {unique}, {suppressed_rows:,} of {records:,}"
-            " {records:record|records} suppressed, loss {loss:.1f} %",
-            smallest=smallest,
-            unique=unique,
-            suppressed_rows=each.view.suppressed_rows,
-            records=each.records,
-            loss=100 * each.view.loss,
-        )
+    yield worded(
+        "smallest class {smallest}, {unique}, {suppressed_rows:,} of {records:,}"
+        " {records:record|records} suppressed, loss {loss:.1f} %",
+        smallest=smallest,
+        unique=unique,
+        suppressed_rows=each.view.suppressed_rows,
+        records=each.records,
+        loss=100 * each.view.loss,
     )
 
 
@@ -236,20 +234,19 @@ def _plain(seen: SeenBy) -> dict[str, object]:
 COMMAND = Command(
     (
         *PROJECT,
-        argument("--recipient", metavar="NAME", help="for whom something is stated"),
-        argument("--k", type=int, metavar="K", help="the records, or units, of the smallest class"),
-        argument(
+        option("--recipient", "NAME", "for whom something is stated"),
+        option("--k", "K", "the records, or units, of the smallest class", type=int),
+        option(
             "--suppress",
+            "SHARE",
+            "the largest share of the records that may show * instead, such as 0.01",
             type=float,
-            metavar="SHARE",
-            help="the largest share of the records that may show * instead, such as 0.01",
         ),
         repeated(
             "--level",
             "COLUMN=LEVEL",
             "show a quasi-identifier at this level; may be repeated. Others follow where the chain"
             " needs it",
-            default=[],
         ),
         flag("--as-they-are", "show the recipient the quasi-identifiers as they are"),
         flag("--propose", "propose a hierarchy for every quasi-identifier that has none"),

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Domain
-from sfumato.engine.core.values import Codes, canonical, factorize, plain
+from sfumato.engine.core.values import Codes, Flags, Integers, Words, canonical, factorize, plain
 
-Rows = npt.NDArray[np.bool_]
-Positions = npt.NDArray[np.int64]
+Rows = Flags
+Positions = Integers
 
 _STRETCH: Final = 1 << 20
 """So many rows of long columns are compared at a time, to spare memory."""
@@ -100,9 +100,7 @@ def all_within(expected: pd.DataFrame, actual: pd.DataFrame) -> bool:
     return bool(np.all((known[places] == found) & (found_counts <= counts[places])))
 
 
-def _row_counts(
-    columns: Iterable[Positions],
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+def _row_counts(columns: Iterable[Positions]) -> tuple[Words, Integers]:
     """Return the hashes of the distinct rows, sorted, and how often each occurs."""
     frame = pd.DataFrame(dict(enumerate(columns)))
     hashes = pd.util.hash_pandas_object(frame, index=False).to_numpy()

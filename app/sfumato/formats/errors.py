@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,37 @@ class FileError(SfumatoError):
     ) -> None:
         super().__init__(what, remedy, **details)
         self.ways = tuple(ways)
+
+
+@contextmanager
+def refused_at(
+    complaints: tuple[type[Exception], ...],
+    refusal: FileError,
+    numbers: Collection[int | None] = (),
+) -> Iterator[None]:
+    """Refuse a file where a library complains of it: what the library says may quote values.
+
+    Parameters
+    ----------
+    complaints
+        What the library raises at files that are not what they seem.
+    refusal
+        What is raised in its place.
+    numbers
+        The numbers of operating system errors that are such complaints too; None for those of
+        the library itself, which have none.
+    """
+    complained = False
+    try:
+        yield
+    except complaints:
+        complained = True
+    except OSError as error:
+        if error.errno not in numbers:
+            raise
+        complained = True
+    if complained:
+        raise refusal
 
 
 class CannotOpen(FileError):

@@ -24,7 +24,14 @@ from typing import IO, Final
 
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
-from sfumato.formats.errors import CannotOpen, CannotWrite, DiskFull, FileError, TooLarge
+from sfumato.formats.errors import (
+    CannotOpen,
+    CannotWrite,
+    DiskFull,
+    FileError,
+    TooLarge,
+    refused_at,
+)
 
 _PIECE: Final = 4 << 20
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -303,33 +310,27 @@ _DAMAGE: Final = (
 
 
 @contextmanager
-def opened_zip(path: Path, refusal: type[FileError]) -> Iterator[zipfile.ZipFile]:
+def opened_zip(path: Path, kind: type[FileError]) -> Iterator[zipfile.ZipFile]:
     """Open a zip file.
 
     Raises
     ------
     FileError
-        Of the kind `refusal`, where it is damaged, also while its entries are read; or if it
+        Of the `kind`, where it is damaged, also while its entries are read; or if it
         can't be read at all.
     """
-    damaged = False
-    with opening(path):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                yield archive
-        except _DAMAGE:
-            damaged = True
-        except OSError as error:
-            # An entry said to begin before the file does.
-            if error.errno != errno.EINVAL:
-                raise
-            damaged = True
-    if damaged:
-        raise refusal(
-            "The zip file {path} is damaged.",
-            "Copy it again, or ask whoever made it to send it again.",
-            path=path,
-        )
+    refusal = kind(
+        "The zip file {path} is damaged.",
+        "Copy it again, or ask whoever made it to send it again.",
+        path=path,
+    )
+    # An entry said to begin before the file does is an error of the system.
+    with (
+        opening(path),
+        refused_at(_DAMAGE, refusal, {errno.EINVAL}),
+        zipfile.ZipFile(path) as archive,
+    ):
+        yield archive
 
 
 def unpack_entry(

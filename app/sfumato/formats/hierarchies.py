@@ -25,10 +25,10 @@ from sfumato.engine.generalization.hierarchies import (
     mended,
     refuse_problems,
 )
-from sfumato.formats.delimited.records import detect_encoding, empty_file
 from sfumato.formats.errors import DamagedFile
 from sfumato.formats.files import opening, write_whole
 from sfumato.formats.options import DELIMITERS
+from sfumato.formats.records import detect_encoding, empty_file
 
 SUFFIX: Final = ".csv"
 USUAL: Final = ";"

@@ -11,8 +11,7 @@ import pyarrow as pa
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import described_as_escaped
-from sfumato.formats.databases.connection import Address, Place, place_of
-from sfumato.formats.databases.reading import DatabaseFormat
+from sfumato.formats.databases import Address, DatabaseFormat, Place, place_of
 from sfumato.formats.errors import BadOptions, FileError, Way
 from sfumato.formats.files import digest_of, opening, written_whole
 from sfumato.formats.options import (
@@ -165,7 +164,7 @@ def read_known(
     """Read a source, and return by what digest it is known again.
 
     That of a file is the SHA-256 of its bytes, and that of a database's table the SHA-256 of its
-    rows as they are read, see `sfumato.formats.databases.reading`.
+    rows as they are read, see `sfumato.formats.databases`.
 
     Parameters
     ----------

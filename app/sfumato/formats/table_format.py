@@ -8,22 +8,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Integers
 from sfumato.engine.core.wording import filled
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import Chosen
+from sfumato.formats.columns.arrays import Chosen
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import ReadOptions
 
-Order = npt.NDArray[np.int64]
+Order = Integers
 """Which row of a table stands at each place, shape (n,)."""
 
 

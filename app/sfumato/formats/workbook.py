@@ -13,7 +13,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Final
@@ -31,7 +31,7 @@ from openpyxl.worksheet._reader import (
     iterparse,
 )
 
-from sfumato.formats.errors import DamagedFile, TooLarge, Way
+from sfumato.formats.errors import DamagedFile, TooLarge, Way, refused_at
 from sfumato.formats.options import ReadOptions
 
 MOST_ROWS: Final = 1_048_576
@@ -305,29 +305,15 @@ class _SheetParser(WorkSheetParser):  # type: ignore[misc]
         return Row(self.row_counter, cells, tuple(uncalculated))
 
 
-@contextmanager
-def _understood(path: Path) -> Iterator[None]:
+def _understood(path: Path) -> AbstractContextManager[None]:
     """Say in plain words where the library finds the file damaged; what it says may hold cells."""
-    damaged = False
-    try:
-        yield
-    except _COMPLAINTS:
-        damaged = True
-    except OSError as error:
-        # The library's own, and that of an entry said to begin before the file does.
-        if error.errno not in {None, errno.EINVAL}:
-            raise
-        damaged = True
-    if damaged:
-        raise _damaged(path)
-
-
-def _damaged(path: Path) -> DamagedFile:
-    return DamagedFile(
+    damaged = DamagedFile(
         "{file} is not a whole Excel workbook (.xlsx).",
         "Open it in Excel and save it anew, or copy it again from where it comes from.",
         file=path.name,
     )
+    # An entry said to begin before the file does is an error of the system.
+    return refused_at(_COMPLAINTS, damaged, {None, errno.EINVAL})
 
 
 def _too_large(path: Path, unpacked: int, options: ReadOptions | None) -> TooLarge:

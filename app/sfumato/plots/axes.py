@@ -8,7 +8,6 @@ from textwrap import fill
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.offsetbox import AnnotationBbox, DrawingArea
@@ -19,10 +18,6 @@ from sfumato.engine.core.wording import Count
 from sfumato.formats.language import grouped, localized, shown, value_name
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Whole = npt.NDArray[np.int64]
 
 DASHED = (0, (4, 3))
 HATCHES = ("", "////", "....")
@@ -170,11 +165,11 @@ def amount_ticks(axes: Axes, along: str = "xy") -> None:
         axis.set_major_formatter(lambda value, _place: amount(value))
 
 
-def whole_ticks(count: int, most: int = 10) -> Sequence[int]:
-    """Return whole numbers from 1 to `count`, at most so many, the last among them."""
-    if count <= most:
+def whole_ticks(count: int) -> Sequence[int]:
+    """Return whole numbers from 1 to `count`, at most ten, the last among them."""
+    if count <= 10:
         return range(1, count + 1)
-    step = next(s for s in (5, 10, 20, 50, 100, 1000, count) if count / s <= most)
+    step = next(s for s in (5, 10, 20, 50, 100, 1000, count) if count / s <= 10)
     ticks = list(range(step, count + 1, step))
     return ticks if ticks[-1] == count else [*ticks[:-1], count]
 

@@ -8,15 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sfumato.plots.axes import (
-    Floats,
-    fit_percent_ticks,
-    percent,
-    percent_ticks,
-    row_plot,
-    shorten,
-    write,
-)
+from sfumato.engine.core.values import Floats
+from sfumato.plots.axes import fit_percent_ticks, percent, percent_ticks, row_plot, shorten, write
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 

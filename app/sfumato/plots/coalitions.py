@@ -10,12 +10,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from sfumato.analysis.coalitions import CoalitionAnswer
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.coalition_risk import AddedRecipient, GrowthPoint
 from sfumato.engine.disclosure.record_risk import BINS, RecordRisk
 from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     DASHED,
-    Floats,
     filling,
     name_axes,
     name_line,

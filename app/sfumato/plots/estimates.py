@@ -17,10 +17,10 @@ from sfumato.analysis.number_estimates import (
 )
 from sfumato.analysis.previewed_values import UtilityData
 from sfumato.analysis.query_desk import CONFIDENCE, PoolResult, QueryResult
+from sfumato.engine.core.values import Floats
 from sfumato.formats.language import localized
 from sfumato.plots.axes import (
     DASHED,
-    Floats,
     amount,
     fit_percent_ticks,
     label_font,

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib import font_manager
 from matplotlib.axes import Axes
@@ -19,6 +18,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import text_to_path
 
+from sfumato.engine.core.values import Bytes
 from sfumato.plots.style import PlotStyle
 
 DOTS_PER_INCH = 100.0
@@ -176,7 +176,7 @@ class PlotFigure(Figure):
         ]
         return self.preferred_height + above[0] - above[1]
 
-    def pixels(self) -> npt.NDArray[np.uint8]:
+    def pixels(self) -> Bytes:
         """Draw, and return red, green, blue and alpha of every pixel, shape (rows, columns, 4)."""
         canvas = self.canvas
         if not isinstance(canvas, FigureCanvasAgg):

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.generalization.risk import Basis, Risk, SizeShare
 from sfumato.plots.axes import (
-    Floats,
-    Whole,
     fit_percent_ticks,
     name_axes,
     name_rows,
@@ -47,9 +46,9 @@ class LatticeData:
         The height of the chosen node; None where there is none.
     """
 
-    nodes: Whole = field(repr=False)
-    safe: Whole = field(repr=False)
-    minimal: Whole = field(repr=False)
+    nodes: Integers = field(repr=False)
+    safe: Integers = field(repr=False)
+    minimal: Integers = field(repr=False)
     columns: int
     chosen: int | None = None
 
@@ -129,7 +128,7 @@ def _mark_heights(axes: Axes, data: LatticeData, shares: Floats, style: PlotStyl
         write(axes, style.say("chosen"), at, style, shift, ink, ha="right", zorder=5)
 
 
-def lattice_places(nodes: Whole, widest: int = 0) -> Floats:
+def lattice_places(nodes: Integers, widest: int = 0) -> Floats:
     """Return where nodes are drawn: a band for each height, the most general on top.
 
     Parameters

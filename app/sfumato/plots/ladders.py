@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from sfumato.engine.core.values import Floats
 from sfumato.formats.language import localized
-from sfumato.plots.axes import Floats, name_axes, name_rows, name_ticks, plot, shorten, write
+from sfumato.plots.axes import name_axes, name_rows, name_ticks, plot, shorten, write
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 

@@ -10,17 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 
+from sfumato.engine.core.values import Floats
 from sfumato.formats.language import localized
-from sfumato.plots.axes import (
-    Floats,
-    label_font,
-    name_ticks,
-    percent,
-    plot,
-    quiet_axes,
-    shorten,
-    whole,
-)
+from sfumato.plots.axes import label_font, name_ticks, percent, plot, quiet_axes, shorten, whole
 from sfumato.plots.figure import PlotFigure, points
 from sfumato.plots.style import PlotStyle
 

@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse
 
 from sfumato.analysis.previewed_numbers import DistributionData, ScatterData
+from sfumato.engine.core.values import Floats
 from sfumato.formats.language import shown
 from sfumato.plots.axes import (
     DASHED,
-    Floats,
     amount,
     amount_ticks,
     fit_percent_ticks,

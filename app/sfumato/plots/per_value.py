@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from sfumato.engine.core.values import Floats
 from sfumato.engine.matrices.estimate import Utility, UtilityPoint
 from sfumato.formats.language import localized
 from sfumato.plots.axes import (
-    Floats,
     fit_percent_ticks,
     name_axes,
     name_line,

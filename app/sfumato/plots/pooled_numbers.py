@@ -12,9 +12,9 @@ from matplotlib.ticker import MaxNLocator
 
 from sfumato.analysis.pooled_numbers import NumbersCoalition
 from sfumato.analysis.pooled_rows import PooledRows
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.plots.axes import (
-    Floats,
     amount,
     amount_ticks,
     filling,

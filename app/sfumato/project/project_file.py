@@ -43,8 +43,16 @@ from sfumato.project.errors import (
     ProjectExists,
     ProjectMissing,
 )
-from sfumato.project.ledger.ledger import Entry, EntryKind, Ledger, entry_of
-from sfumato.project.ledger.records import ReleaseRecord, ReleaseState, events_in, releases_in
+from sfumato.project.ledger import (
+    Entry,
+    EntryKind,
+    Ledger,
+    ReleaseRecord,
+    ReleaseState,
+    entry_of,
+    events_in,
+    releases_in,
+)
 from sfumato.project.recovery import Recovered, recover
 from sfumato.project.store import schema
 from sfumato.project.store.database import (

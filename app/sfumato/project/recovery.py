@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sfumato.engine.core.wording import Sentence
-from sfumato.project.ledger.ledger import EntryKind, Ledger
+from sfumato.project.ledger import EntryKind, Ledger
 from sfumato.project.store.database import Database
 from sfumato.project.store.files import Staging, digest_of_bundle, move_without_overwriting
 

@@ -27,7 +27,7 @@ from sfumato.formats.reading import (
 from sfumato.formats.tables import format_called
 from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import SourceChanged, SourceMissing
-from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batches import arrow_type
 from sfumato.project.release.long_table import LongTable

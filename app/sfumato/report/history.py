@@ -13,8 +13,7 @@ from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import day, localized, moment, said, worded
 from sfumato.plots.axes import percent, whole
 from sfumato.project.document.entry_plan import EntryPlan
-from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
+from sfumato.project.ledger import EntryKind, ReleaseRecord, ReleaseState
 from sfumato.project.publication.population import basis_text
 from sfumato.report.blocks import Block, Grid, Paragraph, Section
 from sfumato.report.material import ReportMaterial, ReportOptions

@@ -26,8 +26,7 @@ from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.project.document.entry_plan import EntryPlan, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import LedgerTampered
-from sfumato.project.ledger.ledger import Entry
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import Entry, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
 from sfumato.project.release.long_table import LongTable, why_released_whole

@@ -29,7 +29,7 @@ from sfumato.plots.coalitions import build_collusion_bars
 from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
 from sfumato.plots.pooled_numbers import build_error_by_copies
 from sfumato.project.document.model import PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.publication.publish import LIMITS
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.uniqueness import release_sentence

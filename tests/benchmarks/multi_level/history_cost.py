@@ -20,9 +20,8 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import smallest_unsigned
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.matrix import Vector
-from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
+from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing, uniforms
 from sfumato.engine.randomness.record_ids import record_ids_by_position
-from sfumato.engine.randomness.simulation_rng import uniforms
 from tests.benchmarks.multi_level.multi_pert import ReleaseHistory, multi_pert
 
 PAPER_RELEASES: Final = 10_000

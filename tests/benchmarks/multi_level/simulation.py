@@ -24,7 +24,7 @@ from scipy.stats import binom
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.matrix import Vector
-from sfumato.engine.randomness.simulation_rng import uniforms, words
+from sfumato.engine.randomness.keys import uniforms, words
 from tests.benchmarks.multi_level.multi_pert import coin
 
 PAPER_SIZE = 50

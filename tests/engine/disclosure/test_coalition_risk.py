@@ -22,7 +22,7 @@ from sfumato.engine.disclosure.coalition_risk import (
 from sfumato.engine.disclosure.record_risk import BINS, SparseBeliefs, WholeBeliefs, steps_of
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms, words
+from sfumato.engine.randomness.keys import draw_released, uniforms, words
 from tests.thorough import tried
 
 FREQUENCIES = np.array([0.5, 0.3, 0.15, 0.05])

@@ -16,7 +16,7 @@ from sfumato.engine.disclosure.coalition_risk import coalition_risk
 from sfumato.engine.disclosure.realized_risk import realized_by_coverage, realized_risk
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, uniforms
 from tests.thorough import tried
 
 UNEVEN = np.array([0.9, 0.4, 0.2])

@@ -10,7 +10,7 @@ import pytest
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.coalition_risk import risk_growth
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.randomness.simulation_rng import uniforms
+from sfumato.engine.randomness.keys import uniforms
 
 
 def levels_between(lowest: float, highest: float, count: int) -> np.ndarray:

@@ -24,11 +24,11 @@ from sfumato.engine.generalization.others import (
     breaches,
     holder_classes,
     minimal_sets,
+    probabilistic_table,
     propose_spelling,
     standing_of,
     unknown_values,
 )
-from sfumato.engine.generalization.probabilistic import probabilistic_table
 from sfumato.engine.generalization.publication import explain_no_solution
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import CodedTable, quasi, values_of

@@ -13,13 +13,11 @@ from sfumato.engine.generalization.others import (
     HolderClasses,
     breaches,
     holder_classes,
+    imaginary_tables,
     minimal_sets,
+    probabilistic_table,
     standing_of,
     weakest_of,
-)
-from sfumato.engine.generalization.probabilistic import (
-    imaginary_tables,
-    probabilistic_table,
 )
 from sfumato.engine.generalization.publication import publish
 from sfumato.engine.generalization.search import search

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from sfumato.engine.core.errors import Cancelled, DomainError
 from sfumato.engine.core.progress import Callback
 from sfumato.engine.table.profile import (
+    MOST_BARS,
+    MOST_TOP,
     BinWidths,
     profile_columns,
     suggest_binning,
+    summarize,
 )
-from sfumato.engine.table.summary import MOST_BARS, MOST_TOP, summarize
 from sfumato.engine.table.table import Table
 from tests.thorough import tried
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.engine.table import summary
-from sfumato.engine.table.summary import MOST_TOP, summarize
+from sfumato.engine.table import profile as profiles
+from sfumato.engine.table.profile import MOST_TOP, summarize
 
 
 @pytest.fixture(params=[1, 3, 64])
 def small_blocks(request, monkeypatch):
-    monkeypatch.setattr(summary, "_BLOCK", request.param)
+    monkeypatch.setattr(profiles, "_BLOCK", request.param)
 
 
 def counted(series):
@@ -58,7 +58,7 @@ def test_numbers_are_whole_only_if_all_are(numbers):
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_summary_takes_one_copy_of_a_column(monkeypatch, missing):
-    monkeypatch.setattr(summary, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(profiles, "_BLOCK", 1 << 12)
     column = pd.Series(np.random.default_rng(1).normal(size=1 << 18))
     column[0] = np.nan if missing else 0.0
     tracemalloc.start()

@@ -10,7 +10,7 @@ import pandas as pd
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.wording import Sentence
-from sfumato.formats.databases.connection import Address
+from sfumato.formats.databases import Address
 from sfumato.formats.errors import RaggedRow, Way, WrongPassword
 from sfumato.formats.options import RaggedRows, ReadOptions
 from sfumato.project.document.model import Source

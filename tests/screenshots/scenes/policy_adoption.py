@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, uniforms
 from sfumato.engine.table.table import EncodedColumn
 from sfumato.project.document.adopted_files import BY_KEY
 from sfumato.ui.panels.policy.adoption import AdoptDialog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, Match
-from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger import EntryKind
 from sfumato.ui.panels.releases.panel import RELEASE_JOB, ReleasesPanel
 from tests.screenshots.stage import Scene, Stage
 

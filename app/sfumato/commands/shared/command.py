@@ -113,14 +113,19 @@ def flag(name: str, text: str) -> Argument:
     return argument(name, action="store_true", help=text)
 
 
+def option(name: str, metavar: str, text: str, **settings: Any) -> Argument:
+    """Describe an argument that has a value."""
+    return argument(name, metavar=metavar, help=text, **settings)
+
+
 def repeated(name: str, metavar: str, text: str, **settings: Any) -> Argument:
-    """Describe an argument that may be given several times."""
-    return argument(name, action="append", metavar=metavar, help=text, **settings)
+    """Describe an argument that may be given several times: a list, empty where it is not."""
+    return option(name, metavar, text, **{"action": "append", "default": [], **settings})
 
 
 def file_argument(name: str, metavar: str, text: str, **settings: Any) -> Argument:
     """Describe an argument that is a path."""
-    return argument(name, type=Path, metavar=metavar, help=text, **settings)
+    return option(name, metavar, text, type=Path, **settings)
 
 
 def one_of(*arguments: Argument, required: bool = False) -> Group:
@@ -131,40 +136,32 @@ def one_of(*arguments: Argument, required: bool = False) -> Group:
 # ----- the arguments of several commands
 
 # Never an argument itself: others can see the arguments of a command.
-PASSPHRASE = argument(
-    "--passphrase-fd",
-    type=int,
-    metavar="N",
-    help="read the passphrase from file descriptor N, its first line",
+PASSPHRASE = option(
+    "--passphrase-fd", "N", "read the passphrase from file descriptor N, its first line", type=int
 )
 PROJECT = (file_argument("project", "PROJECT", "the project's file"), PASSPHRASE)
 BY_PROJECT = file_argument("--project", "PROJECT", "the project's file", required=True)
 JSON = flag("--json", "print JSON, for other programs")
-ACCEPT = argument(
+ACCEPT = option(
     "--accept",
-    default="",
-    metavar="REASON",
-    help="release although something grave was found (see sfumato check); the ledger and the report"
+    "REASON",
+    "release although something grave was found (see sfumato check); the ledger and the report"
     " keep the reason, which stands until what it was given for changes",
+    default="",
 )
 
 
 def override_for(allows: str) -> Argument:
     """Describe the custodian's reason for what it allows."""
     words = Sentence("{override}; the ledger keeps the reason", override=Sentence(allows))
-    return argument("--override", default="", metavar="REASON", help=words)
+    return option("--override", "REASON", words, default="")
 
 
 def bundle_arguments(override: str) -> tuple[Argument, ...]:
     """Describe where a bundle goes and how it is written; `override` is what a reason allows."""
     return (
         file_argument("--out", "DIR", "the folder that the bundle is put into", required=True),
-        argument(
-            "--format",
-            default="csv",
-            metavar="FORMAT",
-            help="csv, parquet, sav or dta (usual: csv)",
-        ),
+        option("--format", "FORMAT", "csv, parquet, sav or dta (usual: csv)", default="csv"),
         flag("--zip", "one zip file in place of a folder"),
         flag("--dcat", "describe the bundle for data catalogues too: DCAT as JSON-LD"),
         flag(

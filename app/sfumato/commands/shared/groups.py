@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.commands.shared.command import JSON, argument, file_argument, flag, one_of, repeated
+from sfumato.commands.shared.command import (
+    JSON,
+    argument,
+    file_argument,
+    flag,
+    one_of,
+    option,
+    repeated,
+)
 from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.formats.language import said, worded
@@ -34,9 +42,7 @@ LIMITS: Final = (
 """How far off an estimate of a group should be, and how often."""
 
 ATTRIBUTE: Final = (
-    argument(
-        "--attribute", metavar="COLUMN", help="the sensitive attribute; needed where several are"
-    ),
+    option("--attribute", "COLUMN", "the sensitive attribute; needed where several are"),
     repeated(
         "--knows",
         "COLUMN",
@@ -82,7 +88,7 @@ def read_question(
             known=", ".join(fitting) or "there is none",
         )
     document = material.document
-    knows = usual_knowledge(document) if arguments.knows is None else tuple(arguments.knows)
+    knows = tuple(arguments.knows) or usual_knowledge(document)
     context.report(1.0, "The table is encoded")
     folders = (project.path.parent,)
     return Subject(document, table, fitting[name], material.encoded[name], knows, folders)
@@ -114,12 +120,12 @@ POPULATION: Final = one_of(
         "a list of the population that the table's people belong to, with the same public"
         " columns: how likely they are found is counted in it; the project remembers where it is",
     ),
-    argument(
+    option(
         "--sampling-fraction",
-        type=float,
-        metavar="SHARE",
-        help="where there is no such list: the share of the population that is in the table,"
+        "SHARE",
+        "where there is no such list: the share of the population that is in the table,"
         " above 0 and at most 1; the project remembers it",
+        type=float,
     ),
     flag("--no-population", "forget what is known of the population"),
 )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.commands.shared.command import Group, argument, repeated
+from sfumato.commands.shared.command import Group, argument, option, repeated
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.errors import WrongEncoding
@@ -29,12 +29,8 @@ _NAMED: Final = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "point
 
 READING: Final = Group(
     (
-        argument("--encoding", metavar="NAME", help="the text's encoding, e.g. cp1252"),
-        argument(
-            "--delimiter",
-            metavar="MARK",
-            help="between fields: a character, tab, comma or semicolon",
-        ),
+        option("--encoding", "NAME", "the text's encoding, e.g. cp1252"),
+        option("--delimiter", "MARK", "between fields: a character, tab, comma or semicolon"),
         argument(
             "--decimal",
             choices=("point", "comma", ".", ","),
@@ -45,13 +41,8 @@ READING: Final = Group(
             "TEXT",
             "a text that means a missing value, beside the empty one; may be repeated",
         ),
-        argument(
-            "--skip-lines",
-            type=int,
-            metavar="N",
-            help="how many lines above the table are left out",
-        ),
-        argument("--sheet", metavar="NAME", help="the sheet of a workbook"),
+        option("--skip-lines", "N", "how many lines above the table are left out", type=int),
+        option("--sheet", "NAME", "the sheet of a workbook"),
         argument(
             "--any-size",
             action="store_true",
@@ -85,13 +76,13 @@ def open_project(arguments: Namespace, terminal: Terminal, read_only: bool = Fal
     return project
 
 
-MEMORY: Final = argument(
+MEMORY: Final = option(
     "--memory",
-    type=float,
-    metavar="MB",
-    default=1000.0,
-    help="read a table of Parquet or CSV in parts that would take more memory than so many"
+    "MB",
+    "read a table of Parquet or CSV in parts that would take more memory than so many"
     " megabytes (usual: 1000)",
+    type=float,
+    default=1000.0,
 )
 
 
@@ -241,7 +232,7 @@ def reading_of(arguments: Namespace, path: Path) -> ReadOptions:
         "encoding": arguments.encoding,
         "delimiter": _mark(arguments.delimiter),
         "decimal": _mark(arguments.decimal),
-        "missing": None if arguments.missing is None else ("", *dict.fromkeys(arguments.missing)),
+        "missing": ("", *dict.fromkeys(arguments.missing)) if arguments.missing else None,
         "skip_lines": arguments.skip_lines,
         "sheet": arguments.sheet,
         "any_size": arguments.any_size,

@@ -13,12 +13,13 @@ from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.values import (
     Codes,
+    Flags,
+    Floats,
     Value,
     canonical,
     check_types,
@@ -122,7 +123,7 @@ class Coding:
         stated = [number for number in (self.bottom, self.top, self.step) if number is not None]
         if pd.api.types.is_integer_dtype(dtype) and all(map(float.is_integer, map(float, stated))):
             return self._of_whole_numbers(column)
-        numbers: npt.NDArray[np.float64] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers: Floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
         if self.step is not None:
             numbers = np.floor(numbers / self.step + 0.5) * self.step
             # Multiples without the dust of binary fractions: 3·0.1 is 0.3.
@@ -296,8 +297,7 @@ class Domain:
             lookup[-1] = self.values.index(None)
         if (lookup[:-1] < 0).any():
             _refuse_outside(lookup[positions] < 0, name)
-        codes: Codes = lookup.astype(smallest_unsigned(self.size))[positions]
-        return codes
+        return lookup.astype(smallest_unsigned(self.size))[positions]
 
     def decode(self, codes: Codes, name: str) -> pd.Series:
         """Turn codes back into values, as a categorical series called `name`."""
@@ -325,7 +325,7 @@ class Domain:
         return cls(tuple(values), known)
 
 
-def _refuse_outside(outside: npt.NDArray[np.bool_], name: str) -> None:
+def _refuse_outside(outside: Flags, name: str) -> None:
     """Name the first row with a value outside the domain, where there is one."""
     if outside.any():
         raise DomainError(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 from sfumato.engine.core.errors import Cancelled
+
+_Item = TypeVar("_Item")
 
 
 class Context(Protocol):
@@ -65,3 +67,9 @@ class Part:
     def report(self, fraction: float, text: str) -> None:
         """Report to the longer work, scaled to this part."""
         self._whole.report(self._start + fraction * (self._end - self._start), text)
+
+
+def one_by_one(context: Context, items: Sequence[_Item]) -> Iterator[tuple[_Item, Part]]:
+    """Yield each item with its part of the work, all parts being alike."""
+    for place, item in enumerate(items):
+        yield item, Part(context, place / len(items), (place + 1) / len(items))

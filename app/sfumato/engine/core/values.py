@@ -18,6 +18,13 @@ from sfumato.engine.core.wording import formatted
 Value = str | int | float | bool | None
 """One value of a domain. ``None`` is a missing value, where missing is a value of its own."""
 
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
+Words = npt.NDArray[np.uint64]
+Bytes = npt.NDArray[np.uint8]
+
 Codes = npt.NDArray[np.unsignedinteger]
 """Positions in a domain, in the smallest unsigned type that holds them."""
 

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.randomness.simulation_rng import uniforms
+from sfumato.engine.core.values import Bytes, Flags, Floats, Indices
+from sfumato.engine.randomness.keys import uniforms
 
-Floats = npt.NDArray[np.float64]
-Bins = npt.NDArray[np.uint8]
+Bins = Bytes
 
 BINS: Final = 64
 _DEPTH: Final = 4
@@ -47,10 +46,10 @@ class Binning:
     """
 
     edges: tuple[Floats, ...]
-    levels: npt.NDArray[np.bool_]
+    levels: Flags
 
     @classmethod
-    def of(cls, features: Floats, levels: npt.NDArray[np.bool_]) -> Binning:
+    def of(cls, features: Floats, levels: Flags) -> Binning:
         """Learn the bins: quantiles of numbers, one for each category."""
         edges = []
         for column, is_level in zip(features.T, levels, strict=True):
@@ -84,10 +83,10 @@ class Tree:
         Shape (leaves, outcomes).
     """
 
-    splits: tuple[tuple[int, npt.NDArray[np.bool_]], ...]
+    splits: tuple[tuple[int, Flags], ...]
     steps: Floats
 
-    def leaves(self, bins: Bins) -> npt.NDArray[np.intp]:
+    def leaves(self, bins: Bins) -> Indices:
         """Return each row's leaf."""
         found = np.zeros(len(bins), dtype=np.intp)
         for depth, (feature, right) in enumerate(self.splits):
@@ -140,12 +139,10 @@ class Rows:
 
     features: Floats
     start: Floats
-    outcomes: Floats | npt.NDArray[np.intp]
+    outcomes: Floats | Indices
 
 
-def boost(
-    learn: Rows, watch: Rows, levels: npt.NDArray[np.bool_], *, shares: bool, context: Context
-) -> Ensemble:
+def boost(learn: Rows, watch: Rows, levels: Flags, *, shares: bool, context: Context) -> Ensemble:
     """Grow trees until they don't help on rows that they don't learn from.
 
     Parameters
@@ -208,15 +205,13 @@ class _Numbers:
         self._slopes: Floats = np.clip(off, -bound, bound)
         return self._slopes
 
-    def steps(self, leaves: npt.NDArray[np.intp], count: int) -> Floats:
+    def steps(self, leaves: Indices, count: int) -> Floats:
         """Return by how much each leaf moves its rows, shape (leaves, 1)."""
         sums = np.bincount(leaves, weights=self._slopes, minlength=count)
         found: Floats = sums / (np.bincount(leaves, minlength=count) + _LEAST)
         return found[:, np.newaxis]
 
-    def move(
-        self, steps: Floats, leaves: npt.NDArray[np.intp], watched: npt.NDArray[np.intp]
-    ) -> None:
+    def move(self, steps: Floats, leaves: Indices, watched: Indices) -> None:
         """Add a tree."""
         self._here += steps[leaves, 0]
         self._there += steps[watched, 0]
@@ -244,10 +239,9 @@ class _Shares:
         """Return by how much each row should move in a random direction, shape (rows,)."""
         width = self._here.shape[1]
         direction = np.where(uniforms(width, stream) < 0.5, -1.0, 1.0)
-        found: Floats = direction[self._true] - self._here @ direction.astype(np.float32)
-        return found
+        return direction[self._true] - self._here @ direction.astype(np.float32)
 
-    def steps(self, leaves: npt.NDArray[np.intp], count: int) -> Floats:
+    def steps(self, leaves: Indices, count: int) -> Floats:
         """Return by how much each leaf moves the logarithms of odds, shape (leaves, width)."""
         width = self._here.shape[1]
         inside = (leaves == np.arange(count)[:, np.newaxis]).astype(np.float32)
@@ -256,12 +250,9 @@ class _Shares:
         seen = np.bincount(leaves * width + self._true, minlength=count * width)
         sums = seen.reshape(count, width) - expected
         # A row of a rare value has little curvature: what a leaf moves is bounded.
-        found: Floats = np.clip(sums / (curvatures + _LEAST * 0.1), -_BOUND, _BOUND)
-        return found
+        return np.clip(sums / (curvatures + _LEAST * 0.1), -_BOUND, _BOUND)
 
-    def move(
-        self, steps: Floats, leaves: npt.NDArray[np.intp], watched: npt.NDArray[np.intp]
-    ) -> None:
+    def move(self, steps: Floats, leaves: Indices, watched: Indices) -> None:
         """Add a tree."""
         factors = np.exp(steps).astype(np.float32)
         one = np.ones(factors.shape[1], dtype=np.float32)
@@ -277,9 +268,7 @@ _BOUND: Final = 4.0
 """By how much a leaf may move the logarithm of odds before the rate."""
 
 
-def _splits(
-    bins: Bins, wanted: Floats, levels: npt.NDArray[np.bool_]
-) -> list[tuple[int, npt.NDArray[np.bool_]]]:
+def _splits(bins: Bins, wanted: Floats, levels: Flags) -> list[tuple[int, Flags]]:
     """Return the comparisons that leave least of the wanted numbers' variance in the leaves."""
     rows, features = bins.shape
     # Categories are put in the order of what is wanted of them (Fisher 1958).
@@ -293,7 +282,7 @@ def _splits(
     ordered += np.arange(features, dtype=np.int32) * BINS
     weights = np.repeat(wanted, features)
     leaf = np.zeros(rows, dtype=np.int32)
-    found: list[tuple[int, npt.NDArray[np.bool_]]] = []
+    found: list[tuple[int, Flags]] = []
     for depth in range(_DEPTH):
         keys = (ordered + (leaf * (features * BINS))[:, np.newaxis]).ravel()
         cells = (2**depth, features, BINS)

@@ -34,9 +34,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.disclosure.record_risk import (
     NORMAL_95,
     RecordRisk,
@@ -46,7 +46,7 @@ from sfumato.engine.disclosure.record_risk import (
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.simulation_rng import Places, draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, uniforms
 
 MOST_ENTRIES = 20_000_000
 """Outcomes times values gone through; beyond, outcomes are drawn."""
@@ -199,7 +199,7 @@ def chain_beliefs(
     matrices: Sequence[PerturbationMatrix],
     channels: Sequence[PerturbationMatrix],
     frequencies: Vector,
-    outcomes: Places,
+    outcomes: Integers,
 ) -> tuple[Square, Square]:
     """Return the beliefs of a coalition on a ladder, and of its most trusted member alone.
 
@@ -235,8 +235,7 @@ def chain_beliefs(
 
 def _normal(weights: Square) -> Square:
     total = weights.sum(axis=1, keepdims=True)
-    normal: Square = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0.0)
-    return normal
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0.0)
 
 
 def _difference(belief: Square, other: Square) -> float:
@@ -257,7 +256,7 @@ def can_enumerate(size: int, members: int, most: int | None = None) -> bool:
     return entries <= (MOST_ENTRIES if most is None else most)
 
 
-def outcomes_of(size: int, members: int, context: Context) -> Iterator[Places]:
+def outcomes_of(size: int, members: int, context: Context) -> Iterator[Integers]:
     """Yield all joint outcomes in blocks of shape (outcomes, members)."""
     total = size**members
     step = max(BLOCK // size, 1)
@@ -269,8 +268,8 @@ def outcomes_of(size: int, members: int, context: Context) -> Iterator[Places]:
 
 
 def draws_for(
-    frequencies: Vector, counts: npt.NDArray[np.int64], members: int, context: Context
-) -> Iterator[tuple[Places, Vector, list[Vector]]]:
+    frequencies: Vector, counts: Integers, members: int, context: Context
+) -> Iterator[tuple[Integers, Vector, list[Vector]]]:
     """Yield blocks of draws of bounded size.
 
     Yields
@@ -289,9 +288,7 @@ def draws_for(
         yield true[part], shares[true[part]], [each[part] for each in numbers]
 
 
-def counts_of_draws(
-    frequencies: Vector, matrices: Sequence[PerturbationMatrix]
-) -> npt.NDArray[np.int64]:
+def counts_of_draws(frequencies: Vector, matrices: Sequence[PerturbationMatrix]) -> Integers:
     """Return how many outcomes are drawn for each true value, shape (m,).
 
     A value of many records gets more draws, and every value that occurs gets some.
@@ -300,8 +297,7 @@ def counts_of_draws(
     if not is_sparse(frequencies, matrices):
         wanted = most_whole_draws(len(frequencies), len(matrices))
     counts = np.maximum(np.ceil(frequencies * wanted), FEWEST_FOR_A_VALUE)
-    drawn: npt.NDArray[np.int64] = np.where(frequencies > 0.0, counts, 0).astype(np.int64)
-    return drawn
+    return np.where(frequencies > 0.0, counts, 0).astype(np.int64)
 
 
 def most_whole_draws(size: int, members: int) -> int:
@@ -309,26 +305,23 @@ def most_whole_draws(size: int, members: int) -> int:
     return min(max(WORK // (size * members), FEWEST_DRAWS), MOST_DRAWS)
 
 
-def rows_of(matrix: PerturbationMatrix, seen: Places) -> Square:
+def rows_of(matrix: PerturbationMatrix, seen: Integers) -> Square:
     """Return Pr[released = seen | original] for each of some values, shape (outcomes, m)."""
     if isinstance(matrix, RetentionMatrix):
         return matrix.block(seen, np.arange(matrix.size))
     kinds, which = np.unique(seen, return_inverse=True)
-    rows: Square = matrix.block(kinds, np.arange(matrix.size))[which]
-    return rows
+    return matrix.block(kinds, np.arange(matrix.size))[which]
 
 
-def entries_of(matrix: PerturbationMatrix, released: Places, original: Places) -> Vector:
+def entries_of(matrix: PerturbationMatrix, released: Integers, original: Integers) -> Vector:
     """Return single entries Pr[released | original], shape (outcomes,)."""
     if isinstance(matrix, RetentionMatrix):
         other = (1.0 - matrix.retention[original]) / matrix.size
         kept = np.where(released == original, matrix.retention[original], 0.0)
-        entries: Vector = other + kept
-        return entries
+        return other + kept
     kinds, which = np.unique(released, return_inverse=True)
     columns, at = np.unique(original, return_inverse=True)
-    found: Vector = matrix.block(kinds, columns)[which, at]
-    return found
+    return matrix.block(kinds, columns)[which, at]
 
 
 @dataclass(frozen=True, eq=False)
@@ -491,7 +484,7 @@ def restored_together(
     return Restoration(risk.guessed, risk.average, risk.guessed_error)
 
 
-def _sums(joint: npt.NDArray[np.float64]) -> tuple[float, float]:
+def _sums(joint: Floats) -> tuple[float, float]:
     """Add up, over outcomes, the joint weight of the best guess and of Bayes' own draws.
 
     `joint` has a row for each outcome: Pr[outcome and original = i], shape (outcomes, m).

@@ -36,12 +36,12 @@ import scipy
 
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Codes, Value, plain
-from sfumato.engine.disclosure.grouped_values import Floats, GroupedValues, Integers
+from sfumato.engine.core.values import Codes, Flags, Floats, Integers, Value, plain
+from sfumato.engine.disclosure.grouped_values import GroupedValues
 from sfumato.engine.disclosure.resampled_law import ResampledLaw
 from sfumato.engine.matrices.estimate import VarianceLaw, estimate_frequencies
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
-from sfumato.engine.randomness.simulation_rng import places_of, uniforms
+from sfumato.engine.randomness.keys import places_of, uniforms
 from sfumato.engine.table.micro_groups import PublicAttribute, merge
 
 
@@ -68,9 +68,7 @@ class CountAnswer:
     matching: int
 
 
-def matching_groups(
-    grouped: GroupedValues, conditions: Mapping[str, Value]
-) -> npt.NDArray[np.bool_]:
+def matching_groups(grouped: GroupedValues, conditions: Mapping[str, Value]) -> Flags:
     """Return which groups meet every condition, shape (G,).
 
     Parameters
@@ -111,7 +109,7 @@ def _codes_of(values: pd.Index, asked: Value) -> list[int]:
     return [code for code, value in enumerate(values) if plain(value) == asked]
 
 
-def true_answer(grouped: GroupedValues, met: npt.NDArray[np.bool_], value: int) -> int:
+def true_answer(grouped: GroupedValues, met: Flags, value: int) -> int:
     """Return how many records of the matching groups have the sensitive value."""
     return int(_added(grouped.counts, met)[value])
 
@@ -119,7 +117,7 @@ def true_answer(grouped: GroupedValues, met: npt.NDArray[np.bool_], value: int) 
 def estimated_answer(
     sizes: Integers,
     released: scipy.sparse.csr_array,
-    met: npt.NDArray[np.bool_],
+    met: Flags,
     value: int,
     matrix: PerturbationMatrix,
     confidence: float = 0.95,
@@ -170,10 +168,9 @@ def estimated_answer(
     )
 
 
-def _added(counts: scipy.sparse.csr_array, met: npt.NDArray[np.bool_]) -> Integers:
+def _added(counts: scipy.sparse.csr_array, met: Flags) -> Integers:
     """Return the values' counts over the matching groups, shape (m,)."""
-    added: Integers = np.asarray(met.astype(np.int64) @ counts, dtype=np.int64)
-    return added
+    return np.asarray(met.astype(np.int64) @ counts, dtype=np.int64)
 
 
 QUERIES: Final = 5_000
@@ -270,8 +267,7 @@ class QueryPool:
         self, released: scipy.sparse.csr_array, matrix: PerturbationMatrix
     ) -> Floats:
         """Return |estimate − truth|/truth of each query, shape (Q,)."""
-        errors: Floats = np.abs(self.estimates(released, matrix) - self.truth) / self.truth
-        return errors
+        return np.abs(self.estimates(released, matrix) - self.truth) / self.truth
 
 
 def query_pool(
@@ -412,13 +408,11 @@ class RatioTails:
     @property
     def within(self) -> Floats:
         """The attacker's confidence: Pr[|F' − f| <= ε·f], shape (G,)."""
-        inside: Floats = np.clip(1.0 - self.high - self.low, 0.0, 1.0)
-        return inside
+        return np.clip(1.0 - self.high - self.low, 0.0, 1.0)
 
-    def violates(self, delta: float) -> npt.NDArray[np.bool_]:
+    def violates(self, delta: float) -> Flags:
         """Return which groups have a tail below δ, shape (G,)."""
-        broken: npt.NDArray[np.bool_] = np.minimum(self.high, self.low) < delta
-        return broken
+        return np.minimum(self.high, self.low) < delta
 
 
 def ratio_tails(
@@ -459,12 +453,7 @@ def ratio_tails(
     return RatioTails(np.clip(high, 0.0, 1.0), np.clip(low, 0.0, 1.0))
 
 
-def riskiest_groups(
-    sizes: npt.NDArray[np.int64],
-    largest: npt.NDArray[np.int64],
-    smallest_size: int,
-    count: int,
-) -> npt.NDArray[np.int64]:
+def riskiest_groups(sizes: Integers, largest: Integers, smallest_size: int, count: int) -> Integers:
     """Return the groups with the largest share of one value, most skewed first.
 
     Parameters
@@ -480,15 +469,13 @@ def riskiest_groups(
     shares = largest[candidates] / sizes[candidates]
     # Equal shares: the larger group first, for its ratio is the more exact.
     order = np.lexsort((candidates, -sizes[candidates], -shares))
-    chosen: npt.NDArray[np.int64] = candidates[order[:count]]
-    return chosen
+    return candidates[order[:count]]
 
 
-def shares_in_table(codes: Codes, values: npt.NDArray[np.int64], size: int) -> Floats:
+def shares_in_table(codes: Codes, values: Integers, size: int) -> Floats:
     """Return the share in the whole table of each of some values, shape of `values`."""
     counts = np.bincount(codes, minlength=size)
-    shares: Floats = counts[values] / counts.sum()
-    return shares
+    return counts[values] / counts.sum()
 
 
 def check_loss(privacy_loss: float) -> None:
@@ -517,8 +504,7 @@ def _exceeds(limit: Floats, whole: Floats, part: Floats, distance: Floats, loss:
     # A negative noisy size turns the comparison round: take those outcomes out, put in theirs.
     negative = 0.5 * np.exp(-whole * loss)
     both_low = 0.5 * np.exp(-(whole + part) * loss) / (1.0 + limit)
-    chance: Floats = above - negative + both_low
-    return chance
+    return above - negative + both_low
 
 
 def _difference_exceeds(limit: Floats, distance: Floats) -> Floats:
@@ -535,5 +521,4 @@ def _difference_exceeds(limit: Floats, distance: Floats) -> Floats:
     general = -front * np.expm1(-np.abs(power)) / scale
     equal = np.exp(-far) * (1.0 + far / 2.0)
     tail = 0.5 * np.where(np.abs(t - 1.0) < 1e-9, equal, general)
-    chance: Floats = np.where(distance >= 0.0, tail, 1.0 - tail)
-    return chance
+    return np.where(distance >= 0.0, tail, 1.0 - tail)

@@ -17,12 +17,13 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.disclosure.group_tails import Draw, release_tails
-from sfumato.engine.disclosure.grouped_values import Floats, GroupedValues, Integers
+from sfumato.engine.disclosure.grouped_values import GroupedValues
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, uniforms
 
 CHECKED_GROUPS: Final = 8
 SIMULATED: Final = 4_000
@@ -56,8 +57,7 @@ class EstimateTails:
     @property
     def within(self) -> Floats:
         """The attacker's confidence: Pr[|F' − f| <= ε·f], shape (G,)."""
-        inside: Floats = np.clip(1.0 - self.high - self.low, 0.0, 1.0)
-        return inside
+        return np.clip(1.0 - self.high - self.low, 0.0, 1.0)
 
 
 def retention_of(matrix: PerturbationMatrix) -> float | None:
@@ -257,5 +257,4 @@ def simulated_errors(
         error[start : start + size] = weights[shown].reshape(size, total).sum(axis=1)
     # Unbiased: a record with the value adds 1 on average, any other 0.
     means = np.array([float(matrix.column(int(value)) @ weights) for value in values])
-    centred: Floats = error - float(counts @ means)
-    return centred
+    return error - float(counts @ means)

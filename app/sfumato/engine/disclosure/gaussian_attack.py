@@ -29,15 +29,13 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, one_by_one
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.ladders.brownian import check_noise_level
 from sfumato.engine.table.covariance import Moments
-
-Floats = npt.NDArray[np.float64]
 
 _SINGULAR: Final = 1e-13
 """Directions of a covariance with a smaller share of its size count as certain."""
@@ -175,8 +173,7 @@ def joint_weights(
     across = np.kron(np.ones((1, copies)), signal)
     weights = across @ _inverse(shown)
     scaled = weights.reshape(size, copies, size).transpose(1, 0, 2)
-    unscaled: Floats = scaled * np.outer(spreads, 1.0 / spreads)
-    return unscaled
+    return scaled * np.outer(spreads, 1.0 / spreads)
 
 
 def estimate(copies: Floats, weights: Floats, mean: Floats) -> Floats:
@@ -198,8 +195,7 @@ def estimate(copies: Floats, weights: Floats, mean: Floats) -> Floats:
         Shape (N, n).
     """
     centred = copies - mean[:, np.newaxis]
-    guess: Floats = mean[:, np.newaxis] + np.einsum("mij,mjr->ir", weights, centred)
-    return guess
+    return mean[:, np.newaxis] + np.einsum("mij,mjr->ir", weights, centred)
 
 
 def learned_moments(copy: Floats, level: float, samples: int, noise: Floats) -> Moments:
@@ -428,8 +424,7 @@ def posterior_means(
     shown = _white(numbers - middle, factor)
 
     def scores(block: slice) -> Floats:
-        found: Floats = shown[:, block].T @ atoms / level + prior_part
-        return found
+        return shown[:, block].T @ atoms / level + prior_part
 
     return _means(scores, prior, numbers.shape[1], context)
 
@@ -454,8 +449,7 @@ def posterior_means_by(
         told = (
             law.scores(copy[:, block], prior.atoms) for law, copy in zip(laws, copies, strict=True)
         )
-        found: Floats = sum(told, prior_part)
-        return found
+        return sum(told, prior_part)
 
     return _means(scores, prior, copies.shape[2], context)
 
@@ -526,8 +520,7 @@ def bayes_by_copies(
     held: list[int] = []
     errors: list[Floats] = []
     estimates: list[Floats] = []
-    for place, level in enumerate(levels):
-        part = Part(context, place / len(levels), (place + 1) / len(levels))
+    for place, (level, part) in enumerate(one_by_one(context, levels)):
         if held and dependence is Dependence.LADDER and levels[held[-1]] == level:
             errors.append(errors[-1])
             continue

@@ -24,7 +24,8 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.errors import LevelError
-from sfumato.engine.disclosure.group_tails import Floats, Tails, Whole, count_law, release_tails
+from sfumato.engine.core.values import Flags, Floats, Integers
+from sfumato.engine.disclosure.group_tails import Tails, count_law, release_tails
 
 _BERRY_ESSEEN: Final = 0.56
 """Shevtsova 2010: no sum of independent indicators with standard deviation σ is farther from
@@ -141,11 +142,10 @@ def allowed_size(
         _largest_sample(retention, size_of_domain, float(share), epsilon, delta)
         for share in distinct
     ]
-    answer: Floats = np.array(found, dtype=np.float64)[inverse].reshape(shares.shape)
-    return answer
+    return np.array(found, dtype=np.float64)[inverse].reshape(shares.shape)
 
 
-def passes(found: Tails, delta: float) -> npt.NDArray[np.bool_]:
+def passes(found: Tails, delta: float) -> Flags:
     """Return whether two true tails keep the promise.
 
     Both have to be at least δ; or one is at least 1 - δ, which happens where a group is so
@@ -154,8 +154,7 @@ def passes(found: Tails, delta: float) -> npt.NDArray[np.bool_]:
     """
     least = np.minimum(found.upper, found.lower)
     most = np.maximum(found.upper, found.lower)
-    answer: npt.NDArray[np.bool_] = (least >= delta - _HAIR) | (most >= 1.0 - delta - _HAIR)
-    return answer
+    return (least >= delta - _HAIR) | (most >= 1.0 - delta - _HAIR)
 
 
 def tails(
@@ -195,7 +194,7 @@ def private_groups(
     size_of_domain: int,
     epsilon: float,
     delta: float,
-) -> npt.NDArray[np.bool_]:
+) -> Flags:
     """Return which groups pass a test when they are perturbed whole, shape (G,).
 
     Parameters
@@ -212,7 +211,7 @@ def private_groups(
     check_limits(rule, epsilon, delta)
     _check_retention(retention)
     starts = counts.indptr[:-1]
-    sizes: Whole = np.add.reduceat(counts.data, starts)
+    sizes: Integers = np.add.reduceat(counts.data, starts)
     if rule is not Rule.EXACT:
         shares = np.maximum.reduceat(counts.data, starts) / sizes
         allowed = allowed_size(rule, retention, size_of_domain, shares, epsilon, delta)
@@ -245,12 +244,11 @@ def largest_possible(
     f = np.asarray(shares, dtype=np.float64)
     spread = f * law.own * (1.0 - law.own) + (1.0 - f) * law.other * (1.0 - law.other)
 
-    def may_pass(size: Floats) -> npt.NDArray[np.bool_]:
+    def may_pass(size: Floats) -> Flags:
         # A record that is only sometimes in the sample adds at most 1/4 to the variance.
         reach = np.maximum(epsilon * retention * f * size - 1.0, 0.0)
         bound = scipy.special.ndtr(-reach / np.sqrt(size * spread + 0.25))
-        answer: npt.NDArray[np.bool_] = bound + _BERRY_ESSEEN / np.sqrt(size * spread) >= delta
-        return answer
+        return bound + _BERRY_ESSEEN / np.sqrt(size * spread) >= delta
 
     return _largest_number(may_pass, f.shape)
 
@@ -267,18 +265,15 @@ def largest_by_chernoff(
     f = np.asarray(shares, dtype=np.float64)
     shown = f * law.own + (1.0 - f) * law.other
 
-    def may_pass(size: Floats) -> npt.NDArray[np.bool_]:
+    def may_pass(size: Floats) -> Flags:
         reach = np.maximum(epsilon * retention * f - 1.0 / size, 0.0)
         nearer = np.minimum(_divergence(shown + reach, shown), _divergence(shown - reach, shown))
-        answer: npt.NDArray[np.bool_] = size * nearer <= -math.log(delta)
-        return answer
+        return size * nearer <= -math.log(delta)
 
     return _largest_number(may_pass, f.shape)
 
 
-def _largest_number(
-    may_pass: Callable[[Floats], npt.NDArray[np.bool_]], shape: tuple[int, ...]
-) -> Floats:
+def _largest_number(may_pass: Callable[[Floats], Flags], shape: tuple[int, ...]) -> Floats:
     """Return the last whole numbers that may pass, where none above one that may not does."""
     low, high = np.zeros(shape), np.full(shape, float(_ENDLESS))
     for _ in range(60):
@@ -296,8 +291,7 @@ def _divergence(share: Floats, expected: Floats) -> Floats:
     found = scipy.special.rel_entr(inside, expected) + scipy.special.rel_entr(
         1.0 - inside, 1.0 - expected
     )
-    answer: Floats = np.where(inside == share, found, np.inf)
-    return answer
+    return np.where(inside == share, found, np.inf)
 
 
 def _largest_sample(

@@ -21,12 +21,12 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Binning, Codes
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
+from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.estimate_tails import EstimateTails, estimate_tails, retention_of
 from sfumato.engine.disclosure.group_privacy import (
@@ -37,19 +37,11 @@ from sfumato.engine.disclosure.group_privacy import (
     private_groups,
 )
 from sfumato.engine.disclosure.group_tails import Tails, release_tails
-from sfumato.engine.disclosure.grouped_values import (
-    Floats,
-    GroupedValues,
-    Integers,
-    grouped_values,
-    sampled_values,
-)
+from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values, sampled_values
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.table.micro_groups import MicroGroups, PublicAttribute
-
-Flags = npt.NDArray[np.bool_]
 
 USUAL_EPSILON: Final = 0.3
 USUAL_DELTA: Final = 0.3
@@ -230,8 +222,7 @@ def violating_groups(
             limits.rule, retention, grouped.values, grouped.shares, limits.epsilon, limits.delta
         )
         # The published algorithm samples s_g records, rounded; that passes by its own rule.
-        broken: Flags = trials.counts > np.maximum(np.ceil(allowed), 1.0)
-        return broken
+        return trials.counts > np.maximum(np.ceil(allowed), 1.0)
     # Nearly always the most frequent value decides, so the others of a group that it gives away
     # are not asked about.
     broken = np.zeros(grouped.groups, dtype=np.bool_)
@@ -377,8 +368,7 @@ def remedies(
         every record is perturbed by itself.
     """
     found = []
-    for done, change in enumerate(changes):
-        part = Part(context, done / len(changes), (done + 1) / len(changes))
+    for change, part in one_by_one(context, changes):
         merged = grouped.merged(change.applied(grouped.attributes))
         trials = None if rests_on is None else rests_on(change, merged, Part(part, 0.0, 0.5))
         risk = group_risk(merged, matrix, limits, Part(part, 0.5, 1.0), trials)
@@ -483,22 +473,16 @@ class QueryPoint:
     exact: float | None
 
 
-def settings_of(
-    start: Setting,
-    retentions: Sequence[float] = RETENTIONS,
-    epsilons: Sequence[float] = EPSILONS,
-    deltas: Sequence[float] = DELTAS,
-    shares: Sequence[float] = SIZE_SHARES,
-) -> Iterator[tuple[Parameter, float, Setting]]:
+def settings_of(start: Setting) -> Iterator[tuple[Parameter, float, Setting]]:
     """Yield each setting that differs from `start` in one parameter."""
     limits = start.limits
-    for value in retentions:
+    for value in RETENTIONS:
         yield Parameter.RETENTION, value, replace(start, retention=value)
-    for value in epsilons:
+    for value in EPSILONS:
         yield Parameter.EPSILON, value, replace(start, limits=replace(limits, epsilon=value))
-    for value in deltas:
+    for value in DELTAS:
         yield Parameter.DELTA, value, replace(start, limits=replace(limits, delta=value))
-    for share in shares:
+    for share in SIZE_SHARES:
         records = max(round(share * start.records), 1)
         yield Parameter.RECORDS, float(records), replace(start, records=records)
 

@@ -18,13 +18,9 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-from sfumato.engine.core.values import distinct
-
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
+from sfumato.engine.core.values import Floats, Indices, Integers, distinct
 
 LARGEST_TABLE: Final = 192
 """Samples up to this size are looked up in a table of all their laws (19 MB at most)."""
@@ -78,9 +74,9 @@ class CountLaw:
         self._growing = Lock()
         self._laws = [np.ones((1, 1))]
         self._flat: Floats = np.empty(0)
-        self._starts: Whole = np.empty(0, dtype=np.int64)
+        self._starts: Integers = np.empty(0, dtype=np.int64)
 
-    def at_most(self, records: Whole, own: Whole, limit: Whole) -> Floats:
+    def at_most(self, records: Integers, own: Integers, limit: Integers) -> Floats:
         """Return Pr[O <= limit] for each question; all of one shape.
 
         Parameters
@@ -103,11 +99,10 @@ class CountLaw:
             answer[large] = self._added_up(*asked)[inverse.ravel()]
         return answer
 
-    def _look_up(self, records: Whole, own: Whole, limit: Whole) -> Floats:
+    def _look_up(self, records: Integers, own: Integers, limit: Integers) -> Floats:
         self._grow(int(records.max()))
         place = np.clip(limit, -1, records) + 1
-        found: Floats = self._flat[self._starts[records] + own * (records + 2) + place]
-        return found
+        return self._flat[self._starts[records] + own * (records + 2) + place]
 
     def _grow(self, records: int) -> None:
         """Tabulate the laws of up to so many records."""
@@ -134,7 +129,7 @@ class CountLaw:
         longer[-1, 1:] += law[-1] * self.own
         return longer
 
-    def _added_up(self, records: Whole, own: Whole, limit: Whole) -> Floats:
+    def _added_up(self, records: Integers, own: Integers, limit: Integers) -> Floats:
         """Add up the convolution of the two binomials around the first one's mean."""
         answer = (limit >= records).astype(np.float64)
         reach = _DEVIATIONS * np.sqrt(own * self.own * (1.0 - self.own)) + 30.0
@@ -152,7 +147,7 @@ class CountLaw:
         return answer
 
 
-def _stretches(lengths: Whole) -> list[slice]:
+def _stretches(lengths: Integers) -> list[slice]:
     """Cut questions into stretches with not too many terms."""
     begins = np.flatnonzero(np.diff(np.cumsum(lengths) // _TERMS, prepend=-1))
     ends = [*begins[1:], len(lengths)]
@@ -166,13 +161,13 @@ def count_law(retention: float, size_of_domain: int) -> CountLaw:
 
 
 def effective_draws(
-    sizes: Whole,
+    sizes: Integers,
     shares: Floats,
-    samples: Whole,
+    samples: Integers,
     retention: float,
     top: float,
     size_of_domain: int,
-) -> Whole:
+) -> Integers:
     """Return how many draws at a lower level give an estimate the variance it really has.
 
     A less trusted release perturbs every row of the most trusted one by itself, so the copies of
@@ -192,8 +187,7 @@ def effective_draws(
         return samples
     low, high = (_variance(shares, p, size_of_domain) for p in (retention, top))
     draws = low / (high / samples + (low - high) / sizes)
-    answer: Whole = np.clip(np.rint(draws), samples, sizes).astype(np.int64)
-    return answer
+    return np.clip(np.rint(draws), samples, sizes).astype(np.int64)
 
 
 def _variance(shares: Floats, retention: float, size_of_domain: int) -> Floats:
@@ -201,14 +195,13 @@ def _variance(shares: Floats, retention: float, size_of_domain: int) -> Floats:
     other = (1.0 - retention) / size_of_domain
     own = retention + other
     varying = shares * own * (1.0 - own) + (1.0 - shares) * other * (1.0 - other)
-    answer: Floats = varying / retention**2
-    return answer
+    return varying / retention**2
 
 
 def release_tails(
-    sizes: Whole,
-    counts: Whole,
-    samples: Whole,
+    sizes: Integers,
+    counts: Integers,
+    samples: Integers,
     retention: float,
     size_of_domain: int,
     epsilon: float,
@@ -244,7 +237,9 @@ def release_tails(
     return Tails(np.maximum(upper, 0.0)[places], lower[places])
 
 
-def beyond(law: CountLaw, size: Whole, count: Whole, epsilon: float) -> tuple[Whole, Whole]:
+def beyond(
+    law: CountLaw, size: Integers, count: Integers, epsilon: float
+) -> tuple[Integers, Integers]:
     """Return the counts O above the first of which, and up to the second, an estimate is off.
 
     Parameters
@@ -258,12 +253,12 @@ def beyond(law: CountLaw, size: Whole, count: Whole, epsilon: float) -> tuple[Wh
     """
     mean = size * law.other + (law.own - law.other) * count
     allowed = epsilon * (law.own - law.other) * count
-    above: Whole = np.floor((mean + allowed) * (1.0 + _TIE)).astype(np.int64)
-    below: Whole = np.ceil((mean - allowed) * (1.0 - _TIE)).astype(np.int64) - 1
+    above: Integers = np.floor((mean + allowed) * (1.0 + _TIE)).astype(np.int64)
+    below: Integers = np.ceil((mean - allowed) * (1.0 - _TIE)).astype(np.int64) - 1
     return above, below
 
 
-def _distinct(questions: Whole) -> tuple[Whole, npt.NDArray[np.intp]]:
+def _distinct(questions: Integers) -> tuple[Integers, Indices]:
     """Return the distinct columns, and which of them each column is."""
     highest = questions.max(axis=1, initial=0) + 1
     if float(highest[0]) * float(highest[1]) * float(highest[2]) >= 2.0**62:
@@ -277,7 +272,7 @@ def _distinct(questions: Whole) -> tuple[Whole, npt.NDArray[np.intp]]:
 
 
 def _copies_at_most(
-    law: CountLaw, size: Whole, count: Whole, sample: Whole, limit: Whole, draw: Draw
+    law: CountLaw, size: Integers, count: Integers, sample: Integers, limit: Integers, draw: Draw
 ) -> Floats:
     """Return Pr[O <= limit] for the copies O of the value in the released group."""
     # The largest j with j·n/s <= limit certainly stays; the next may be rounded down to it.
@@ -297,7 +292,7 @@ def _copies_at_most(
 
 
 def _sampled_at_most(
-    law: CountLaw, size: Whole, count: Whole, sample: Whole, limit: Whole, draw: Draw
+    law: CountLaw, size: Integers, count: Integers, sample: Integers, limit: Integers, draw: Draw
 ) -> Floats:
     """Return Pr[j <= limit] for the sampled records j that show the value."""
     if draw is Draw.BY_VALUE:
@@ -314,7 +309,9 @@ def _sampled_at_most(
     return answer
 
 
-def _mixed(law: CountLaw, size: Whole, count: Whole, sample: Whole, limit: Whole) -> Floats:
+def _mixed(
+    law: CountLaw, size: Integers, count: Integers, sample: Integers, limit: Integers
+) -> Floats:
     """Mix over how many records with the value a sample at random takes (hypergeometric)."""
     least = np.maximum(0, sample - (size - count))
     most = np.minimum(count, sample)
@@ -330,27 +327,23 @@ def _mixed(law: CountLaw, size: Whole, count: Whole, sample: Whole, limit: Whole
     chance -= np.maximum.reduceat(chance, starts)[row]
     chance = np.exp(chance)
     found = law.at_most(sample[row], own, limit[row])
-    answer: Floats = np.add.reduceat(chance * found, starts) / np.add.reduceat(chance, starts)
-    return answer
+    return np.add.reduceat(chance * found, starts) / np.add.reduceat(chance, starts)
 
 
-def _log_choose(total: Whole, chosen: Whole) -> Floats:
-    answer: Floats = (
+def _log_choose(total: Integers, chosen: Integers) -> Floats:
+    return (
         scipy.special.gammaln(total + 1.0)
         - scipy.special.gammaln(chosen + 1.0)
         - scipy.special.gammaln(total - chosen + 1.0)
     )
-    return answer
 
 
-def _binomial(shown: Whole, trials: Whole, chance: float) -> Floats:
+def _binomial(shown: Integers, trials: Integers, chance: float) -> Floats:
     logarithm = _log_choose(trials, shown)
     logarithm += scipy.special.xlogy(shown, chance) + scipy.special.xlog1py(trials - shown, -chance)
-    answer: Floats = np.exp(logarithm)
-    return answer
+    return np.exp(logarithm)
 
 
-def _binomial_at_most(limit: Whole, trials: Whole, chance: float) -> Floats:
+def _binomial_at_most(limit: Integers, trials: Integers, chance: float) -> Floats:
     inside = np.clip(limit, 0, trials)
-    answer: Floats = np.where(limit < 0, 0.0, scipy.special.bdtr(inside, trials, chance))
-    return answer
+    return np.where(limit < 0, 0.0, scipy.special.bdtr(inside, trials, chance))

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.disclosure.resampled_law import ResampledLaw
 from sfumato.engine.matrices.matrix import PerturbationMatrix
-from sfumato.engine.randomness.simulation_rng import uniforms
+from sfumato.engine.randomness.keys import uniforms
 from sfumato.engine.table.micro_groups import (
     MicroGroups,
     PublicAttribute,
@@ -25,9 +25,6 @@ from sfumato.engine.table.micro_groups import (
     most_frequent,
     value_counts,
 )
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,7 @@ class GroupedValues:
     @cached_property
     def shares(self) -> Floats:
         """The largest share f of one value in each group, shape (G,)."""
-        shares: Floats = self.largest / self.sizes
-        return shares
+        return self.largest / self.sizes
 
     @cached_property
     def cell_groups(self) -> Integers:
@@ -177,7 +173,7 @@ def group_view(
     grouped: GroupedValues,
     group: int,
     matrix: PerturbationMatrix,
-    released: npt.NDArray[np.int64] | None = None,
+    released: Integers | None = None,
     law: ResampledLaw | None = None,
 ) -> GroupView:
     """Return one group's true distribution beside its reconstruction.

@@ -19,10 +19,10 @@ from math import log
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.tracing import (
     FALSE_ALARM,
     LeakCounts,
@@ -34,7 +34,7 @@ from sfumato.engine.disclosure.tracing import (
     likeliest_mixture,
 )
 
-Cells = npt.NDArray[np.float64]
+Cells = Floats
 
 MOST_MIXED: Final = 12
 """With more releases that differ, no mixtures are tried; with more than half of it, only pairs."""
@@ -178,8 +178,7 @@ def _decimals(numbers: Cells) -> int | None:
 def _rounded(numbers: Cells, decimals: int | None) -> Cells:
     """Return numbers as they are compared: sums in another order differ in the last digits."""
     if decimals is not None:
-        shown: Cells = np.round(numbers + 1e-9 * np.abs(numbers), decimals) + 0.0
-        return shown
+        return np.round(numbers + 1e-9 * np.abs(numbers), decimals) + 0.0
     size = np.where(np.isfinite(numbers) & (numbers != 0.0), np.abs(numbers), 1.0)
     unit = 10.0 ** (np.floor(np.log10(size)) - 9)
     digits: Cells = np.round(numbers / unit)

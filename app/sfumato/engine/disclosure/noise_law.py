@@ -23,12 +23,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from sfumato.engine.core.values import rounded_down
+from sfumato.engine.core.values import Floats, rounded_down
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.randomness.simulation_rng import uniforms
+from sfumato.engine.randomness.keys import uniforms
 from sfumato.engine.table.covariance import factor_of
 
-Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 
 MOST_NAMED: Final = 3
@@ -72,8 +71,7 @@ class NoiseLaw:
     @property
     def spreads(self) -> Floats:
         """The standard deviation of each number's noise, shape (N,)."""
-        spreads: Floats = np.sqrt(np.diagonal(self.covariance))
-        return spreads
+        return np.sqrt(np.diagonal(self.covariance))
 
     def scores(self, shown: Floats, atoms: Floats) -> Floats:
         """Return logarithms of likelihoods, but for a constant of each record.
@@ -94,13 +92,11 @@ class NoiseLaw:
         middle = atoms.mean(axis=1, keepdims=True)
         inverse = np.linalg.pinv(factor_of(self.covariance))
         white = inverse @ (atoms - middle)
-        found: Floats = (inverse @ (shown - middle)).T @ white - 0.5 * np.square(white).sum(axis=0)
-        return found
+        return (inverse @ (shown - middle)).T @ white - 0.5 * np.square(white).sum(axis=0)
 
     def draws(self, uniforms: Floats) -> Floats:
         """Return noise made of numbers between 0 and 1, shape (N, n)."""
-        noise: Floats = factor_of(self.covariance) @ scipy.special.ndtri(uniforms)
-        return noise
+        return factor_of(self.covariance) @ scipy.special.ndtri(uniforms)
 
     def half_widths(self, share: float) -> Floats:
         """Return how large each number's noise is at most so often, shape (N,)."""
@@ -133,14 +129,12 @@ class LaplaceNoise(NoiseLaw):
 
     def scores(self, shown: Floats, atoms: Floats) -> Floats:
         """Return logarithms of likelihoods, shape (r, A); see `NoiseLaw.scores`."""
-        found: Floats = -np.abs(shown[0][:, np.newaxis] - atoms[0]) / self.scale
-        return found
+        return -np.abs(shown[0][:, np.newaxis] - atoms[0]) / self.scale
 
     def draws(self, uniforms: Floats) -> Floats:
         """Return noise made of numbers between 0 and 1, shape (1, n)."""
         beside = uniforms - 0.5
-        noise: Floats = -self.scale * np.sign(beside) * np.log1p(-2.0 * np.abs(beside))
-        return noise
+        return -self.scale * np.sign(beside) * np.log1p(-2.0 * np.abs(beside))
 
     def half_widths(self, share: float) -> Floats:
         """Return how large the noise is at most so often, shape (1,)."""

@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.parallel import side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers
 from sfumato.engine.disclosure.boosted_trees import Ensemble, Rows, boost
 from sfumato.engine.disclosure.open_features import (
     PARTS,
@@ -44,12 +44,7 @@ from sfumato.engine.disclosure.open_features import (
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, likelihood_of_member
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Places = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
+from sfumato.engine.randomness.keys import draw_released, uniforms
 
 SHARE: Final = 0.9
 """Half-widths hold this share of the records."""
@@ -98,7 +93,7 @@ class NumberEstimate:
     other: float
     explained: tuple[float, float]
     telling: tuple[tuple[str, float], ...]
-    sample: Places = field(repr=False)
+    sample: Indices = field(repr=False)
     guesses: Floats = field(repr=False)
     numbers: Floats = field(repr=False)
 
@@ -142,9 +137,9 @@ class ValueEstimate:
     without: float
     guessed: float
     telling: tuple[tuple[str, float], ...]
-    sample: Places = field(repr=False)
+    sample: Indices = field(repr=False)
     chances: Floats = field(repr=False)
-    kept: Places = field(repr=False)
+    kept: Indices = field(repr=False)
     codes: Integers = field(repr=False)
 
     @property
@@ -165,13 +160,13 @@ def half_width(off: Floats) -> float:
     return float((known[inside - 1 :] - known[: len(known) - inside + 1]).min()) / 2.0
 
 
-def sample_rows(count: int, most: int) -> Places:
+def sample_rows(count: int, most: int) -> Indices:
     """Return at most so many rows, at random but always the same, ascending."""
     if count <= most:
         return np.arange(count)
     # One from each of `most` stretches, so that none is there twice.
     starts = np.arange(most) * (count / most)
-    chosen: Places = (starts + uniforms(most, _STREAM) * (count / most)).astype(np.intp)
+    chosen: Indices = (starts + uniforms(most, _STREAM) * (count / most)).astype(np.intp)
     return np.minimum(chosen, count - 1)
 
 
@@ -183,7 +178,7 @@ def estimate_numbers(
     name: str,
     numbers: Floats,
     columns: Sequence[OpenColumn],
-    rows: Places,
+    rows: Indices,
     context: Context,
     units: Integers | None = None,
     look: Look = known_of,
@@ -253,7 +248,7 @@ _TELLING: Final = 0.05
 def _number_fits(
     numbers: Floats,
     columns: Sequence[OpenColumn],
-    sample: Places,
+    sample: Indices,
     context: Context,
     parts: Integers,
     look: Look,
@@ -297,7 +292,7 @@ def estimate_values(
     codes: Integers,
     size: int,
     columns: Sequence[OpenColumn],
-    rows: Places,
+    rows: Indices,
     context: Context,
     units: Integers | None = None,
     look: Look = known_of,
@@ -400,7 +395,7 @@ def guessed_with(found: ValueEstimate, matrix: PerturbationMatrix) -> float:
 
 
 def guessed_member_with(
-    found: ValueEstimate, matrix: RetentionMatrix, shares: Floats, member: Places, codes: Codes
+    found: ValueEstimate, matrix: RetentionMatrix, shares: Floats, member: Indices, codes: Codes
 ) -> float:
     """Return what `guessed_with` does for an attribute that is released in combination with others.
 
@@ -496,7 +491,7 @@ class _ValueFit:
 
     def __init__(
         self,
-        true: Places,
+        true: Indices,
         start: tuple[Floats, int],
         features: Features,
         there: Flags,
@@ -517,23 +512,19 @@ class _ValueFit:
 
     def chances(self) -> Floats:
         """Return the chances of each value, shape (rows, width)."""
-        found: Floats = scipy.special.softmax(
-            self._before + self._trees.predict(self._watch), axis=1
-        )
-        return found
+        return scipy.special.softmax(self._before + self._trees.predict(self._watch), axis=1)
 
-    def shuffled(self, column: int) -> Places:
+    def shuffled(self, column: int) -> Indices:
         """Return the guesses once a column's values are shuffled."""
         values = _shuffled(self._watch, self._features.owners == column)
         before = self._before
         if column == self._owner:
             before = before[_shuffling(len(before))]
-        places: Places = (before + self._trees.predict(values))[:, :-1].argmax(axis=1)
-        return places
+        return (before + self._trees.predict(values))[:, :-1].argmax(axis=1)
 
 
 def _beliefs(
-    seen: Sequence[Known], part: int, true: Places, here: Flags, width: int
+    seen: Sequence[Known], part: int, true: Indices, here: Flags, width: int
 ) -> tuple[Floats, int]:
     """Return logarithms of chances before any trees, and by which column's groups they are.
 
@@ -573,11 +564,11 @@ def _width_shuffled(fits: Sequence[_NumberFit], how: str, column: int, true: Flo
     return half_width(true - shuffled)
 
 
-def _right_shuffled(fits: Sequence[_ValueFit], column: int, true: Places) -> float:
+def _right_shuffled(fits: Sequence[_ValueFit], column: int, true: Indices) -> float:
     return sum(int((fit.shuffled(column) == true[fit.there]).sum()) for fit in fits) / len(true)
 
 
-def _shuffling(count: int) -> Places:
+def _shuffling(count: int) -> Indices:
     return np.argsort(uniforms(count, _STREAM + 3))
 
 
@@ -588,7 +579,7 @@ def _shuffled(values: Floats, which: Flags) -> Floats:
     return changed
 
 
-def _joined(fits: Sequence[_NumberFit], sample: Places, how: str) -> Floats:
+def _joined(fits: Sequence[_NumberFit], sample: Indices, how: str) -> Floats:
     found = np.empty(len(sample))
     for fit in fits:
         found[fit.there] = fit.guess(how)

@@ -11,15 +11,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-from sfumato.engine.randomness.simulation_rng import uniforms
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Places = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers
+from sfumato.engine.randomness.keys import uniforms
 
 PARTS: Final = 3
 """Each part of the rows is estimated by what the others tell."""
@@ -60,7 +55,7 @@ class Features:
     """
 
     values: Floats
-    owners: Places
+    owners: Indices
     levels: Flags
 
 
@@ -71,8 +66,7 @@ def parts_of(count: int, units: Integers | None = None) -> Integers:
     its other members.
     """
     if units is not None:
-        drawn: Integers = parts_of(int(units.max(initial=-1)) + 1)[units]
-        return drawn
+        return parts_of(int(units.max(initial=-1)) + 1)[units]
     return (uniforms(count, _STREAM) * PARTS).astype(np.int64)
 
 
@@ -88,7 +82,7 @@ class Outcome:
         The numbers of these rows; None for a value, which counts 1.
     """
 
-    rows: Places | slice
+    rows: Indices | slice
     weights: Floats | None = None
 
     def of(self, counted: Flags | None) -> Outcome:
@@ -124,11 +118,11 @@ class Sought:
         How many such places there are.
     """
 
-    sample: Places
+    sample: Indices
     parts: Integers
-    known: Places | slice
+    known: Indices | slice
     outcomes: tuple[Outcome, ...]
-    places: Places | None = None
+    places: Indices | None = None
     width: int = 0
 
 
@@ -249,12 +243,12 @@ class GroupShares:
     """
 
     own: Integers
-    group: Places
+    group: Indices
     counts: scipy.sparse.csr_array
 
     @classmethod
     def of(
-        cls, codes: Integers, places: Places, sought: Sought, counted: Flags | None = None
+        cls, codes: Integers, places: Indices, sought: Sought, counted: Flags | None = None
     ) -> GroupShares:
         """Count the values in the groups of a column, as far as a sample asks for them."""
         asked, group = np.unique(codes[sought.sample], return_inverse=True)
@@ -262,7 +256,7 @@ class GroupShares:
         number[asked] = np.arange(len(asked))
         groups = number[codes]
         asked_for = groups >= 0 if counted is None else counted & (groups >= 0)
-        there: Places | slice = slice(None) if asked_for.all() else np.flatnonzero(asked_for)
+        there: Indices | slice = slice(None) if asked_for.all() else np.flatnonzero(asked_for)
         rows = groups[there] * PARTS + sought.parts[there]
         keys = rows * sought.width + places[there]
         size = len(asked) * PARTS * sought.width
@@ -270,7 +264,7 @@ class GroupShares:
         # Of many values few occur in a group.
         return cls(sought.parts[sought.sample], group, scipy.sparse.csr_array(counts))
 
-    def of_values(self, part: int, places: Places) -> tuple[Floats, Floats]:
+    def of_values(self, part: int, places: Indices) -> tuple[Floats, Floats]:
         """Return what `without` has of one value of each row, and of all together, shape (s,)."""
         width = self.counts.shape[1]
         cells = self.counts.tocoo()

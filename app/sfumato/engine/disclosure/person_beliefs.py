@@ -19,15 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.values import Floats, Indices
 from sfumato.engine.disclosure.gaussian_attack import Prior
 from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
-
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
 
 _CELLS = 4_000_000
 """Likelihoods held in memory at once."""
@@ -47,7 +44,7 @@ class Shown:
         How it was made.
     """
 
-    records: Places = field(repr=False)
+    records: Indices = field(repr=False)
     codes: Codes = field(repr=False)
     matrix: PerturbationMatrix
 
@@ -117,7 +114,7 @@ class ShownNumbers:
         The law of the noise.
     """
 
-    records: Places = field(repr=False)
+    records: Indices = field(repr=False)
     numbers: Floats = field(repr=False)
     noise: NoiseLaw
 

@@ -26,11 +26,12 @@ import pandas as pd
 import scipy
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Integers
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.simulation_rng import draw_released, uniforms
+from sfumato.engine.randomness.keys import draw_released, uniforms
 
-Counts = npt.NDArray[np.int64]
+Counts = Integers
 
 MOST_STEPS: Final = 400_000
 """Products of series formed at most; beyond, outcomes are drawn."""
@@ -150,8 +151,7 @@ def chances(matrix: PerturbationMatrix, prior: Vector, rows: int) -> tuple[Vecto
 
 def _other(matrix: RetentionMatrix) -> Vector:
     """Return how likely each value is released as any given other one, shape (m,)."""
-    other: Vector = (1.0 - matrix.retention) / matrix.size
-    return other
+    return (1.0 - matrix.retention) / matrix.size
 
 
 def _by_series(matrix: RetentionMatrix, other: Vector, prior: Vector, rows: int) -> Vector:

@@ -23,16 +23,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import TableError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, one_by_one
+from sfumato.engine.core.values import Flags, Indices, Integers
 from sfumato.engine.disclosure.coalition_risk import BLOCK, chain_beliefs, entries_of, rows_of
 from sfumato.engine.disclosure.record_risk import BINS, CERTAIN, RecordRisk, steps_of
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.randomness.simulation_rng import Places
 
 MOST_CELLS = 2**23
 """Combinations of a true value and of what is held that are counted; beyond, rows stand alone."""
@@ -88,10 +87,10 @@ class _Cells:
     `true` and `counts` have an entry for each cell.
     """
 
-    held: Places
-    outcome: Places
-    true: Places
-    counts: npt.NDArray[np.int64]
+    held: Integers
+    outcome: Integers
+    true: Integers
+    counts: Integers
 
 
 def realized_risk(
@@ -277,9 +276,6 @@ def _parts(length: int, step: int, context: Context, text: str) -> Iterator[slic
         yield slice(start, min(start + step, length))
 
 
-Flags = npt.NDArray[np.bool_]
-
-
 def realized_by_coverage(
     true: Codes,
     held: Sequence[Codes],
@@ -315,8 +311,7 @@ def realized_by_coverage(
     has = np.stack([everywhere if one is None else one for one in covered], axis=1)
     patterns, of_record = np.unique(has, axis=0, return_inverse=True)
     found = []
-    for place, pattern in enumerate(patterns):
-        part = Part(context, place / len(patterns), (place + 1) / len(patterns))
+    for place, (pattern, part) in enumerate(one_by_one(context, list(patterns))):
         rows = np.flatnonzero(of_record == place)
         members = np.flatnonzero(pattern).tolist()
         seen = [held[member][rows] for member in members]
@@ -329,7 +324,7 @@ def realized_by_coverage(
     return _together(found)
 
 
-def _together(found: Sequence[tuple[RealizedRisk, npt.NDArray[np.intp]]]) -> RealizedRisk:
+def _together(found: Sequence[tuple[RealizedRisk, Indices]]) -> RealizedRisk:
     """Return the figures of all records from those of parts, each with its counts by value."""
     risks = [one for one, _ in found]
     records = np.array([one.records for one in risks], dtype=np.float64)
@@ -339,8 +334,7 @@ def _together(found: Sequence[tuple[RealizedRisk, npt.NDArray[np.intp]]]) -> Rea
     def by_value(parts: Sequence[Vector]) -> Vector:
         sums = (np.nan_to_num(np.stack(parts)) * counts).sum(axis=0)
         known = counts.sum(axis=0)
-        means: Vector = np.divide(sums, known, out=np.full(len(known), np.nan), where=known > 0.0)
-        return means
+        return np.divide(sums, known, out=np.full(len(known), np.nan), where=known > 0.0)
 
     def mean(parts: Sequence[float], weights: Vector) -> float:
         return float(np.average(parts, weights=weights))

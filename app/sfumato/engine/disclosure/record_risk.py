@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from sfumato.engine.core.values import Floats, Indices, Integers
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.randomness.simulation_rng import Places
 
 BINS = 200
 """Steps of the distribution over records: half a percentage point each."""
@@ -113,7 +112,7 @@ class Tally:
         self._guessed = 0.0
         self._best = np.zeros(size)
         self._best_squares = np.zeros(size)
-        self._drawn: Places = np.zeros(size, dtype=np.int64)
+        self._drawn: Integers = np.zeros(size, dtype=np.int64)
 
     def add_outcomes(self, joint: Square) -> None:
         """Add some outcomes with their probabilities.
@@ -132,7 +131,7 @@ class Tally:
         )
         self._guessed += float(joint.max(axis=1).sum())
 
-    def add_draws(self, true: Places, each: Vector, belief: Vector, best: Vector) -> None:
+    def add_draws(self, true: Integers, each: Vector, belief: Vector, best: Vector) -> None:
         """Add outcomes that were drawn for records whose true values are known.
 
         Parameters
@@ -185,19 +184,17 @@ class Tally:
         """Return the standard error of each value's mean; 0 where nothing was drawn."""
         counts: Vector = np.maximum(self._drawn, 2).astype(np.float64)
         spread = np.maximum(squares / counts - means**2, 0.0)
-        error: Vector = np.where(self._drawn > 0, np.sqrt(spread / (counts - 1)), 0.0)
-        return error
+        return np.where(self._drawn > 0, np.sqrt(spread / (counts - 1)), 0.0)
 
 
-def steps_of(belief: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+def steps_of(belief: Floats) -> Indices:
     """Return the step of the distribution that each probability lies in.
 
     A probability on the edge of two steps belongs to the upper one, also where rounding left
     it a hair below.
     """
     found = (belief * BINS + 1e-9).astype(np.intp)
-    steps: npt.NDArray[np.intp] = np.minimum(found, BINS - 1)
-    return steps
+    return np.minimum(found, BINS - 1)
 
 
 LARGEST_WHOLE = 64
@@ -207,7 +204,7 @@ LARGEST_WHOLE = 64
 class Beliefs(Protocol):
     """Beliefs about some records, each with one true value that is known to who asks."""
 
-    def see(self, matrix: PerturbationMatrix, seen: Places) -> None:
+    def see(self, matrix: PerturbationMatrix, seen: Integers) -> None:
         """Take one more release into account; `seen` has each record's released value."""
 
     def of_true(self) -> Vector:
@@ -218,7 +215,7 @@ class Beliefs(Protocol):
 
 
 def beliefs_about(
-    true: Places, frequencies: Vector, matrices: Sequence[PerturbationMatrix]
+    true: Integers, frequencies: Vector, matrices: Sequence[PerturbationMatrix]
 ) -> Beliefs:
     """Return the beliefs of somebody who knows the frequencies and has seen nothing yet.
 
@@ -245,11 +242,11 @@ def is_sparse(frequencies: Vector, matrices: Sequence[PerturbationMatrix]) -> bo
 class WholeBeliefs:
     """Carries the weights of all values: any matrix, O(m) a record and release."""
 
-    def __init__(self, true: Places, frequencies: Vector) -> None:
+    def __init__(self, true: Integers, frequencies: Vector) -> None:
         self._true = true
         self._weights: Square = np.tile(frequencies, (len(true), 1))
 
-    def see(self, matrix: PerturbationMatrix, seen: Places) -> None:
+    def see(self, matrix: PerturbationMatrix, seen: Integers) -> None:
         """Take one more release into account."""
         kinds, which = np.unique(seen, return_inverse=True)
         self._weights *= matrix.block(kinds, np.arange(matrix.size))[which]
@@ -257,13 +254,11 @@ class WholeBeliefs:
 
     def of_true(self) -> Vector:
         """Return the probability given to each record's true value."""
-        belief: Vector = self._weights[np.arange(len(self._true)), self._true]
-        return belief
+        return self._weights[np.arange(len(self._true)), self._true]
 
     def of_best(self) -> Vector:
         """Return the probability given to each record's likeliest value."""
-        best: Vector = self._weights.max(axis=1)
-        return best
+        return self._weights.max(axis=1)
 
 
 class SparseBeliefs:
@@ -273,7 +268,7 @@ class SparseBeliefs:
     other value x the likelihood (1 − p_x)/m whatever is shown. Weights are kept as logarithms.
     """
 
-    def __init__(self, true: Places, frequencies: Vector, releases: int) -> None:
+    def __init__(self, true: Integers, frequencies: Vector, releases: int) -> None:
         self._true = true
         with np.errstate(divide="ignore"):
             self._common: Vector = np.log(frequencies)
@@ -282,7 +277,7 @@ class SparseBeliefs:
         self._weights = np.full(shape, -np.inf)
         self._count = 0
 
-    def see(self, matrix: PerturbationMatrix, seen: Places) -> None:
+    def see(self, matrix: PerturbationMatrix, seen: Integers) -> None:
         """Take one more release into account; it must keep or replace."""
         assert isinstance(matrix, RetentionMatrix)
         with np.errstate(divide="ignore"):
@@ -305,16 +300,14 @@ class SparseBeliefs:
         own = np.max(weights, axis=1, initial=-np.inf)
         unseen = ~mine.any(axis=1)
         own[unseen] = self._common[self._true[unseen]]
-        belief: Vector = np.exp(own - self._total())
-        return belief
+        return np.exp(own - self._total())
 
     def of_best(self) -> Vector:
         """Return the probability given to each record's likeliest value."""
         # Showing a value never lowers its weight, so a value that was seen never does worse
         # than its place in the common list says.
         highest = np.max(self._weights[:, : self._count], axis=1, initial=-np.inf)
-        best: Vector = np.exp(np.maximum(highest, self._common.max()) - self._total())
-        return best
+        return np.exp(np.maximum(highest, self._common.max()) - self._total())
 
     def _total(self) -> Vector:
         """Return the logarithm of the sum of all values' weights, shape (records,)."""
@@ -326,5 +319,4 @@ class SparseBeliefs:
             common = np.exp(self._common - highest)
         gone = np.where(seen >= 0, np.take(common, seen, mode="clip"), 0.0).sum(axis=1)
         others = np.maximum(common.sum() - gone, 0.0) * np.exp(highest - top)
-        total: Vector = top + np.log(np.exp(weights - top[:, None]).sum(axis=1) + others)
-        return total
+        return top + np.log(np.exp(weights - top[:, None]).sum(axis=1) + others)

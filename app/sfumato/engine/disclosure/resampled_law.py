@@ -2,7 +2,7 @@
 
 A release by reconstruction privacy draws s of a protected group's n records, perturbs the draws
 once at the top's retention probability p₀, copies them until there are n again and deals the
-copies out to the group's rows at random (`sfumato.engine.mechanisms.reconstruction.release`). A
+copies out to the group's rows at random (`sfumato.engine.mechanisms.reconstruction.mechanism`). A
 release at p < p₀ then keeps each *row* with probability p/p₀ and otherwise replaces it evenly. So
 copies of one draw do not share their fate below the top: each of them is kept or replaced by
 itself, and of k copies of a value as many are left as k draws with the chance p/p₀ + (1 - p/p₀)/m
@@ -32,12 +32,11 @@ import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.disclosure.group_tails import (
     CountLaw,
     Draw,
-    Floats,
     Tails,
-    Whole,
     beyond,
     count_law,
     release_tails,
@@ -63,9 +62,9 @@ _CELLS: Final = 1 << 20
 
 
 class Weighted(NamedTuple):
-    """Whole numbers, ascending, and how likely each is, shape (u,)."""
+    """Integers numbers, ascending, and how likely each is, shape (u,)."""
 
-    numbers: Whole
+    numbers: Integers
     chances: Floats
 
 
@@ -129,7 +128,7 @@ def _dealt(copies: Weighted, size: int, records: int) -> Weighted:
     return _gathered(np.arange(records + 1), found)
 
 
-def _hypergeometric(numbers: Whole, size: int, count: int, sample: int) -> Floats:
+def _hypergeometric(numbers: Integers, size: int, count: int, sample: int) -> Floats:
     """Return how likely a sample holds so many of the records that count."""
     logarithm = -(
         scipy.special.gammaln(numbers + 1.0)
@@ -138,11 +137,10 @@ def _hypergeometric(numbers: Whole, size: int, count: int, sample: int) -> Float
         + scipy.special.gammaln(size - count - sample + numbers + 1.0)
     )
     chance = np.exp(logarithm - logarithm.max())
-    answer: Floats = chance / chance.sum()
-    return answer
+    return chance / chance.sum()
 
 
-def _gathered(numbers: Whole, chances: Floats) -> Weighted:
+def _gathered(numbers: Integers, chances: Floats) -> Weighted:
     """Return distinct numbers with their chances, without those that never occur."""
     distinct, place = np.unique(numbers, return_inverse=True)
     added = np.bincount(place, weights=chances)
@@ -157,11 +155,11 @@ class _Ragged:
     """Numbers of several independent groups, one after the other."""
 
     def __init__(self, groups: list[Weighted]) -> None:
-        self.numbers: Whole = np.concatenate([each.numbers for each in groups])
+        self.numbers: Integers = np.concatenate([each.numbers for each in groups])
         self.chances: Floats = np.concatenate([each.chances for each in groups])
         lengths = [len(each.numbers) for each in groups]
-        self.starts: Whole = np.cumsum([0, *lengths[:-1]])
-        self.row: Whole = np.repeat(np.arange(len(groups)), lengths)
+        self.starts: Integers = np.cumsum([0, *lengths[:-1]])
+        self.row: Integers = np.repeat(np.arange(len(groups)), lengths)
 
     def moments(self) -> tuple[float, float]:
         """Return the sum's mean and variance."""
@@ -174,8 +172,7 @@ class _Ragged:
         exponents = np.multiply.outer(steep, self.numbers)
         highest = np.maximum.reduceat(exponents, self.starts, axis=1)
         terms = np.exp(exponents - highest[:, self.row]) * self.chances
-        answer: Floats = (np.log(np.add.reduceat(terms, self.starts, axis=1)) + highest).sum(axis=1)
-        return answer
+        return (np.log(np.add.reduceat(terms, self.starts, axis=1)) + highest).sum(axis=1)
 
     def generating(self, roots: _Complex, law: CountLaw | None, rows: int) -> _Complex:
         """Return E[z^O] for the rows O that show the value, at some z on the unit circle.
@@ -282,23 +279,20 @@ class Sum:
         rows, own = self._plain
         law = self._law
         total += own * _log_moment(law.own, steep) + (rows - own) * _log_moment(law.other, steep)
-        answer: Floats = total
-        return answer
+        return total
 
 
 def _log_moment(chance: float, steep: Floats) -> Floats:
     """Return ln E[e^hX] of a row X that shows the value with some chance below 1."""
-    answer: Floats = np.logaddexp(np.log1p(-chance), np.log(chance) + steep)
-    return answer
+    return np.logaddexp(np.log1p(-chance), np.log(chance) + steep)
 
 
 def _roots(length: int) -> _Complex:
     """Return the roots of unity that a real transform of this length needs."""
-    roots: _Complex = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
-    return roots
+    return np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
 
 
-def _powers(base: _Complex, exponents: Whole) -> _Complex:
+def _powers(base: _Complex, exponents: Integers) -> _Complex:
     """Return each base to ascending powers, shape (exponents, bases)."""
     powers = np.empty((len(exponents), len(base)), dtype=np.complex128)
     # Steps between exponents recur, and a product is much faster than a power.
@@ -330,7 +324,7 @@ class Resampling(NamedTuple):
         The number of values m.
     """
 
-    samples: Whole
+    samples: Integers
     draw: Draw
     top: float
     retention: float
@@ -352,7 +346,7 @@ class Trials(NamedTuple):
         trusted release, so that `counts` of its records are drawn.
     """
 
-    counts: Whole
+    counts: Integers
     draw: Draw
     law: ResampledLaw | None = None
 
@@ -375,9 +369,9 @@ class GroupParts:
         How often it occurs in each protected group, shape (H, m).
     """
 
-    starts: Whole
-    protected: Whole
-    records: Whole
+    starts: Integers
+    protected: Integers
+    records: Integers
     counts: scipy.sparse.csr_array = field(repr=False)
     whole_counts: scipy.sparse.csr_array = field(repr=False)
 
@@ -403,11 +397,10 @@ class GroupParts:
         return cls(starts, inside, records, counts, value_counts(protected, codes, size))
 
     @cached_property
-    def sizes(self) -> Whole:
+    def sizes(self) -> Integers:
         """The protected groups' records, n, shape (H,)."""
         counts = self.whole_counts
-        sizes: Whole = np.add.reduceat(counts.data, counts.indptr[:-1])
-        return sizes
+        return np.add.reduceat(counts.data, counts.indptr[:-1])
 
     @cached_property
     def in_part(self) -> _CellCounts:
@@ -429,11 +422,10 @@ class _CellCounts:
         self._keys = rows * self._size + counts.indices
         self._found = counts.data
 
-    def __call__(self, rows: Whole, values: Whole | int) -> Whole:
+    def __call__(self, rows: Integers, values: Integers | int) -> Integers:
         key = rows * self._size + values
         place = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
-        answer: Whole = np.where(self._keys[place] == key, self._found[place], 0)
-        return answer
+        return np.where(self._keys[place] == key, self._found[place], 0)
 
 
 class ResampledLaw:
@@ -458,7 +450,7 @@ class ResampledLaw:
         self._copies: dict[tuple[int, int, int, int], Weighted] = {}
 
     def tails(
-        self, groups: Whole, values: Whole, counts: Whole, epsilon: float, context: Context
+        self, groups: Integers, values: Integers, counts: Integers, epsilon: float, context: Context
     ) -> Tails:
         """Return how likely the estimates of some values' shares in some groups are off.
 
@@ -506,7 +498,7 @@ class ResampledLaw:
             upper[place], lower[place] = known[key]
         return Tails(upper, lower)
 
-    def estimate_variance(self, asked: npt.NDArray[np.bool_], shares: Floats) -> Floats:
+    def estimate_variance(self, asked: Flags, shares: Floats) -> Floats:
         """Return the variance of how many records are estimated to have each value.
 
         Parameters
@@ -542,10 +534,9 @@ class ResampledLaw:
         total = total + kept**2 * copies
         if self._below is not None:
             total = total + rows.sum() * _row_variance(self._below, shown)
-        variance: Floats = total / how.retention**2
-        return variance
+        return total / how.retention**2
 
-    def _as_one_sample(self, groups: Whole, sizes: Whole) -> Whole:
+    def _as_one_sample(self, groups: Integers, sizes: Integers) -> Integers:
         """Return the draws that each group rests on where it is one sample; else 0."""
         parts, how = self._parts, self._how
         few = np.add.reduceat(self._few.astype(np.int64), parts.starts[:-1])[groups]
@@ -612,5 +603,4 @@ def row_variance(retention: float, size_of_domain: int, shares: Floats) -> Float
 
 def _row_variance(law: CountLaw, shares: Floats) -> Floats:
     own, other = law.own * (1.0 - law.own), law.other * (1.0 - law.other)
-    answer: Floats = shares * own + (1.0 - shares) * other
-    return answer
+    return shares * own + (1.0 - shares) * other

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import distinct
+from sfumato.engine.core.values import Floats, Integers, distinct
 from sfumato.engine.disclosure.tracing import (
     DOUBT,
     FALSE_ALARM,
@@ -55,9 +54,9 @@ class Traceability:
         For each release, the share of records that show something else in its `hardest`.
     """
 
-    rows_needed: npt.NDArray[np.float64]
-    hardest: npt.NDArray[np.int64]
-    differing: npt.NDArray[np.float64]
+    rows_needed: Floats
+    hardest: Integers
+    differing: Floats
 
     @property
     def most_rows(self) -> float:
@@ -148,7 +147,7 @@ def traceability(
     return Traceability(np.array(needed), hardest, np.array(differing))
 
 
-def _log_sums(one: Counts, other: Counts, rows: int) -> npt.NDArray[np.float64]:
+def _log_sums(one: Counts, other: Counts, rows: int) -> Floats:
     """Return ln ρ(s) of two releases for every exponent s, at most 0."""
     both = (one > 0) & (other > 0)
     pairs, weights = np.unique(np.stack([one[both], other[both]]), axis=1, return_counts=True)
@@ -159,9 +158,7 @@ def _log_sums(one: Counts, other: Counts, rows: int) -> npt.NDArray[np.float64]:
     return np.asarray(np.minimum(np.log(sums), 0.0), dtype=np.float64)
 
 
-def _log_sums_of_table(
-    release: Positions, place: int, ways: Sequence[TableRows]
-) -> npt.NDArray[np.float64] | None:
+def _log_sums_of_table(release: Positions, place: int, ways: Sequence[TableRows]) -> Floats | None:
     """Return ln ρ(s) of a release and the table's nearest mixture; None where they are one."""
     _, at = distinct(release)
     own = np.bincount(at)[at] / len(release)
@@ -186,7 +183,7 @@ def _margin(releases: int, ways: int) -> float:
     return max(math.log(releases / DOUBT), test) + allowed
 
 
-def _rows_for(sums: npt.NDArray[np.float64], doubts: npt.NDArray[np.float64]) -> float:
+def _rows_for(sums: Floats, doubts: Floats) -> float:
     """Return the fewest rows after which a release is named surely enough.
 
     Parameters

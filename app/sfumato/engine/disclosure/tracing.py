@@ -30,15 +30,14 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import distinct
+from sfumato.engine.core.values import Flags, Floats, Integers, distinct
 
-Positions = npt.NDArray[np.int64]
-Counts = npt.NDArray[np.int64]
-Likelihoods = npt.NDArray[np.float64]
+Positions = Integers
+Counts = Integers
+Likelihoods = Floats
 
 ABSENT = -1
 """The group of a release's row that does not occur in the leaked file."""
@@ -168,7 +167,7 @@ class LeakCounts:
     added: Likelihoods | None = field(default=None, repr=False)
     draws: Likelihoods | None = field(default=None, repr=False)
 
-    def only(self, rows: npt.NDArray[np.bool_]) -> LeakCounts:
+    def only(self, rows: Flags) -> LeakCounts:
         """Return what is known of some of the distinct rows."""
         given = self.unreleased
         if given is not None:
@@ -272,11 +271,10 @@ def _unreleased(ways: Sequence[Way], first: Positions, distinct: int, rows: int)
 def _places(sorted_values: Positions, wanted: Positions) -> Positions:
     """Return each wanted value's place among sorted ones, `ABSENT` where it is not there."""
     places = np.minimum(np.searchsorted(sorted_values, wanted), len(sorted_values) - 1)
-    found: Positions = np.where(sorted_values[places] == wanted, places, ABSENT).astype(np.int64)
-    return found
+    return np.where(sorted_values[places] == wanted, places, ABSENT).astype(np.int64)
 
 
-Vector = npt.NDArray[np.float64]
+Vector = Floats
 
 FALSE_ALARM: Final = 0.001
 """At most this often any release is named that no row came from, if all of them are examined."""
@@ -456,7 +454,7 @@ def _told_apart(counts: LeakCounts) -> tuple[list[tuple[int, ...]], Vector, Vect
     return merged, leaked, often, _Ways(released, altered, truthful, has_table=table is not None)
 
 
-def _only(released: Likelihoods, candidate: int) -> npt.NDArray[np.bool_]:
+def _only(released: Likelihoods, candidate: int) -> Flags:
     others = np.delete(released, candidate, axis=0)
     return np.asarray(~others.any(axis=0), dtype=np.bool_)
 

@@ -21,12 +21,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.generalization.coded import LARGEST_LATTICE, IntArray, QuasiIdentifier
+from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, check_size
 from sfumato.engine.generalization.criteria import Need
 from sfumato.engine.generalization.distinct_rows import (
     DistinctRows,
@@ -39,7 +39,7 @@ from sfumato.engine.generalization.distinct_rows import (
 from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import Lattice, Node, NodeSet, at_least, at_most
 
-Losses = npt.NDArray[np.float64]
+Losses = Floats
 """What each node loses, one axis for each quasi-identifier."""
 
 _REPORTED_EVERY: Final = 64
@@ -95,7 +95,7 @@ class View:
     node: Node
     k: int
     suppressed: RowSet = field(repr=False)
-    sizes: npt.NDArray[np.int64] = field(repr=False)
+    sizes: Integers = field(repr=False)
     unique: int
     unique_rows: int
     loss: float
@@ -272,13 +272,7 @@ def _searched(
 ) -> DistinctRows:
     """Return the distinct rows of a table that is to be searched."""
     lattice = Lattice(tuple(each.height for each in quasi))
-    if lattice.size > LARGEST_LATTICE:
-        raise DiversityError(
-            "There are {nodes:,} combinations of levels, more than {limit:,}.",
-            "Use fewer quasi-identifiers, or fewer levels in their hierarchies.",
-            nodes=lattice.size,
-            limit=LARGEST_LATTICE,
-        )
+    check_size(lattice)
     return DistinctRows.of(quasi, lattice.bottom, units, weights)
 
 

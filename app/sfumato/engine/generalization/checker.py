@@ -15,12 +15,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import singledispatch
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.core.values import Value, plain
+from sfumato.engine.core.values import Integers, Value, plain
 from sfumato.engine.generalization.criteria import (
     Closeness,
     Criterion,
@@ -99,7 +97,7 @@ def verify_publication(
     criteria: Sequence[Criterion],
     others: Sequence[OtherTable] = (),
     order: Sequence[Value] = (),
-    units: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    units: Sequence[int] | Integers | None = None,
 ) -> PublicationCheck:
     """Check that a published table keeps the criteria, from its own rows.
 
@@ -172,9 +170,7 @@ def _classes(
 
 
 def _units(
-    frame: pd.DataFrame,
-    quasi_identifiers: Sequence[str],
-    units: Sequence[int] | npt.NDArray[np.int64],
+    frame: pd.DataFrame, quasi_identifiers: Sequence[str], units: Sequence[int] | Integers
 ) -> list[int]:
     """Return how many different units each class has."""
     keys = [

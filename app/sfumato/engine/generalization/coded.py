@@ -16,11 +16,12 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.values import Floats, Indices, Integers
 from sfumato.engine.generalization.hierarchies import TOP, Hierarchy
 from sfumato.engine.generalization.lattice import Lattice, Node
 from sfumato.engine.table.table import Table, encode_column
 
-IntArray = npt.NDArray[np.intp]
+IntArray = Indices
 
 LARGEST_LATTICE: Final = 20_000_000
 """More nodes than this are not searched: their verdicts alone would fill the memory."""
@@ -123,7 +124,7 @@ class QuasiIdentifier:
         return replace(self, levels=(*self.levels, everything), labels=labels)
 
     @cached_property
-    def could_be(self) -> tuple[npt.NDArray[np.float64], ...]:
+    def could_be(self) -> tuple[Floats, ...]:
         """For each level and ground value, the share of the other values that it could also be.
 
         Iyengar's loss of a cell (KDD 2002), each of shape (number of ground codes,).
@@ -160,7 +161,7 @@ class CodedTable:
     sensitive: npt.NDArray[np.integer] = field(repr=False)
     values: tuple[str, ...] = field(repr=False)
     sensitive_name: str = "sensitive"
-    units: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    units: Integers | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.quasi_identifiers:
@@ -180,13 +181,7 @@ class CodedTable:
                     rows=len(quasi.codes),
                     others=len(self.sensitive),
                 )
-        if self.lattice.size > LARGEST_LATTICE:
-            raise DiversityError(
-                "There are {nodes:,} combinations of levels, more than {limit:,}.",
-                "Use fewer quasi-identifiers, or fewer levels in their hierarchies.",
-                nodes=self.lattice.size,
-                limit=LARGEST_LATTICE,
-            )
+        check_size(self.lattice)
 
     @property
     def rows(self) -> int:
@@ -209,7 +204,7 @@ class CodedTable:
         return Lattice(tuple(quasi.height for quasi in self.quasi_identifiers))
 
     @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Integers:
         """How often each sensitive value occurs, shape (m,)."""
         return np.bincount(self.sensitive, minlength=self.size)
 
@@ -226,19 +221,54 @@ class CodedTable:
         return class_codes(self.quasi_identifiers, node)
 
 
+def check_size(lattice: Lattice) -> None:
+    """Refuse a lattice of more nodes than are searched."""
+    if lattice.size > LARGEST_LATTICE:
+        raise DiversityError(
+            "There are {nodes:,} combinations of levels, more than {limit:,}.",
+            "Use fewer quasi-identifiers, or fewer levels in their hierarchies.",
+            nodes=lattice.size,
+            limit=LARGEST_LATTICE,
+        )
+
+
 def class_codes(quasi_identifiers: Sequence[QuasiIdentifier], node: Node) -> tuple[IntArray, int]:
     """Return each row's equivalence class at a node, and how many there are.
 
     Classes are numbered by their first row.
     """
-    columns = [
-        quasi.levels[level][quasi.codes]
-        for quasi, level in zip(quasi_identifiers, node, strict=True)
-    ]
-    sizes = [quasi.sizes[level] for quasi, level in zip(quasi_identifiers, node, strict=True)]
-    key, _ = mixed_radix(columns, sizes)
+    key, _ = keys_at(quasi_identifiers, node, [quasi.codes for quasi in quasi_identifiers])
     codes, found = pd.factorize(key)
     return codes, len(found)
+
+
+def codes_at(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    node: Node,
+    codes: Sequence[npt.NDArray[np.integer]],
+) -> list[IntArray]:
+    """Return what a node makes of rows' ground codes, one column for each quasi-identifier."""
+    return [
+        quasi.levels[level].take(ground)
+        for quasi, level, ground in zip(quasi_identifiers, node, codes, strict=True)
+    ]
+
+
+def keys_at(
+    quasi_identifiers: Sequence[QuasiIdentifier],
+    node: Node,
+    codes: Sequence[npt.NDArray[np.integer]],
+    *further: tuple[IntArray, int],
+) -> tuple[IntArray, int]:
+    """Return one whole number for each class of rows at a node, and a bound they stay below.
+
+    `further` columns of codes, each with its size, tell rows apart as well.
+    """
+    columns = codes_at(quasi_identifiers, node, codes)
+    sizes = [quasi.sizes[level] for quasi, level in zip(quasi_identifiers, node, strict=True)]
+    return mixed_radix(
+        [*columns, *(own for own, _ in further)], [*sizes, *(size for _, size in further)]
+    )
 
 
 def mixed_radix(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntArray, int]:

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.values import Flags, Floats, Integers, Words
 from sfumato.engine.core.wording import Sentence, formatted
 
 TOLERANCE: Final = 1e-9
@@ -32,7 +33,7 @@ _TIE: Final = 1e-12
 """A product that exceeds a whole number by no more than this share of it is that number."""
 
 
-SetArray = npt.NDArray[np.uint64]
+SetArray = Words
 """Sets in rows, shape (number of sets, words)."""
 
 WORD: Final = 64
@@ -58,7 +59,7 @@ def singletons(values: npt.NDArray[np.integer], size: int) -> SetArray:
     return sets
 
 
-def from_flags(flags: npt.NDArray[np.bool_]) -> SetArray:
+def from_flags(flags: Flags) -> SetArray:
     """Return the set of the true columns of every row of `flags`, shape (…, words).
 
     Parameters
@@ -71,11 +72,10 @@ def from_flags(flags: npt.NDArray[np.bool_]) -> SetArray:
     padded[..., : flags.shape[-1]] = flags
     packed = np.packbits(padded, axis=-1, bitorder="little")
     # Little-endian words whatever the machine, so that bit v of the bytes is bit v of the word.
-    sets: SetArray = packed.view("<u8").astype(np.uint64, copy=False)
-    return sets
+    return packed.view("<u8").astype(np.uint64, copy=False)
 
 
-def to_flags(sets: SetArray, size: int) -> npt.NDArray[np.bool_]:
+def to_flags(sets: SetArray, size: int) -> Flags:
     """Return which of `size` values belong to each set, shape (…, size)."""
     raw = np.ascontiguousarray(sets.astype("<u8", copy=False)).view(np.uint8)
     return np.unpackbits(raw, axis=-1, bitorder="little", count=size).astype(np.bool_)
@@ -86,16 +86,14 @@ def members(one: SetArray, size: int) -> tuple[int, ...]:
     return tuple(int(value) for value in np.flatnonzero(to_flags(one, size)))
 
 
-def cardinality(sets: SetArray) -> npt.NDArray[np.int64]:
+def cardinality(sets: SetArray) -> Integers:
     """Return the number of values in each set, shape (…,)."""
-    counts: npt.NDArray[np.int64] = np.bitwise_count(sets).sum(axis=-1, dtype=np.int64)
-    return counts
+    return np.bitwise_count(sets).sum(axis=-1, dtype=np.int64)
 
 
 def distinct(sets: SetArray) -> SetArray:
     """Return each set once, in the order of their words."""
-    once: SetArray = np.unique(sets, axis=0)
-    return once
+    return np.unique(sets, axis=0)
 
 
 def inclusion_minimal(sets: SetArray) -> SetArray:
@@ -125,7 +123,7 @@ def intersections(first: SetArray, second: SetArray) -> SetArray:
     return distinct(np.concatenate(found))
 
 
-def smallest_intersections(sets: SetArray, others: SetArray) -> npt.NDArray[np.int64]:
+def smallest_intersections(sets: SetArray, others: SetArray) -> Integers:
     """Return the size of the smallest intersection of each set with one of `others`.
 
     Parameters
@@ -182,13 +180,13 @@ class Classes:
         record is a unit of its own, or where records are counted as the most that units can be.
     """
 
-    sizes: npt.NDArray[np.int64] | None = None
+    sizes: Integers | None = None
     sets: SetArray | None = None
-    counts: npt.NDArray[np.int64] | None = None
-    whole: npt.NDArray[np.int64] | None = None
-    with_units: Callable[[int], npt.NDArray[np.bool_]] | None = None
+    counts: Integers | None = None
+    whole: Integers | None = None
+    with_units: Callable[[int], Flags] | None = None
 
-    def known_sizes(self) -> npt.NDArray[np.int64]:
+    def known_sizes(self) -> Integers:
         """Return `sizes`, which must have been asked for."""
         if self.sizes is None:
             raise TypeError("the classes were grouped without their sizes")
@@ -200,13 +198,13 @@ class Classes:
             raise TypeError("the classes were grouped without their sets")
         return self.sets
 
-    def known_whole(self) -> npt.NDArray[np.int64]:
+    def known_whole(self) -> Integers:
         """Return `whole`, which must have been given."""
         if self.whole is None:
             raise TypeError("the classes were grouped without the whole table's frequencies")
         return self.whole
 
-    def known_counts(self) -> npt.NDArray[np.int64]:
+    def known_counts(self) -> Integers:
         """Return `counts`, which must have been asked for."""
         if self.counts is None:
             raise TypeError("the classes were grouped without their counts")
@@ -225,7 +223,7 @@ class Criterion(ABC):
     """What the criterion is called."""
 
     @abstractmethod
-    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+    def satisfied(self, classes: Classes) -> Flags:
         """Return which classes satisfy it, shape (C,).
 
         Parameters
@@ -235,7 +233,7 @@ class Criterion(ABC):
         """
 
     @abstractmethod
-    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse a parameter that no generalization of the table can satisfy.
 
         Parameters
@@ -276,7 +274,7 @@ class KAnonymity(Criterion):
     survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "k-anonymity"
 
-    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+    def satisfied(self, classes: Classes) -> Flags:
         """Return which classes have k records or units."""
         if classes.with_units is not None:
             return classes.with_units(self.k)
@@ -300,7 +298,7 @@ class KAnonymity(Criterion):
                 unit=self.unit,
             )
 
-    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse a k below 1 or above the number of records."""
         rows = int(reference.sum())
         if not 1 <= self.k <= rows:
@@ -339,11 +337,11 @@ class DistinctDiversity(Criterion):
     survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "distinct l-diversity"
 
-    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+    def satisfied(self, classes: Classes) -> Flags:
         """Return which classes have l values."""
         return cardinality(classes.known_sets()) >= self.l
 
-    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l below 1 or above the number of values that occur."""
         _check_l(self.l, reference)
 
@@ -364,11 +362,11 @@ class EntropyDiversity(Criterion):
     survives_growth: ClassVar[bool] = False
     title: ClassVar[str] = "entropy l-diversity"
 
-    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+    def satisfied(self, classes: Classes) -> Flags:
         """Return which classes have an entropy of log l."""
         return entropies(classes.known_counts()) >= math.log(self.l) - TOLERANCE
 
-    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l that the whole table, or whatever remains of it, can't reach."""
         if allowed:
             _check_l(self.l, reference)
@@ -401,15 +399,14 @@ class RecursiveDiversity(Criterion):
     survives_growth: ClassVar[bool] = False
     title: ClassVar[str] = "recursive (c,l)-diversity"
 
-    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+    def satisfied(self, classes: Classes) -> Flags:
         """Return which classes have no value that is too frequent."""
         ordered = np.sort(classes.known_counts(), axis=1)[:, ::-1]
         rest = ordered[:, self.l - 1 :].sum(axis=1)
         # 5.9·170 is a little above 1003 in floating point; a tie is no less for that.
-        kept: npt.NDArray[np.bool_] = ordered[:, 0] < self.c * rest * (1 - _TIE)
-        return kept
+        return ordered[:, 0] < self.c * rest * (1 - _TIE)
 
-    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse parameters that the whole table, or whatever remains of it, can't satisfy."""
         if self.c <= 0 or not math.isfinite(self.c):
             raise DiversityError("c is {c:g}.", "Choose a c above 0.", c=self.c)
@@ -450,25 +447,21 @@ class Closeness(Criterion):
     survives_growth: ClassVar[bool] = False
     title: ClassVar[str] = "t-closeness"
 
-    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+    def satisfied(self, classes: Classes) -> Flags:
         """Return which classes are close enough."""
         return self.distances(classes.known_counts(), classes.known_whole()) <= self.t + TOLERANCE
 
-    def distances(
-        self, counts: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.float64]:
+    def distances(self, counts: Integers, whole: Integers) -> Floats:
         """Return the distance of each class from the whole, shape (C,), between 0 and 1."""
         occurring = whole > 0
         shares = counts[:, occurring] / counts.sum(axis=1, keepdims=True)
         apart = shares - whole[occurring] / whole.sum()
         if self.ordered:
             steps = max(int(occurring.sum()) - 1, 1)
-            carried: npt.NDArray[np.float64] = np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / steps
-            return carried
-        moved: npt.NDArray[np.float64] = np.abs(apart).sum(axis=1) / 2
-        return moved
+            return np.abs(np.cumsum(apart, axis=1)).sum(axis=1) / steps
+        return np.abs(apart).sum(axis=1) / 2
 
-    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse a t outside 0 to 1."""
         if not 0 <= self.t <= 1:
             raise DiversityError("t is {t:g}.", "Choose a t from 0 to 1.", t=self.t)
@@ -504,11 +497,11 @@ class NonCentralizedDiversity(Criterion):
     survives_growth: ClassVar[bool] = True
     title: ClassVar[str] = "non-centralized distinct l-diversity"
 
-    def satisfied(self, classes: Classes) -> npt.NDArray[np.bool_]:
+    def satisfied(self, classes: Classes) -> Flags:
         """Return which classes keep l values in every combination."""
         return smallest_intersections(classes.known_sets(), self.others) >= self.l
 
-    def check(self, reference: npt.NDArray[np.int64], allowed: int = 0) -> None:  # noqa: ARG002
+    def check(self, reference: Integers, allowed: int = 0) -> None:
         """Refuse an l that the others' tables have made impossible already."""
         _check_l(self.l, reference)
         weakest = self.weakest
@@ -553,15 +546,14 @@ def needs_of(criteria: Sequence[Criterion]) -> Need:
     return needs
 
 
-def entropies(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def entropies(counts: Integers) -> Floats:
     """Return the entropy of each row of counts in natural units, shape (C,)."""
     shares = counts / counts.sum(axis=1, keepdims=True)
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    entropy: npt.NDArray[np.float64] = -(shares * logs).sum(axis=1)
-    return entropy
+    return -(shares * logs).sum(axis=1)
 
 
-def _check_l(l: float, reference: npt.NDArray[np.int64]) -> None:  # noqa: E741
+def _check_l(l: float, reference: Integers) -> None:  # noqa: E741
     """Refuse an l below 1 or above the number of values that occur."""
     occurring = int(np.count_nonzero(reference))
     if not 1 <= l <= occurring:

@@ -15,16 +15,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, mixed_radix
+from sfumato.engine.core.values import Flags, Integers
+from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, codes_at, keys_at
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.marks import Marks, marks_of_numbers
 from sfumato.engine.table.repeated_units import count_units, units_among
 
-RowSet = npt.NDArray[np.bool_]
+RowSet = Flags
 """Which rows of a table belong to a set, shape (n,), or which distinct rows, shape (T,)."""
-Units = npt.NDArray[np.int64] | None
+Units = Integers | None
 """Each row's unit, shape (n,); None where rows stand alone."""
-Weights = npt.NDArray[np.int64] | None
+Weights = Integers | None
 """How many rows of a table each stands for, shape (n,); None for one each."""
 
 
@@ -32,21 +33,21 @@ class UnitRows(Protocol):
     """Whose each row is, of a table that may be too long for memory."""
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """How many units there are of 0, 1, 2, … rows."""
 
-    def parts(self) -> Iterator[tuple[IntArray, npt.NDArray[np.int64]]]:
+    def parts(self) -> Iterator[tuple[IntArray, Integers]]:
         """Yield rows, and each one's unit, shape (r,) both; all rows of a unit come together."""
 
 
 class _InMemory:
     """Whose each row is, by one number for each, shape (n,)."""
 
-    def __init__(self, units: npt.NDArray[np.int64]) -> None:
+    def __init__(self, units: Integers) -> None:
         self._units = units
         self.sizes = np.bincount(np.bincount(pd.factorize(units)[0]))
 
-    def parts(self) -> Iterator[tuple[IntArray, npt.NDArray[np.int64]]]:
+    def parts(self) -> Iterator[tuple[IntArray, Integers]]:
         yield np.arange(len(self._units)), self._units
 
 
@@ -102,7 +103,7 @@ class DistinctRows:
     codes: tuple[npt.NDArray[np.integer], ...] = field(repr=False)
     node: Node
     place: IntArray = field(repr=False)
-    counts: npt.NDArray[np.int64] = field(repr=False)
+    counts: Integers = field(repr=False)
     hidden: RowSet = field(repr=False)
     units: UnitRows | None = field(repr=False, default=None)
     weights: Weights = field(repr=False, default=None)
@@ -185,7 +186,9 @@ class DistinctRows:
         if not gone.all() and 0 < self._units_among(suppressed, k) < k:
             example = _examples(classes, number)
             # Equal sizes are told apart by the values, not by where the rows stand in the table.
-            values = [level[example] for level in _at(self.quasi_identifiers, self.codes, node)]
+            values = [
+                level[example] for level in codes_at(self.quasi_identifiers, node, self.codes)
+            ]
             sizes = self._sizes(classes, number, ~self.hidden)
             # The smallest class that stays has k units itself.
             suppressed = suppressed | (classes == np.lexsort((*values[::-1], sizes, gone))[0])
@@ -204,7 +207,7 @@ class DistinctRows:
         one[few] = self._units_in(shown.classes, shown.number, few)[few] == 1
         return self._whose(one[shown.classes]), int(rows[one].sum())
 
-    def sizes(self, shown: Shown) -> npt.NDArray[np.int64]:
+    def sizes(self, shown: Shown) -> Integers:
         """Return how many units each class of a view has that is not empty."""
         found = self._sizes(shown.classes, shown.number, np.ones(len(self.counts), np.bool_))
         return found[found > 0]
@@ -227,14 +230,14 @@ class DistinctRows:
             lost += float(cells.dot(self.counts))
         return lost / (self.rows * len(node))
 
-    def _sizes(self, classes: IntArray, number: int, kept: RowSet) -> npt.NDArray[np.int64]:
+    def _sizes(self, classes: IntArray, number: int, kept: RowSet) -> Integers:
         if self.units is None:
             return sums(classes, np.where(kept, self.counts, 0), number)
         return self._units_in(classes, number, np.arange(number), kept)
 
     def _units_in(
         self, classes: IntArray, number: int, asked: IntArray, kept: RowSet | None = None
-    ) -> npt.NDArray[np.int64]:
+    ) -> Integers:
         """Return how many units the classes asked for have in the rows kept, shape (number,)."""
         assert self.units is not None
         wanted = np.zeros(number, dtype=np.bool_)
@@ -268,7 +271,7 @@ class DistinctRows:
         return k if self.units is None else rows_of_largest(self.units.sizes, k - 1) + 1
 
 
-def rows_of_largest(sizes: npt.NDArray[np.int64], number: int) -> int:
+def rows_of_largest(sizes: Integers, number: int) -> int:
     """Return how many rows the largest units have together, so many of them.
 
     `sizes` says how many units there are of 0, 1, 2, … rows.
@@ -285,11 +288,8 @@ def _classes(
     apart: RowSet | None = None,
 ) -> tuple[IntArray, int]:
     """Return each distinct row's class at a node, from 0 without gaps, and how many there are."""
-    columns = _at(quasi_identifiers, codes, node)
-    sizes = [quasi.sizes[at] for quasi, at in zip(quasi_identifiers, node, strict=True)]
-    if apart is not None:
-        columns, sizes = [*columns, apart.astype(np.intp)], [*sizes, 2]
-    key, cells = mixed_radix(columns, sizes)
+    further = () if apart is None else ((apart.astype(np.intp), 2),)
+    key, cells = keys_at(quasi_identifiers, node, codes, *further)
     if cells > max(1 << 16, _DENSE * len(key)):
         classes, found = pd.factorize(key)
         return classes, len(found)
@@ -299,18 +299,6 @@ def _classes(
     return (np.cumsum(number) - 1)[key], present
 
 
-def _at(
-    quasi_identifiers: Sequence[QuasiIdentifier],
-    codes: Sequence[npt.NDArray[np.integer]],
-    node: Node,
-) -> list[IntArray]:
-    """Return the generalized codes of rows at a node, one column for each quasi-identifier."""
-    return [
-        quasi.levels[level].take(ground)
-        for quasi, level, ground in zip(quasi_identifiers, node, codes, strict=True)
-    ]
-
-
 def _examples(classes: IntArray, number: int) -> IntArray:
     """Return the first distinct row of each class, shape (number,)."""
     first = np.empty(number, dtype=np.intp)
@@ -318,7 +306,7 @@ def _examples(classes: IntArray, number: int) -> IntArray:
     return first
 
 
-def sums(classes: IntArray, counts: npt.NDArray[np.int64], number: int) -> npt.NDArray[np.int64]:
+def sums(classes: IntArray, counts: Integers, number: int) -> Integers:
     """Return how many rows classes have together, shape (number,)."""
     # Sums of whole numbers are exact in floats as long as a table can be.
     return np.bincount(classes, weights=counts, minlength=number).astype(np.int64)

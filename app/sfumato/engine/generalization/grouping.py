@@ -27,7 +27,8 @@ import pandas as pd
 import scipy
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, mixed_radix
+from sfumato.engine.core.values import Flags, Integers
+from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, keys_at
 from sfumato.engine.generalization.criteria import (
     Classes,
     Need,
@@ -47,8 +48,8 @@ _CHUNK_CELLS: Final = 1 << 22
 """Frequencies that are spread out at once."""
 
 
-Counts = npt.NDArray[np.int64]
-Kept = npt.NDArray[np.bool_]
+Counts = Integers
+Kept = Flags
 
 
 class UnitCounts:
@@ -68,7 +69,7 @@ class UnitCounts:
         assert rows.units is not None
         self._rows, self._units, self._context = rows, rows.units, context
         self._hidden = hidden
-        self._pairs: list[tuple[IntArray, npt.NDArray[np.int64]]] | None = []
+        self._pairs: list[tuple[IntArray, Integers]] | None = []
         for part in self._read():
             # Rows of a unit that agree on everything count once, wherever they are counted.
             places, units = part[0], pd.factorize(part[1])[0]
@@ -78,7 +79,7 @@ class UnitCounts:
                 self._pairs = None
                 break
 
-    def _read(self) -> Iterator[tuple[IntArray, npt.NDArray[np.int64]]]:
+    def _read(self) -> Iterator[tuple[IntArray, Integers]]:
         """Yield distinct rows, and the unit of a row that each stands for."""
         for rows, units in self._units.parts():
             self._context.report(0.5, "Counting units")
@@ -129,12 +130,8 @@ class UnitCounts:
         count = len(records[0])
         if not count:
             return np.zeros(0, dtype=np.int64)
-        columns, sizes = [], []
-        quasi_identifiers, every = self._rows.quasi_identifiers, self._rows.codes
-        for quasi, level, codes, rows in zip(quasi_identifiers, node, records, every, strict=True):
-            columns.append(quasi.levels[level].take(np.concatenate([codes, rows])))
-            sizes.append(quasi.sizes[level])
-        key, _ = mixed_radix(columns, sizes)
+        both = [np.concatenate(each) for each in zip(records, self._rows.codes, strict=True)]
+        key, _ = keys_at(self._rows.quasi_identifiers, node, both)
         classes = pd.Index(key[:count]).get_indexer(pd.Index(key[count:]))
         if self._hidden is not None:
             classes[self._hidden] = -1
@@ -147,10 +144,7 @@ class UnitCounts:
 
 
 def frequencies(
-    of_class: IntArray,
-    values: npt.NDArray[np.integer],
-    records: npt.NDArray[np.int64],
-    shape: tuple[int, int],
+    of_class: IntArray, values: npt.NDArray[np.integer], records: Integers, shape: tuple[int, int]
 ) -> scipy.sparse.csr_array:
     """Add up records by class and sensitive value.
 
@@ -165,7 +159,7 @@ def frequencies(
     return scipy.sparse.csr_array(scipy.sparse.coo_array(entries, shape=shape))
 
 
-def in_parts(counts: scipy.sparse.csr_array) -> Iterator[tuple[slice, npt.NDArray[np.int64]]]:
+def in_parts(counts: scipy.sparse.csr_array) -> Iterator[tuple[slice, Integers]]:
     """Yield the classes part by part, spread out, each of shape (part, m)."""
     classes, size = counts.shape
     step = max(1, _CHUNK_CELLS // max(size, 1))
@@ -174,12 +168,12 @@ def in_parts(counts: scipy.sparse.csr_array) -> Iterator[tuple[slice, npt.NDArra
         yield rows, counts[rows].toarray()
 
 
-def totals(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
+def totals(counts: scipy.sparse.csr_array) -> Integers:
     """Return how often each sensitive value occurs in all classes together, shape (m,)."""
     return np.asarray(counts.sum(axis=0)).ravel().astype(np.int64)
 
 
-def sizes(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
+def sizes(counts: scipy.sparse.csr_array) -> Integers:
     """Return the number of records of each class, shape (C,)."""
     return np.asarray(counts.sum(axis=1)).ravel().astype(np.int64)
 
@@ -219,7 +213,7 @@ class Tuples:
     def __init__(
         self,
         node: Node,
-        sizes: npt.NDArray[np.int64],
+        sizes: Integers,
         sets: SetArray | None,
         values: IntArray | None,
         read_column: Callable[[int, IntArray | slice], IntArray],
@@ -241,6 +235,11 @@ class Tuples:
         if axis not in self._columns:
             self._columns[axis] = self.read_column(axis, slice(None))
         return self._columns[axis]
+
+    @property
+    def columns(self) -> list[IntArray]:
+        """The ground codes of one record of each tuple, for each quasi-identifier."""
+        return [self.column(axis) for axis in range(len(self.node))]
 
     def records(self, chosen: IntArray) -> tuple[IntArray, ...]:
         """Return the ground codes of one record of each chosen tuple, by quasi-identifier."""
@@ -265,7 +264,7 @@ class Grouping:
     def __init__(
         self,
         quasi_identifiers: Sequence[QuasiIdentifier],
-        whole: npt.NDArray[np.int64],
+        whole: Integers,
         needs: Need,
         units: UnitCounts | None = None,
     ) -> None:
@@ -335,14 +334,8 @@ class Grouping:
         """Return a number for each tuple that tells apart what the node tells apart."""
         cells = self.cells(node)
         if cells > np.iinfo(np.intp).max:
-            columns = [
-                quasi.levels[level].take(source.column(axis))
-                for axis, (quasi, level) in enumerate(zip(self._quasi, node, strict=True))
-            ]
-            sizes = [quasi.sizes[level] for quasi, level in zip(self._quasi, node, strict=True)]
-            if source.values is not None:
-                columns, sizes = [*columns, source.values], [*sizes, self._size]
-            return mixed_radix(columns, sizes)
+            further = () if source.values is None else ((source.values, self._size),)
+            return keys_at(self._quasi, node, source.columns, *further)
         stride = cells
         key = np.zeros(source.count, dtype=np.intp)
         for axis, (quasi, level) in enumerate(zip(self._quasi, node, strict=True)):
@@ -378,14 +371,14 @@ class Grouping:
             yield classes_of_counts(counts, self._whole, counted), here
 
     def _with_units(
-        self, tuples: Tuples, examples: IntArray, sizes: npt.NDArray[np.int64]
-    ) -> Callable[[int], npt.NDArray[np.bool_]] | None:
+        self, tuples: Tuples, examples: IntArray, sizes: Integers
+    ) -> Callable[[int], Flags] | None:
         """Return what tells which classes have so many units."""
         if self._units is None:
             return None
         return partial(self._units.at_least, tuples.node, tuples.records, examples, sizes)
 
-    def units(self, tuples: Tuples) -> npt.NDArray[np.int64] | None:
+    def units(self, tuples: Tuples) -> Integers | None:
         """Return how many units each class of tuples that tell values apart has, shape (C,)."""
         if self._units is None:
             return None
@@ -400,12 +393,7 @@ class Grouping:
 
     def _class_of(self, tuples: Tuples) -> tuple[IntArray, IntArray]:
         """Return the class of each tuple that tells a value apart, and one tuple of each class."""
-        columns = [
-            quasi.levels[level].take(tuples.column(axis))
-            for axis, (quasi, level) in enumerate(zip(self._quasi, tuples.node, strict=True))
-        ]
-        sizes = [quasi.sizes[level] for quasi, level in zip(self._quasi, tuples.node, strict=True)]
-        key, _ = mixed_radix(columns, sizes)
+        key, _ = keys_at(self._quasi, tuples.node, tuples.columns)
         of_class, uniques = pd.factorize(key)
         examples = np.empty(len(uniques), dtype=np.intp)
         examples[of_class] = np.arange(tuples.count)
@@ -413,9 +401,7 @@ class Grouping:
 
 
 def classes_of_counts(
-    counts: npt.NDArray[np.int64],
-    whole: npt.NDArray[np.int64],
-    with_units: Callable[[int], npt.NDArray[np.bool_]] | None = None,
+    counts: Integers, whole: Integers, with_units: Callable[[int], Flags] | None = None
 ) -> Classes:
     """Return classes with all that can be known of them.
 

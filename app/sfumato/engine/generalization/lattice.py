@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
+
+from sfumato.engine.core.values import Flags, Integers
 
 Node = tuple[int, ...]
 """The level of each quasi-identifier."""
 
-NodeSet = npt.NDArray[np.bool_]
+NodeSet = Flags
 """Which nodes belong to a set, one axis for each quasi-identifier."""
 
 
@@ -50,7 +51,7 @@ class Lattice:
         return math.prod(self.shape)
 
     @cached_property
-    def heights(self) -> npt.NDArray[np.int64]:
+    def heights(self) -> Integers:
         """The sum of the levels of every node, shape `shape`."""
         total = np.zeros(self.shape, dtype=np.int64)
         for axis, levels in enumerate(self.shape):

@@ -22,6 +22,7 @@ import scipy
 
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier
 from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity
@@ -63,23 +64,23 @@ class EquivalenceClasses:
 
     of_row: IntArray = field(repr=False)
     counts: scipy.sparse.csr_array = field(repr=False)
-    kept: npt.NDArray[np.bool_] = field(repr=False)
-    unit_of_row: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    kept: Flags = field(repr=False)
+    unit_of_row: Integers | None = field(default=None, repr=False)
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """The number of records in each class, shape (C,)."""
         return sizes(self.counts)
 
     @cached_property
-    def units(self) -> npt.NDArray[np.int64]:
+    def units(self) -> Integers:
         """The number of units in each class, shape (C,); of records where they stand alone."""
         if self.unit_of_row is None:
             return self.sizes
         return count_units(self.of_row, self.unit_of_row, len(self.kept))
 
     @property
-    def kept_rows(self) -> npt.NDArray[np.bool_]:
+    def kept_rows(self) -> Flags:
         """Whether each record is published with its class, shape (n,)."""
         return self.kept[self.of_row]
 
@@ -217,9 +218,7 @@ def publish(
     return Publication(published, node, classes, suppressed)
 
 
-def _generalized(
-    table: CodedTable, frame: pd.DataFrame, node: Node, kept: npt.NDArray[np.bool_]
-) -> pd.DataFrame:
+def _generalized(table: CodedTable, frame: pd.DataFrame, node: Node, kept: Flags) -> pd.DataFrame:
     """Return the frame with each quasi-identifier's label at its level, "*" where not kept."""
     published = frame.copy(deep=False)
     for quasi, level in zip(table.quasi_identifiers, node, strict=True):
@@ -228,7 +227,7 @@ def _generalized(
 
 
 def generalized_column(
-    quasi: QuasiIdentifier, level: int, kept: npt.NDArray[np.bool_], index: pd.Index
+    quasi: QuasiIdentifier, level: int, kept: Flags, index: pd.Index
 ) -> pd.Series:
     """Return a quasi-identifier's labels at a level, "*" where not kept, shape (n,)."""
     codes = shown_codes(quasi, quasi.codes, level, kept)
@@ -236,10 +235,7 @@ def generalized_column(
 
 
 def shown_codes(
-    quasi: QuasiIdentifier,
-    ground: npt.NDArray[np.integer],
-    level: int,
-    kept: npt.NDArray[np.bool_],
+    quasi: QuasiIdentifier, ground: npt.NDArray[np.integer], level: int, kept: Flags
 ) -> IntArray:
     """Return the generalized codes of ground codes; the number of labels where not kept."""
     return np.where(kept, quasi.levels[level][ground], len(quasi.labels[level]))
@@ -263,9 +259,7 @@ def labelled(
 
 
 def _check_starred(
-    classes: EquivalenceClasses,
-    criteria: Sequence[Criterion],
-    whole: npt.NDArray[np.int64],
+    classes: EquivalenceClasses, criteria: Sequence[Criterion], whole: Integers
 ) -> None:
     """Refuse starred records that, as a class of their own, do not satisfy the criteria."""
     starred = totals(classes.counts[~classes.kept])
@@ -408,13 +402,13 @@ def rank(
     return sorted(choices, key=lambda c: (c.loss.average_level, c.loss.generalization, c.node))
 
 
-def _could_be(quasi: QuasiIdentifier, level: int, kept: npt.NDArray[np.bool_] | None) -> float:
+def _could_be(quasi: QuasiIdentifier, level: int, kept: Flags | None) -> float:
     """Return the average share of the other values that a cell of one column could also be."""
     per_row = quasi.could_be[level].take(quasi.codes)
     return float((per_row if kept is None else np.where(kept, per_row, 1.0)).mean())
 
 
-def _missing_bits(quasi: QuasiIdentifier, level: int, kept: npt.NDArray[np.bool_] | None) -> float:
+def _missing_bits(quasi: QuasiIdentifier, level: int, kept: Flags | None) -> float:
     """Return the bits that are missing to restore one column, as a share of all its bits."""
     ground = np.bincount(quasi.codes, minlength=len(quasi.levels[0]))
     present = np.maximum(ground, 1)

@@ -26,6 +26,7 @@ import pandas as pd
 import scipy
 
 from sfumato.engine.core.errors import DiversityError
+from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.generalization.coded import CodedTable, IntArray, mixed_radix
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
@@ -109,7 +110,7 @@ def population_column(
     return PopulationColumn(hierarchy.column, codes, tuple(levels))
 
 
-def people_in(table: CodedTable, population: Population, node: Node) -> npt.NDArray[np.int64]:
+def people_in(table: CodedTable, population: Population, node: Node) -> Integers:
     """Count the people of the population in each class of a table.
 
     Parameters
@@ -151,9 +152,7 @@ def people_in(table: CodedTable, population: Population, node: Node) -> npt.NDAr
     return counts.astype(np.int64)
 
 
-def expected_shares(
-    sizes: npt.NDArray[np.int64], fraction: float | npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def expected_shares(sizes: Integers, fraction: float | Floats) -> Floats:
     """Estimate one over the people that a class has in the population, from a sample of them.
 
     Parameters
@@ -191,13 +190,10 @@ def expected_shares(
         return fractions / sizes * _series(sizes, fractions)
     distinct, at = np.unique(sizes, return_inverse=True)
     alike = np.full(len(distinct), float(fraction))
-    estimate: npt.NDArray[np.float64] = (fraction / distinct * _series(distinct, alike))[at]
-    return estimate
+    return (fraction / distinct * _series(distinct, alike))[at]
 
 
-def _series(
-    sizes: npt.NDArray[np.int64], fraction: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _series(sizes: Integers, fraction: Floats) -> Floats:
     """Return ₂F₁(1, 1; f+1; 1−π): the library's for small f, where its series is slow."""
     found = np.ones(len(sizes))
     small = sizes <= _SMALL
@@ -314,13 +310,13 @@ class UnitSpread:
         The units of all classes; one may have records in several.
     """
 
-    units: npt.NDArray[np.int64]
-    most: npt.NDArray[np.int64]
-    squares: npt.NDArray[np.int64]
+    units: Integers
+    most: Integers
+    squares: Integers
     total: int
 
 
-def unit_spread(classes: IntArray, units: npt.NDArray[np.int64], number: int) -> UnitSpread:
+def unit_spread(classes: IntArray, units: Integers, number: int) -> UnitSpread:
     """Return how the rows of classes are spread over units.
 
     Parameters
@@ -341,10 +337,10 @@ def unit_spread(classes: IntArray, units: npt.NDArray[np.int64], number: int) ->
 
 
 def risk_of_sizes(
-    sizes: npt.NDArray[np.int64],
-    people: npt.NDArray[np.int64] | None = None,
+    sizes: Integers,
+    people: Integers | None = None,
     fraction: float | None = None,
-    weights: npt.NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     spread: UnitSpread | None = None,
 ) -> Risk:
     """Measure the risk of a table.
@@ -394,12 +390,12 @@ def risk_of_sizes(
 
 
 def _in_population(
-    sizes: npt.NDArray[np.int64],
-    alone: npt.NDArray[np.bool_],
-    people: npt.NDArray[np.int64] | None,
+    sizes: Integers,
+    alone: Flags,
+    people: Integers | None,
     fraction: float | None,
-    weights: npt.NDArray[np.float64] | None,
-) -> tuple[Basis, npt.NDArray[np.float64], float]:
+    weights: Floats | None,
+) -> tuple[Basis, Floats, float]:
     """Return what is known, one over each class's people, and the uniques of the population."""
     if people is not None:
         _check_people(sizes, people)
@@ -413,7 +409,7 @@ def _in_population(
     return Basis.TABLE, 1 / sizes, float(alone.sum())
 
 
-def _check_people(sizes: npt.NDArray[np.int64], people: npt.NDArray[np.int64]) -> None:
+def _check_people(sizes: Integers, people: Integers) -> None:
     """Refuse a population that the table's people can't belong to."""
     lacking = int((people < sizes).sum())
     if lacking:
@@ -429,9 +425,9 @@ def _check_people(sizes: npt.NDArray[np.int64], people: npt.NDArray[np.int64]) -
 def risk_of_classes(
     classes: EquivalenceClasses,
     suppressed: Suppressed,
-    people: npt.NDArray[np.int64] | None = None,
+    people: Integers | None = None,
     fraction: float | None = None,
-    weights: npt.NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
 ) -> Risk:
     """Measure the risk of a published table.
 
@@ -476,9 +472,7 @@ def risk_of_classes(
     )
 
 
-def size_shares(
-    sizes: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None = None
-) -> tuple[SizeShare, ...]:
+def size_shares(sizes: Integers, rows: Integers | None = None) -> tuple[SizeShare, ...]:
     """Return how classes, and the records in them, are spread over class sizes."""
     rows = sizes if rows is None else rows
     found = []

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
 from sfumato.engine.generalization.criteria import (
     WORD,
@@ -59,7 +60,7 @@ class Verdict:
     violating: IntArray = field(repr=False)
 
 
-def satisfies(criteria: Sequence[Criterion], classes: Classes) -> npt.NDArray[np.bool_]:
+def satisfies(criteria: Sequence[Criterion], classes: Classes) -> Flags:
     """Return which classes satisfy all criteria, shape (C,)."""
     good = criteria[0].satisfied(classes)
     for criterion in criteria[1:]:
@@ -119,9 +120,9 @@ def _left_out(
 def kept_classes(
     criteria: Sequence[Criterion],
     counts: scipy.sparse.csr_array,
-    whole: npt.NDArray[np.int64],
-    units: npt.NDArray[np.int64] | None = None,
-) -> npt.NDArray[np.bool_]:
+    whole: Integers,
+    units: Integers | None = None,
+) -> Flags:
     """Return which classes remain when those that violate the criteria are left out.
 
     Parameters
@@ -154,9 +155,9 @@ def kept_classes(
 def good_classes(
     criteria: Sequence[Criterion],
     counts: scipy.sparse.csr_array,
-    whole: npt.NDArray[np.int64],
-    units: npt.NDArray[np.int64] | None = None,
-) -> npt.NDArray[np.bool_]:
+    whole: Integers,
+    units: Integers | None = None,
+) -> Flags:
     """Return which classes satisfy all criteria, shape (C,)."""
     good = np.zeros(counts.shape[0], dtype=np.bool_)
     for rows, part in in_parts(counts):
@@ -206,7 +207,7 @@ class Witnesses:
         quasi_identifiers: Sequence[QuasiIdentifier],
         sensitive: npt.NDArray[np.integer],
         criteria: Sequence[Criterion],
-        whole: npt.NDArray[np.int64],
+        whole: Integers,
     ) -> None:
         self._quasi = tuple(quasi_identifiers)
         self._criteria = tuple(criteria)
@@ -257,9 +258,7 @@ class Witnesses:
         above = [min(level + 1, q.height) for q, level in zip(self._quasi, node, strict=True)]
         return int(self._rarity(records, above).argmin())
 
-    def _rarity(
-        self, records: Sequence[npt.NDArray[np.integer]], levels: Sequence[int]
-    ) -> npt.NDArray[np.float64]:
+    def _rarity(self, records: Sequence[npt.NDArray[np.integer]], levels: Sequence[int]) -> Floats:
         """Return how frequent each record would be if its values were independent, as a log."""
         rarity = np.zeros(len(records[0]))
         for frequencies, level, codes in zip(self._frequencies, levels, records, strict=True):
@@ -267,7 +266,7 @@ class Witnesses:
         return rarity
 
     @cached_property
-    def _frequencies(self) -> list[list[npt.NDArray[np.float64]]]:
+    def _frequencies(self) -> list[list[Floats]]:
         """The log frequency of each ground code's group, by quasi-identifier and level."""
         found = []
         for quasi in self._quasi:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats, Indices, Integers, Words
 from sfumato.engine.ladders.uniform import TILE, release_codes
 from sfumato.engine.ladders.uniform_cells import ATTEMPTS, Draw, RecordDraws, stream
 from sfumato.engine.randomness.keys import AttributeKey
@@ -46,10 +47,10 @@ class AliasTables:
         The other value of each cell; shape (m, m), indexed [cell, column].
     """
 
-    thresholds: npt.NDArray[np.uint64]
+    thresholds: Words
     aliases: npt.NDArray[np.uint32]
 
-    def weights(self) -> npt.NDArray[np.int64]:
+    def weights(self) -> Integers:
         """Return the weight of every value in every column, of m·`CELL`; shape (m, m)."""
         size = len(self.thresholds)
         weights = self.thresholds.astype(np.int64)
@@ -58,7 +59,7 @@ class AliasTables:
         return weights
 
 
-def alias_tables(entries: npt.NDArray[np.float64]) -> AliasTables:
+def alias_tables(entries: Floats) -> AliasTables:
     """Return the cells for a matrix whose columns are distributions.
 
     Parameters
@@ -102,7 +103,7 @@ def alias_tables(entries: npt.NDArray[np.float64]) -> AliasTables:
     return AliasTables(thresholds, aliases)
 
 
-def _integer_weights(entries: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def _integer_weights(entries: Floats) -> Integers:
     """Return the columns in units of 1/`CELL` of a cell, each summing to m cells exactly."""
     size = len(entries)
     weights = np.floor(entries * (float(size) * CELL)).astype(np.int64)
@@ -112,8 +113,7 @@ def _integer_weights(entries: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return weights
 
 
-Rows = npt.NDArray[np.intp]
-Words = npt.NDArray[np.uint64]
+Rows = Indices
 
 _TOP_STREAM: Final = stream(Draw.VALUE, cell=0) // ATTEMPTS
 """Streams of this cell are free: the ladder's own cells are numbered from 1."""
@@ -152,13 +152,7 @@ class TopRung(ABC):
             A code drawn evenly from the domain for each record.
         """
 
-    def show(
-        self,
-        codes: Codes,
-        record_ids: npt.NDArray[np.uint64],
-        key: AttributeKey,
-        context: Context,
-    ) -> Codes:
+    def show(self, codes: Codes, record_ids: Words, key: AttributeKey, context: Context) -> Codes:
         """Return the top rung's release: a pure function of key, record and true value."""
         out = np.empty_like(codes)
 
@@ -187,7 +181,7 @@ class ProfileTop(TopRung):
         The probabilities q, shape (m,), each in [0, 1].
     """
 
-    def __init__(self, kept: npt.NDArray[np.float64]) -> None:
+    def __init__(self, kept: Floats) -> None:
         super().__init__(len(kept))
         # 2^64·q rounded down, so that a value is never kept more often than promised.
         self._thresholds = np.array(
@@ -199,8 +193,7 @@ class ProfileTop(TopRung):
 
     def _show(self, codes: Codes, words: Words, evenly: Words) -> Codes:
         keeps = (words < self._thresholds[codes]) | self._always[codes]
-        shown: Codes = np.where(keeps, codes, evenly.astype(codes.dtype))
-        return shown
+        return np.where(keeps, codes, evenly.astype(codes.dtype))
 
 
 class MatrixTop(TopRung):
@@ -212,7 +205,7 @@ class MatrixTop(TopRung):
         Pr[released | original], shape (m, m), each column a distribution.
     """
 
-    def __init__(self, entries: npt.NDArray[np.float64]) -> None:
+    def __init__(self, entries: Floats) -> None:
         super().__init__(len(entries))
         self._tables = alias_tables(entries)
 
@@ -224,12 +217,7 @@ class MatrixTop(TopRung):
 
 
 def release_below(
-    top: TopRung,
-    level: float,
-    codes: Codes,
-    record_ids: npt.NDArray[np.uint64],
-    key: AttributeKey,
-    context: Context,
+    top: TopRung, level: float, codes: Codes, record_ids: Words, key: AttributeKey, context: Context
 ) -> Codes:
     """Return the release at a level of the ladder below a top rung.
 

@@ -35,11 +35,11 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.parallel import Worker, in_stretches
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers, Words
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, BlockCipher
 from sfumato.engine.randomness.normals import Ziggurat, below_density, layer_of, tail_places
 
@@ -258,10 +258,8 @@ def _steps(weights: dict[float, float], variances: dict[float, float]) -> tuple[
     return tuple(Step(time, variances[time], weights[time]) for time in ordered)
 
 
-Floats = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.uint64]
-Words = npt.NDArray[np.uint64]
-Rows = npt.NDArray[np.intp]
+Ids = Words
+Rows = Indices
 
 _SLACK: Final = BLOCK_BYTES - 1
 _ATTEMPT_SHIFT: Final = 32
@@ -290,7 +288,7 @@ class _Open:
     """The records of one step whose places in their layers still have to be accepted."""
 
     rows: Rows
-    layer: npt.NDArray[np.int64]
+    layer: Integers
     place: Floats
     number: np.uint64
     attribute: int
@@ -406,9 +404,7 @@ class BrownianKernel:
         return place
 
 
-def _another(
-    place: Floats, layer: npt.NDArray[np.int64], words: Words
-) -> tuple[Floats, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+def _another(place: Floats, layer: Integers, words: Words) -> tuple[Floats, Integers, Flags]:
     """Accept places in the rims of their layers, or choose others.
 
     In the lowest layer the rim is the density's tail, and only a place in the tail is chosen

@@ -57,6 +57,7 @@ from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.parallel import Worker, in_stretches
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Bytes, Flags, Floats, Indices, Integers, Words
 from sfumato.engine.ladders.uniform_cells import Blocks
 from sfumato.engine.randomness.keys import AttributeKey, BlockCipher
 
@@ -138,15 +139,13 @@ class LaplaceLaw:
 
     def chances(self, noise: Steps) -> Floats:
         """Return how probable some noise is."""
-        found: Floats = math.tanh(self.rate / 2.0) * np.exp(-self.rate * np.abs(noise))
-        return found
+        return math.tanh(self.rate / 2.0) * np.exp(-self.rate * np.abs(noise))
 
     def up_to(self, noise: Steps | Floats) -> Floats:
         """Return how probable noise of at most so many steps is."""
         step = math.exp(-self.rate)
         tail = np.exp(-self.rate * np.where(noise >= 0, noise + 1.0, -noise)) / (1.0 + step)
-        found: Floats = np.where(noise >= 0, 1.0 - tail, tail)
-        return found
+        return np.where(noise >= 0, 1.0 - tail, tail)
 
     def unchanged_from(self, upper: LaplaceLaw) -> float:
         """Return w: how often a release of this level shows what a more trusted one shows."""
@@ -176,13 +175,10 @@ class LaplaceLaw:
         return law
 
 
-Floats = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.uint64]
-Words = npt.NDArray[np.uint64]
-Bytes = npt.NDArray[np.uint8]
+Ids = Words
 Streams = npt.NDArray[np.uint32]
-Rows = npt.NDArray[np.intp]
-Steps = npt.NDArray[np.int64]
+Rows = Indices
+Steps = Integers
 
 LOWEST: Final = 0.02
 HIGHEST: Final = 64.0
@@ -457,7 +453,7 @@ class LaplaceKernel:
 
     def _first_points(
         self, blocks: Blocks, rows: Rows, cells: Bytes, leads: Bytes, none: Floats, waits: Steps
-    ) -> tuple[npt.NDArray[np.bool_], _Points]:
+    ) -> tuple[Flags, _Points]:
         """Draw a cell's lowest mark in each row; tell where it is below s, and what may follow."""
         streams = cells * np.uint32(2) + (rows & 1).astype(np.uint32) + np.uint32(_Draw.POINT)
         start = _Points(rows, streams, np.full(len(rows), 2.0**-8), leads.astype(np.uint64))
@@ -498,7 +494,7 @@ class LaplaceKernel:
 
     def _next_points(
         self, blocks: Blocks, points: _Points, none: Floats
-    ) -> tuple[Steps, npt.NDArray[np.bool_], _Points]:
+    ) -> tuple[Steps, Flags, _Points]:
         """Draw points; return their places, which are below s, and after which more may be."""
         rows, streams = points.rows, points.streams
         words = blocks.draw(len(rows), streams).view("<u8")
@@ -576,7 +572,7 @@ def _mantissa(words: Words) -> Floats:
     return ((words & _MANTISSA) | _ONE).view(np.float64)
 
 
-def _leading_zeros(words: Words) -> npt.NDArray[np.intp]:
+def _leading_zeros(words: Words) -> Indices:
     """Return how many leading bits of words are 0, all 64 of them at most."""
     found = np.full(len(words), _WORD_BITS, dtype=np.intp)
     high = words >> np.uint64(32)

@@ -26,19 +26,18 @@ import numpy.typing as npt
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Bytes, Indices, Words
 from sfumato.engine.ladders.uniform_cells import (
     ATTEMPTS,
     GROUP_CELLS,
     LOWEST,
     Blocks,
-    Bytes,
     Draw,
     GroupWords,
     Ids,
     Rows,
     Rung,
     Streams,
-    Words,
     count_thresholds,
     rung_at,
     stream,
@@ -423,7 +422,7 @@ def release_codes(
     codes: Codes,
     size: int,
     level: float,
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     key: AttributeKey,
     context: Context,
     threads: int = 2,
@@ -489,7 +488,7 @@ def _kernels(work: _Work, size: int, key: AttributeKey, count: int, tile: int) -
     ]
 
 
-def _check_codes(codes: Codes, size: int, record_ids: npt.NDArray[np.uint64]) -> None:
+def _check_codes(codes: Codes, size: int, record_ids: Words) -> None:
     if not 1 <= size <= LARGEST_DOMAIN:
         raise ValueError("the domain is empty or too large")
     if codes.shape != record_ids.shape or codes.ndim != 1:
@@ -504,12 +503,7 @@ class _Work:
     """The stretches of one release, taken by whichever thread is free."""
 
     def __init__(
-        self,
-        codes: Codes,
-        record_ids: npt.NDArray[np.uint64],
-        top: Codes,
-        rung: Rung | None,
-        stretch: int,
+        self, codes: Codes, record_ids: Words, top: Codes, rung: Rung | None, stretch: int
     ) -> None:
         self._codes = codes
         self._record_ids = record_ids
@@ -554,7 +548,7 @@ class _Work:
         if self._rung is not None and left:
             self._finish(kernel, self._rung, np.concatenate(left))
 
-    def _finish(self, kernel: Kernel, rung: Rung, left: npt.NDArray[np.intp]) -> None:
+    def _finish(self, kernel: Kernel, rung: Rung, left: Indices) -> None:
         for start in range(0, len(left), self.stretch):
             rows = left[start : start + self.stretch]
             out = np.empty(len(rows), dtype=self._out.dtype)

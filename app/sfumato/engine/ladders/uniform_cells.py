@@ -39,6 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
+from sfumato.engine.core.values import Bytes, Indices, Words
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, BlockCipher
 
 CELL_RATIO: Final = Fraction(3, 4)
@@ -184,10 +185,8 @@ def rung_at(level: float) -> Rung:
     return Rung(cell, place=place, single=one * place // WORD, second=second)
 
 
-Rows = npt.NDArray[np.intp]
-Ids = npt.NDArray[np.uint64]
-Bytes = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.uint64]
+Rows = Indices
+Ids = Words
 Streams = npt.NDArray[np.uint32]
 
 _SLACK: Final = BLOCK_BYTES - 1

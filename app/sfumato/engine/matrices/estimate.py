@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
 
 VarianceLaw = Callable[[Vector], Vector]
@@ -52,8 +53,7 @@ class Quadratic(NamedTuple):
 
     def at(self, shares: Vector) -> Vector:
         """Return V(t), shape (m,)."""
-        value: Vector = self.constant + shares * (self.linear + shares * self.square)
-        return value
+        return self.constant + shares * (self.linear + shares * self.square)
 
 
 def score_interval(
@@ -87,7 +87,7 @@ def score_interval(
     return np.clip(ends[0], 0.0, 1.0), np.clip(ends[1], 0.0, 1.0)
 
 
-Counts = npt.NDArray[np.integer] | npt.NDArray[np.float64]
+Counts = npt.NDArray[np.integer] | Floats
 """How often each value of the domain was released, shape (m,)."""
 
 
@@ -410,8 +410,7 @@ def _start(observed: Vector, matrix: PerturbationMatrix) -> Vector:
     except EstimationError:
         return even
     # Where a frequency starts at 0 it stays there.
-    inside: Vector = 0.99 * guess / guess.sum() + 0.01 * even
-    return inside
+    return 0.99 * guess / guess.sum() + 0.01 * even
 
 
 def _step(
@@ -495,7 +494,7 @@ _UTILITY_STEPS: Final = 2_000
 
 
 def utility_of(
-    frequencies: Vector, matrix: PerturbationMatrix, drawn: Sequence[npt.NDArray[np.int64]]
+    frequencies: Vector, matrix: PerturbationMatrix, drawn: Sequence[Integers]
 ) -> Utility:
     """Return what a matrix keeps of a table's frequencies, shape (m,).
 

@@ -11,18 +11,23 @@ nothing about the law changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-from sfumato.engine.core.values import Codes, count_codes
+from sfumato.engine.core.values import Codes, Floats, Integers, count_codes
+from sfumato.engine.core.wording import Sentence
 
-Retention = npt.NDArray[np.float64]
+Retention = Floats
 """The probability with which each value of the domain is kept on purpose, shape (m,)."""
 
 FALSE_ALARM = 1e-6
 """How often, at most, a test refuses codes that are right."""
+
+ALARM: Final = Sentence(
+    "A sound release fails this less than once in {times:,.0f} times.", times=1 / FALSE_ALARM
+)
 
 _SPREAD_LIMIT = 1e-9
 """The smallest believable chance of a spread. Far out, cells that expect ten records have a
@@ -146,7 +151,7 @@ class MatrixTest:
         return self.impossible == 0 and self.spread.holds
 
 
-def examine_matrix(true: Codes, released: Codes, entries: npt.NDArray[np.float64]) -> MatrixTest:
+def examine_matrix(true: Codes, released: Codes, entries: Floats) -> MatrixTest:
     """Test released values against a matrix, within each group of equal true values.
 
     Parameters
@@ -180,9 +185,7 @@ def examine_matrix(true: Codes, released: Codes, entries: npt.NDArray[np.float64
     return MatrixTest(impossible, SpreadTest(statistic, freedom, chance))
 
 
-def _pooled(
-    counts: npt.NDArray[np.int64], shares: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _pooled(counts: Integers, shares: Floats) -> tuple[Floats, Floats]:
     """Return counts and expectations in cells that expect enough records each."""
     order = np.argsort(-shares, kind="stable")
     order = order[shares[order] > 0]
@@ -203,11 +206,7 @@ def _pooled(
     return seen, means
 
 
-def _variance(
-    cells: npt.NDArray[np.float64],
-    records: npt.NDArray[np.float64] | npt.NDArray[np.int64],
-    expected: npt.NDArray[np.float64],
-) -> float:
+def _variance(cells: Floats, records: Floats | Integers, expected: Floats) -> float:
     """Return the exact variance of Pearson's statistic summed over groups (Haldane 1937)."""
     by_group = 2.0 * (cells - 1.0) - (cells * cells + 2.0 * cells - 2.0) / records
     return float(by_group.sum() + (1.0 / expected).sum())
@@ -227,7 +226,7 @@ class _Cells:
     the first run.
     """
 
-    def __init__(self, records: npt.NDArray[np.int64], retention: Retention) -> None:
+    def __init__(self, records: Integers, retention: Retention) -> None:
         size = len(retention)
         other = (1.0 - retention) / size
         own = retention + other
@@ -255,7 +254,7 @@ class _Cells:
         used = self._groups > 0
         return _variance(self._cells[used].astype(float), self._records[used], self.expected)
 
-    def count(self, true: Codes, released: Codes) -> npt.NDArray[np.int64]:
+    def count(self, true: Codes, released: Codes) -> Integers:
         """Return how many records fall into each cell."""
         counts = np.zeros(self._first[-1], dtype=np.int64)
         for start in range(0, len(true), _BLOCK):
@@ -264,16 +263,15 @@ class _Cells:
             counts += np.bincount(cells, minlength=len(counts))
         return counts
 
-    def _cell_of(self, true: Codes, released: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _cell_of(self, true: Codes, released: Integers) -> Integers:
         used = self._groups[true] > 0
         origin, seen = true[used], released[used]
         distance = (seen - origin) % self._size
         run = (np.maximum(distance, 1) - 1) * self._groups[origin] // (self._size - 1)
         within = np.where(distance > 0, run + self._alone[origin], 0)
-        cells: npt.NDArray[np.int64] = self._first[origin] + within
-        return cells
+        return self._first[origin] + within
 
-    def _expectations(self, own: Retention, other: Retention) -> npt.NDArray[np.float64]:
+    def _expectations(self, own: Retention, other: Retention) -> Floats:
         used = np.flatnonzero(self._groups > 0)
         value = np.repeat(used, self._cells[used])
         within = np.arange(len(value)) - self._first[value]

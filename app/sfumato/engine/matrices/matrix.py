@@ -18,14 +18,14 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.errors import EstimationError, LadderError, PolicyError
+from sfumato.engine.core.values import Floats, Indices
 from sfumato.engine.matrices.privacy import epsilon_of_gamma, rho2_of_gamma
 
-Vector = npt.NDArray[np.float64]
-Square = npt.NDArray[np.float64]
+Vector = Floats
+Square = Floats
 
 CERTAINLY_REGULAR = 1e10
 """A matrix is regular where its Frobenius condition is below this: the rank's limit, 1/(m·ε), lies
@@ -117,7 +117,7 @@ class PerturbationMatrix(ABC):
         """Return Pr[released | original] for every released value, shape (m,)."""
 
     @abstractmethod
-    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+    def block(self, released: Indices, original: Indices) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
 
     @abstractmethod
@@ -182,8 +182,7 @@ class PerturbationMatrix(ABC):
             self.inverse_ranges()
         except EstimationError:
             return None
-        rows: list[list[float]] = self.dense().tolist()
-        return rows
+        return self.dense().tolist()
 
     def dense(self) -> Square:
         """Return the whole matrix, shape (m, m), for display.
@@ -207,7 +206,7 @@ class PerturbationMatrix(ABC):
         """The whole matrix, as `dense` returns it."""
         return self.dense()
 
-    def posterior(self, prior: Vector, released: int | None = None) -> npt.NDArray[np.float64]:
+    def posterior(self, prior: Vector, released: int | None = None) -> Floats:
         """Return what someone believes who has seen a released value (Bayes).
 
         Parameters
@@ -231,10 +230,7 @@ class PerturbationMatrix(ABC):
         belief = self._checked_distribution(prior)
         joint = (self.dense() if released is None else self.row(released)) * belief
         total = joint.sum(axis=-1, keepdims=True)
-        answer: npt.NDArray[np.float64] = np.divide(
-            joint, total, out=np.full_like(joint, np.nan), where=total > 0.0
-        )
-        return answer
+        return np.divide(joint, total, out=np.full_like(joint, np.nan), where=total > 0.0)
 
     def worst_odds_ratio(self) -> float:
         """Return γ: the most any released value can multiply the odds on anything.
@@ -364,48 +360,39 @@ class DenseMatrix(PerturbationMatrix):
 
     def row(self, released: int) -> Vector:
         """Return Pr[released | original] for every original value, shape (m,)."""
-        row: Vector = self._entries[released].copy()
-        return row
+        return self._entries[released].copy()
 
     def column(self, original: int) -> Vector:
         """Return Pr[released | original] for every released value, shape (m,)."""
-        column: Vector = self._entries[:, original].copy()
-        return column
+        return self._entries[:, original].copy()
 
-    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+    def block(self, released: Indices, original: Indices) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
-        block: Square = self._entries[np.ix_(released, original)]
-        return block
+        return self._entries[np.ix_(released, original)]
 
     def apply(self, frequencies: Vector) -> Vector:
         """Return P·f, shape (m,)."""
-        expected: Vector = self._entries @ np.asarray(frequencies, dtype=np.float64)
-        return expected
+        return self._entries @ np.asarray(frequencies, dtype=np.float64)
 
     def apply_transposed(self, weights: Vector) -> Vector:
         """Return Pᵀ·w, shape (m,)."""
-        answer: Vector = self._entries.T @ np.asarray(weights, dtype=np.float64)
-        return answer
+        return self._entries.T @ np.asarray(weights, dtype=np.float64)
 
     def solve(self, observed: Vector) -> Vector:
         """Return P⁻¹·o, shape (m,)."""
-        answer: Vector = self._inverse @ np.asarray(observed, dtype=np.float64)
-        return answer
+        return self._inverse @ np.asarray(observed, dtype=np.float64)
 
     def apply_squared_inverse(self, weights: Vector) -> Vector:
         """Return Σ_j (P⁻¹)²_ij·w_j, shape (m,)."""
-        answer: Vector = self._inverse**2 @ np.asarray(weights, dtype=np.float64)
-        return answer
+        return self._inverse**2 @ np.asarray(weights, dtype=np.float64)
 
     def own_second_moments(self) -> Vector:
         """Return Σ_j (P⁻¹)²_ij·P_ji, shape (m,)."""
-        moments: Vector = (self._inverse**2 * self._entries.T).sum(axis=1)
-        return moments
+        return (self._inverse**2 * self._entries.T).sum(axis=1)
 
     def inverse_ranges(self) -> Vector:
         """Return max_j − min_j of (P⁻¹)_ij, shape (m,)."""
-        ranges: Vector = np.ptp(self._inverse, axis=1)
-        return ranges
+        return np.ptp(self._inverse, axis=1)
 
     def worst_odds_ratios(self) -> OddsRatios:
         """Return how far the release can move the odds on each value, from the entries.

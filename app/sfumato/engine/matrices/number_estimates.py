@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.errors import EstimationError
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.matrices.estimate import Target
-
-Floats = npt.NDArray[np.float64]
 
 _SINGULAR: Final = 1e-10
 """Predictors whose correlations have a smaller eigenvalue follow from one another."""
@@ -285,8 +283,7 @@ def _bent(moments: Floats, hidden: float, scores: Floats, noisy: float) -> Float
     order = np.argsort(scores)
     increasing = np.empty_like(bent)
     increasing[order] = np.sort(bent)
-    quantiles: Floats = first + math.sqrt(variance) * increasing
-    return quantiles
+    return first + math.sqrt(variance) * increasing
 
 
 def _check_tellable(centred: Floats, within: Floats) -> None:
@@ -321,8 +318,8 @@ def _least(covariance: Floats, spreads: Floats) -> float:
     return float(np.linalg.eigvalsh(scaled)[0])
 
 
-def _counts(released: Floats) -> npt.NDArray[np.int64]:
-    counts: npt.NDArray[np.int64] = (~np.isnan(released)).sum(axis=1)
+def _counts(released: Floats) -> Integers:
+    counts: Integers = (~np.isnan(released)).sum(axis=1)
     if (counts < 2).any():
         raise _too_few()
     return counts

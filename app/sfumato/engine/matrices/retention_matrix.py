@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
+from sfumato.engine.core.values import Indices
 from sfumato.engine.matrices.matrix import (
     MOST_FORBIDDING,
     DenseMatrix,
@@ -117,7 +118,7 @@ class RetentionMatrix(PerturbationMatrix):
         column[original] = self._self[original]
         return column
 
-    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+    def block(self, released: Indices, original: Indices) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
         same = np.asarray(released)[:, None] == np.asarray(original)[None, :]
         return np.where(same, self._self[original], self._other[original])
@@ -125,14 +126,12 @@ class RetentionMatrix(PerturbationMatrix):
     def apply(self, frequencies: Vector) -> Vector:
         """Return P·f, shape (m,)."""
         shares = np.asarray(frequencies, dtype=np.float64)
-        expected: Vector = self._retention * shares + float(self._other @ shares)
-        return expected
+        return self._retention * shares + float(self._other @ shares)
 
     def apply_transposed(self, weights: Vector) -> Vector:
         """Return Pᵀ·w, shape (m,)."""
         given = np.asarray(weights, dtype=np.float64)
-        answer: Vector = self._retention * given + self._other * float(given.sum())
-        return answer
+        return self._retention * given + self._other * float(given.sum())
 
     def solve(self, observed: Vector) -> Vector:
         """Return P⁻¹·o in O(m) by Sherman and Morrison; one p_i may be 0, not two."""
@@ -140,8 +139,7 @@ class RetentionMatrix(PerturbationMatrix):
         never = self._never_kept()
         if never is None:
             replaced = self._replaced_shares()
-            answer: Vector = (seen - float(replaced @ seen)) / self._retention
-            return answer
+            return (seen - float(replaced @ seen)) / self._retention
         # What is released of a value that is never kept is exactly the replaced share.
         others = self._retention > 0.0
         answer = np.zeros(self.size)
@@ -157,8 +155,7 @@ class RetentionMatrix(PerturbationMatrix):
             # (P⁻¹)_ij = (δ_ij − v_j)/p_i with v the replaced shares.
             v = self._replaced_shares()
             spread = given - 2.0 * v * given + float((v * v) @ given)
-            answer: Vector = spread / self._retention**2
-            return answer
+            return spread / self._retention**2
         others = self._retention > 0.0
         inverse = 1.0 / self._retention[others]
         answer = np.zeros(self.size)
@@ -188,8 +185,7 @@ class RetentionMatrix(PerturbationMatrix):
         never = self._never_kept()
         if never is None:
             v = self._replaced_shares()
-            ranges: Vector = (1.0 - v + largest_of_others(v)) / self._retention
-            return ranges
+            return (1.0 - v + largest_of_others(v)) / self._retention
         kept = self._retention > 0.0
         inverse = 1.0 / self._retention[kept]
         ranges = np.zeros(self.size)
@@ -236,8 +232,7 @@ class RetentionMatrix(PerturbationMatrix):
     def _replaced_shares(self) -> Vector:
         """Return v with v·o = the mean of (1 − p)·f over the domain, for every o = P·f."""
         odds = (1.0 - self._retention) / self._retention
-        shares: Vector = odds / (self.size + odds.sum())
-        return shares
+        return odds / (self.size + odds.sum())
 
     def _never_kept(self) -> int | None:
         """Return the one value with p_i = 0, or None; two make P singular."""
@@ -276,7 +271,7 @@ class _CandidateChannel:
     shift: Vector
     pull: Vector
     uniform: Vector
-    never: npt.NDArray[np.intp]
+    never: Indices
 
     def column(self, place: int) -> Vector:
         """Return one column, shape (m,)."""
@@ -310,8 +305,7 @@ class _CandidateChannel:
         kept = self.ratio >= 0.0
         used = np.where(kept, self.ratio, 0.0) + self.shift[kept].sum()
         used = used - self.pull[kept].sum() * self.uniform
-        rest: Vector = (self.uniform * self.uniform.size - used) / len(self.never)
-        return rest
+        return (self.uniform * self.uniform.size - used) / len(self.never)
 
 
 def _candidate_channel(upper: Vector, lower: Vector) -> _CandidateChannel | None:
@@ -408,5 +402,4 @@ def likelihood_of_member(
 
 
 def _replaced(matrix: RetentionMatrix) -> Vector:
-    replaced: Vector = (1.0 - matrix.retention) / matrix.size
-    return replaced
+    return (1.0 - matrix.retention) / matrix.size

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Flags, Indices, is_number
 from sfumato.engine.mechanisms.base import Adopted, Check, Mechanism, ReleaseRequest, Settings
 from sfumato.engine.table.table import EncodedColumn
 
@@ -209,16 +209,12 @@ def _not_readable() -> PolicyError:
     )
 
 
-Flags = npt.NDArray[np.bool_]
-
-
 def covered_by_all(releases: Sequence[Adopted]) -> Flags | None:
     """Return which records all of several releases have, shape (n,); None where that is all."""
     parts = [release.covered for release in releases if release.covered is not None]
     if not parts:
         return None
-    common: Flags = np.logical_and.reduce(parts)
-    return common
+    return np.logical_and.reduce(parts)
 
 
 def release_by_coverage(
@@ -259,7 +255,7 @@ def release_by_coverage(
     return shown
 
 
-def _alike(request: ReleaseRequest) -> list[tuple[npt.NDArray[np.intp], tuple[Adopted, ...]]]:
+def _alike(request: ReleaseRequest) -> list[tuple[Indices, tuple[Adopted, ...]]]:
     """Return the records that the same earlier releases have, together with those releases."""
     groups = [(np.arange(len(request.record_ids)), request.adopted[:0])]
     for one in request.adopted:

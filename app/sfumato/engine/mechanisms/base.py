@@ -11,14 +11,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Kind
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.values import Flags, Floats, Words
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with
-from sfumato.engine.matrices.privacy import whole_odds
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 
 if TYPE_CHECKING:
@@ -112,6 +111,20 @@ class Check:
     finding: str
 
 
+def check_rows(expected: int, found: int, whose: str) -> Check:
+    """Examine how many records there are."""
+    return Check(
+        "Number of records",
+        expected == found,
+        Sentence(
+            "{found:,} {found:record|records}; {whose} has {expected:,}.",
+            found=found,
+            whose=whose,
+            expected=expected,
+        ),
+    )
+
+
 class Origin(StrEnum):
     """How something in a bundle that follows from the true table was made."""
 
@@ -157,8 +170,8 @@ class Adopted:
     """
 
     level: float
-    values: Mapping[str, Codes | npt.NDArray[np.float64]] = field(repr=False)
-    covered: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    values: Mapping[str, Codes | Floats] = field(repr=False)
+    covered: Flags | None = field(default=None, repr=False)
     origin: str = ""
 
     def at(self, rows: Rows) -> Adopted:
@@ -190,7 +203,7 @@ class ReleaseRequest:
     columns: tuple[EncodedColumn, ...]
     settings: Settings
     level: float
-    record_ids: npt.NDArray[np.uint64]
+    record_ids: Words
     keys: KeyRing
     adopted: tuple[Adopted, ...] = ()
 
@@ -294,12 +307,22 @@ class Mechanism(ABC):
 
         Of several that say so, the last in order is recommended: it asks more of the table.
         """
-        del attributes
         return ""
 
     @abstractmethod
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` where the mechanism can't serve these attributes."""
+
+    def only_one(self, attributes: Attributes) -> Attribute:
+        """Return the attribute that a mechanism for single ones is given."""
+        if len(attributes) != 1:
+            raise PolicyError(
+                "{mechanism} takes one attribute at a time; {count} were given.",
+                "Make a policy entry for each attribute.",
+                mechanism=self.title,
+                count=len(attributes),
+            )
+        return attributes[0]
 
     @abstractmethod
     def default_settings(self, attributes: Attributes) -> Settings:
@@ -329,7 +352,6 @@ class Mechanism(ABC):
         PolicyError, LevelError
             If the settings can't be met for these attributes.
         """
-        del attributes, noise
         return settings
 
     def byproduct_epsilon(self, settings: Settings) -> float:
@@ -338,12 +360,10 @@ class Mechanism(ABC):
         The by-products of the true table that recipients are told multiply nobody's odds by more
         than e^ε0. 0 where nothing of the table is told; infinite where it is told exactly.
         """
-        del settings
         return 0.0
 
     def byproducts(self, attributes: Attributes, settings: Settings) -> tuple[Byproduct, ...]:
         """Return what recipients are told that follows from the true table, and how it was made."""
-        del attributes, settings
         return ()
 
     def resettled(self, attributes: Attributes, settings: Settings) -> Settings:
@@ -353,7 +373,6 @@ class Mechanism(ABC):
         left out, for `complete_settings` to decide anew. Settings that belong to particular
         attributes begin afresh.
         """
-        del settings
         return self.default_settings(attributes)
 
     @abstractmethod
@@ -400,40 +419,12 @@ class Mechanism(ABC):
         """
         return level * (1.0 - share)
 
+    @abstractmethod
     def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
         """Return the level of each of several rows that together tell no more than one at a level.
 
-        The losses of the rows add up: γ(row)^rows is at most γ(level).
-
-        Raises
-        ------
-        PolicyError
-            If the mechanism has no matrix to compute it from.
+        The losses of the rows add up.
         """
-        if rows == 1:
-            return level
-        allowed = self._gamma(level, attributes, settings)
-        if np.isinf(allowed):
-            return level
-        low, high = 0.0, self.trust(level)
-        for _ in range(60):
-            middle = (low + high) / 2.0
-            if middle in (low, high):
-                break
-            own = self._gamma(self.level_at(middle), attributes, settings)
-            low, high = (middle, high) if own * rows <= allowed else (low, middle)
-        return self.level_at(low) if low > 0.0 else low
-
-    def _gamma(self, level: float, attributes: Attributes, settings: Settings) -> float:
-        """Return ln γ of a level, of the released values alone."""
-        matrix = self.matrix(level, attributes, settings)
-        if matrix is None:
-            raise PolicyError(
-                "{mechanism} can't be given to several rows of one unit.",
-                "Choose another mechanism, or state that the attribute is the same in all rows.",
-                mechanism=self.title,
-            )
-        return matrix.epsilon
 
     @abstractmethod
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
@@ -443,33 +434,28 @@ class Mechanism(ABC):
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released columns by name: a pure function of the request."""
 
-    @abstractmethod
     def matrix(
         self, level: float, attributes: Attributes, settings: Settings
     ) -> PerturbationMatrix | None:
         """Return the perturbation matrix, or None where the mechanism has none."""
+        return None
 
     def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float | None:
         """Return γ: by how much all that a release tells multiplies anyone's odds at most.
 
-        None where the mechanism has no matrix.
+        None where nothing bounds them.
         """
-        matrix = self.matrix(level, attributes, settings)
-        if matrix is None or matrix.gamma == 1.0:
-            return None if matrix is None else 1.0
-        return whole_odds(matrix.gamma, self.byproduct_epsilon(settings))
+        return None
 
     def public_columns(self, settings: Settings) -> Sequence[str] | None:
         """Return the columns by which records are grouped; None for all that are released.
 
         Asked only where the mechanism needs groups.
         """
-        del settings
         return None
 
     def group_limits(self, settings: Settings) -> tuple[float, float, str] | None:
         """Return the ε, the δ and the test that every group is held to; None where none is."""
-        del settings
         return None
 
     def estimate_law(
@@ -479,7 +465,6 @@ class Mechanism(ABC):
 
         None where rows are perturbed independently, as the matrix says.
         """
-        del level, attributes, settings
         return None
 
     def resampling(
@@ -489,12 +474,11 @@ class Mechanism(ABC):
 
         None where every record is perturbed by itself, as most mechanisms do.
         """
-        del level, attributes, settings
         return None
 
     def noise_covariance(
         self, level: float, attributes: Attributes, settings: Settings
-    ) -> npt.NDArray[np.float64] | None:
+    ) -> Floats | None:
         """Return the covariance of the noise a level adds to numbers, in the entry's order.
 
         Returns
@@ -502,7 +486,6 @@ class Mechanism(ABC):
         numpy.ndarray or None
             Shape (N, N) in the attributes' squared units; None where no noise is added.
         """
-        del level, attributes, settings
         return None
 
     def noise_law(
@@ -554,7 +537,6 @@ class Mechanism(ABC):
         str
             Empty where no figure bounds the loss.
         """
-        del levels, attributes, settings
         return ""
 
     def in_table(self, level: float, attributes: Attributes, settings: Settings) -> str:
@@ -577,12 +559,8 @@ class Mechanism(ABC):
         )
 
     def widths_in_table(
-        self,
-        level: float,
-        numbers: npt.NDArray[np.float64],
-        attributes: Attributes,
-        settings: Settings,
-    ) -> npt.NDArray[np.float64] | None:
+        self, level: float, numbers: Floats, attributes: Attributes, settings: Settings
+    ) -> Floats | None:
         """Return half the width to which the best attacker tells 90 % of some numbers.
 
         Like `in_table`, it is for the custodian alone.

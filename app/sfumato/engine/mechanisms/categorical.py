@@ -16,10 +16,11 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Codes, is_number
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.matrices.goodness_of_fit import (
-    FALSE_ALARM,
+    ALARM,
     Retention,
     SpreadTest,
     examine_kept,
@@ -44,16 +45,27 @@ from sfumato.engine.mechanisms.base import (
     LevelField,
     LevelTerm,
     Mechanism,
+    Promise,
     Released,
     ReleaseRequest,
     Settings,
     Statement,
+    check_rows,
+    ladder_digest,
 )
+from sfumato.engine.mechanisms.frequency_source import frequency_facts
+from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Attributes
 
-_ALARM = Sentence(
-    "A sound release fails this less than once in {times:,.0f} times.", times=1 / FALSE_ALARM
-)
+
+def refuse_single(domain: Domain, name: str) -> None:
+    """Raise `PolicyError` where a column can take one value alone."""
+    if domain.size < 2:
+        raise PolicyError(
+            "The domain of column {column} has a single value, so there is nothing to hide among.",
+            "Add the other values that could occur to its domain.",
+            column=name,
+        )
 
 
 def check_against_table(
@@ -144,20 +156,6 @@ def check_between_releases(
     return *checks, *found
 
 
-def check_rows(expected: int, found: int, whose: str) -> Check:
-    """Examine how many records there are."""
-    return Check(
-        "Number of records",
-        expected == found,
-        Sentence(
-            "{found:,} {found:record|records}; {whose} has {expected:,}.",
-            found=found,
-            whose=whose,
-            expected=expected,
-        ),
-    )
-
-
 def _encoded(domain: Domain, column: pd.Series, title: str) -> tuple[Codes | None, Check]:
     try:
         codes = domain.encode(column)
@@ -199,7 +197,7 @@ def _statistical(
             what=what,
             expected_share=kept.expected_share,
             chance=kept.chance,
-            alarm=_ALARM,
+            alarm=ALARM,
         ),
     )
     return kept_check, check_spread(spread)
@@ -216,7 +214,7 @@ def check_spread(spread: SpreadTest, title: str = "Spread of released values") -
             statistic=spread.statistic,
             freedom=spread.freedom,
             chance=spread.chance,
-            alarm=_ALARM,
+            alarm=ALARM,
         )
     return Check(title, spread.holds, finding)
 
@@ -278,6 +276,8 @@ class CategoricalMechanism(Mechanism):
     """The field that states the level itself, of a term with no other."""
     most_values: ClassVar[int | None] = None
     """How many values a domain may have; None for any number."""
+    ladder: ClassVar[tuple[str, int]]
+    """What digests of its ladders begin with: a name, and the version of how releases are made."""
 
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there is one categorical attribute with two values."""
@@ -291,14 +291,7 @@ class CategoricalMechanism(Mechanism):
         PolicyError
             Unless there is one categorical attribute with two values, and not too many.
         """
-        if len(attributes) != 1:
-            raise PolicyError(
-                "{mechanism} takes one attribute at a time; {count} were given.",
-                "Make a policy entry for each attribute.",
-                mechanism=self.title,
-                count=len(attributes),
-            )
-        attribute = attributes[0]
+        attribute = self.only_one(attributes)
         if attribute.domain is None:
             raise PolicyError(
                 "Column {column} is numeric without bins, so it can't be protected by {mechanism}.",
@@ -306,13 +299,7 @@ class CategoricalMechanism(Mechanism):
                 column=attribute.name,
                 mechanism=self.title.lower(),
             )
-        if attribute.domain.size < 2:
-            raise PolicyError(
-                "The domain of column {column} has a single value, so there is nothing to hide"
-                " among.",
-                "Add the other values that could occur to its domain.",
-                column=attribute.name,
-            )
+        refuse_single(attribute.domain, attribute.name)
         if self.most_values is not None and attribute.domain.size > self.most_values:
             raise PolicyError(
                 "{mechanism} takes {most:,} {most:value|values} at most; the domain of column"
@@ -355,12 +342,10 @@ class CategoricalMechanism(Mechanism):
         LevelError
             If there is none.
         """
-        del settings
         return retention_for_gamma(gamma, self.domain_of(attributes).size)
 
     def spent(self, level: float, settings: Settings) -> float:
         """Return ε0 of what a release at a level tells beside its values."""
-        del level
         return self.byproduct_epsilon(settings)
 
     def restate(
@@ -379,6 +364,101 @@ class CategoricalMechanism(Mechanism):
         """Return the level itself."""
         return check_retention(level)
 
+    def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
+        """Return the level at which γ(row)^rows is at most γ(level)."""
+        if rows == 1:
+            return level
+        allowed = self.matrix(level, attributes, settings).epsilon
+        if np.isinf(allowed):
+            return level
+        low, high = 0.0, self.trust(level)
+        for _ in range(60):
+            middle = (low + high) / 2.0
+            if middle in (low, high):
+                break
+            own = self.matrix(middle, attributes, settings).epsilon
+            low, high = (middle, high) if own * rows <= allowed else (low, middle)
+        return low
+
+    def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float:
+        """Return γ of the released values together with what is told beside them."""
+        gamma = self.matrix(level, attributes, settings).gamma
+        return whole_odds(gamma, self.spent(level, settings))
+
+    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
+        """Return a digest of the attribute's name, its domain and what else makes the ladder."""
+        parts = self.ladder_parts(attributes, settings)
+        fingerprint = self.domain_of(attributes).fingerprint
+        return ladder_digest(*self.ladder, attributes[0].name, fingerprint, *parts)
+
+    def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
+        """Return what makes the ladder beside the domain, as plain JSON values."""
+        return ()
+
+    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
+        """Return the released column: a pure function of the request."""
+        domain, name = self.domain_of(request.attributes), request.attributes[0].name
+        return {name: domain.decode(self.released_codes(request, context), name)}
+
+    @abstractmethod
+    def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
+        """Return the codes that are released, shape (n,)."""
+
+    def key(self, request: ReleaseRequest, purpose: str) -> AttributeKey:
+        """Return the request's key for the attribute with its domain, and a purpose."""
+        fingerprint = self.domain_of(request.attributes).fingerprint
+        return request.keys.for_attribute(request.attributes[0].name, fingerprint, purpose)
+
+    def true_codes(self, request: ReleaseRequest) -> Codes:
+        """Return the true codes, shape (n,)."""
+        return request.columns[0].values  # type: ignore[return-value]
+
+    def series_of(self, columns: Mapping[str, pd.Series], attributes: Attributes) -> pd.Series:
+        """Return released columns as one column of the domain's values.
+
+        Raises
+        ------
+        DomainError
+            If they can't be put together.
+        """
+        return columns[attributes[0].name]
+
+    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
+        """Return what a release at this level promises, computed from its matrix."""
+        return Promise(
+            self.promised(level, attributes, settings),
+            self.facts(level, attributes, settings),
+            self.not_promised(level, attributes, settings),
+        )
+
+    @abstractmethod
+    def promised(self, level: float, attributes: Attributes, settings: Settings) -> str:
+        """Say in one sentence what a release at this level promises."""
+
+    def facts(self, level: float, attributes: Attributes, settings: Settings) -> tuple[Fact, ...]:
+        """Return the figures behind the promise."""
+        spent = self.spent(level, settings)
+        return (
+            *self.own_facts(level, attributes, settings),
+            *frequency_facts(spent),
+            *self.matrix_facts(self.matrix(level, attributes, settings), spent),
+        )
+
+    def own_facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Fact, ...]:
+        """Return the figures that the matrix alone does not give."""
+        return (
+            Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
+        )
+
+    def not_promised(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[str, ...]:
+        """Say what recipients are told beside the values, and what no release promises."""
+        told = self.byproducts(attributes, settings) if self.spent(level, settings) else ()
+        return (*(each.sentence for each in told), *LIMITS)
+
     @abstractmethod
     def matrix(
         self, level: float, attributes: Attributes, settings: Settings
@@ -387,9 +467,13 @@ class CategoricalMechanism(Mechanism):
 
     def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
         """Examine a released column against the true one: rows, domain, and the matrix's law."""
-        domain, codes = self.domain_of(request.attributes), codes_of(request)
-        column = released.columns[request.attributes[0].name]
-        matrix = self.matrix(released.level, request.attributes, request.settings)
+        attributes, settings = request.attributes, request.settings
+        domain, codes = self.domain_of(attributes), self.true_codes(request)
+        matrix = self.matrix(released.level, attributes, settings)
+        try:
+            column = self.series_of(released.columns, attributes)
+        except DomainError as error:
+            return (Check("Released values", False, error.what),)
         if isinstance(matrix, RetentionMatrix):
             return check_against_table(domain, codes, column, matrix.retention)
         return check_against_matrix(domain, codes, column, matrix)
@@ -401,7 +485,6 @@ class CategoricalMechanism(Mechanism):
 
         None for uniform replacement, whatever made the upper one.
         """
-        del upper, lower, attributes, settings
         return None
 
     def check_garbling(
@@ -409,9 +492,11 @@ class CategoricalMechanism(Mechanism):
     ) -> tuple[Check, ...]:
         """Examine whether the less trusted of two releases, `lower`, is a garbling of `upper`."""
         self.check_settings(attributes, settings)
-        domain, name = self.domain_of(attributes), attributes[0].name
-        above, below = upper.columns[name], lower.columns[name]
-        channel = None
+        domain, channel = self.domain_of(attributes), None
+        try:
+            above, below = (self.series_of(each.columns, attributes) for each in (upper, lower))
+        except DomainError as error:
+            return (Check("Released values", False, error.what),)
         if upper.level != lower.level:
             channel = self.garbling(upper.level, lower.level, attributes, settings)
         if channel is None:
@@ -541,12 +626,6 @@ def domain_parameters(domain: Domain, gamma: float) -> dict[str, Any]:
         "domain": list(domain.values),
         "odds_factor": gamma if math.isfinite(gamma) else None,
     }
-
-
-def codes_of(request: ReleaseRequest) -> Codes:
-    """Return the only attribute's true codes."""
-    codes: Codes = request.columns[0].values  # type: ignore[assignment]
-    return codes
 
 
 def numbers_of(statement: Statement) -> dict[str, Any]:

@@ -14,10 +14,9 @@ from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError, PolicyError
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Floats, is_number
 from sfumato.engine.core.wording import formatted
 from sfumato.engine.matrices.privacy import left_over
 from sfumato.engine.mechanisms.base import Fact
@@ -28,8 +27,6 @@ from sfumato.engine.randomness.noisy_statistics import (
     shares_of,
 )
 from sfumato.engine.table.table import Attribute
-
-Floats = npt.NDArray[np.float64]
 
 USUAL_EPSILON: Final = 0.1
 """The most that a new policy spends on the frequencies."""
@@ -115,8 +112,7 @@ class Frequencies:
         if self.source is FrequencySource.NOISY:
             return shares_of(self.counts)
         shares = np.array(self.shares)
-        total: Floats = shares / shares.sum()
-        return total
+        return shares / shares.sum()
 
     def to_dict(self) -> dict[str, Any]:
         """Return them as settings."""

@@ -19,10 +19,10 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, one_by_one
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import (
     BayesGrowth,
     Dependence,
@@ -41,8 +41,6 @@ from sfumato.engine.mechanisms.base import Mechanism, ReleaseRequest, Settings
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.covariance import Moments, estimate_moments, factor_of
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn
-
-Floats = npt.NDArray[np.float64]
 
 _KNOWN: Final = b"known to everyone: copies of numbers"
 
@@ -98,10 +96,9 @@ def simulated_copies(
     kept = {name: value for name, value in settings.items() if name != ADOPTED}
     ids = np.arange(true.shape[1], dtype=np.uint64)
     copies = np.empty((len(levels), *true.shape))
-    for place, level in enumerate(levels):
+    for place, (level, part) in enumerate(one_by_one(context, levels)):
         own = place.to_bytes(8) if apart else b""
         keys = KeyRing(hashlib.sha256(_KNOWN + own).digest())
-        part = Part(context, place / len(levels), (place + 1) / len(levels))
         released = mechanism.release(ReleaseRequest(columns, kept, level, ids, keys), part)
         for row, attribute in enumerate(attributes):
             column = released[attribute.name]
@@ -248,8 +245,7 @@ def make_experiment(pool: Pool, most: int | None, context: Context) -> Experimen
     """
     true = complete_records(pool.attributes, most)
     copies = {}
-    for place, dependence in enumerate(COMPARED):
-        part = Part(context, place / len(COMPARED), (place + 1) / len(COMPARED))
+    for dependence, part in one_by_one(context, COMPARED):
         copies[dependence] = simulated_copies(
             pool.mechanism,
             pool.attributes,
@@ -328,8 +324,7 @@ def bayes_experiment(experiment: Experiment, most: int, context: Context) -> Bay
     factor = factor_of(noise)
     laws = experiment.pool.laws if experiment.pool.laws[0].excess else ()
     growth = {}
-    for place, dependence in enumerate(COMPARED):
-        part = Part(context, place / len(COMPARED), (place + 1) / len(COMPARED))
+    for dependence, part in one_by_one(context, COMPARED):
         held = experiment.copies[dependence][:, :, chosen]
         growth[dependence] = bayes_by_copies(true, held, levels, dependence, factor, part, laws)
     covariance = np.atleast_2d(np.cov(true))

@@ -17,14 +17,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, one_by_one
+from sfumato.engine.core.values import Floats
 from sfumato.engine.mechanisms.base import Mechanism, Settings
 from sfumato.engine.mechanisms.number_copies import complete_records, simulated_copies
 from sfumato.engine.table.table import Attributes
-
-Floats = npt.NDArray[np.float64]
 
 MOST_ROWS: Final = 20_000
 """Records it is measured on: enough for a thousandth of the variance."""
@@ -145,8 +143,7 @@ def measure_form_leak(
         return ()
     ordered = sorted(set(levels), key=mechanism.trust, reverse=True)
     copies: dict[str, Floats] = {}
-    for half, (name, chosen) in enumerate(settings.items()):
-        part = Part(context, half / 2, (half + 1) / 2)
+    for (name, chosen), part in one_by_one(context, list(settings.items())):
         wanted = ordered if name == "formed" else ordered[:1]
         copies[name] = simulated_copies(mechanism, attributes, chosen, true, wanted, part)
     together = np.vstack(list(copies["formed"]))

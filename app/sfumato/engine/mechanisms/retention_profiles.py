@@ -27,11 +27,17 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError, PolicyError
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence, formatted, listed
-from sfumato.engine.matrices.privacy import check_retention, left_over, retention_for_gamma
+from sfumato.engine.ladders.base_mechanism import ProfileTop
+from sfumato.engine.matrices.privacy import (
+    check_retention,
+    left_over,
+    retention_for_gamma,
+    whole_odds,
+)
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import Byproduct, Fact, Origin, Settings, Statement
 from sfumato.engine.mechanisms.categorical import CategoricalMechanism, numbers_of
@@ -43,8 +49,6 @@ from sfumato.engine.mechanisms.frequency_source import (
 )
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Attributes
-
-Floats = npt.NDArray[np.float64]
 
 _EQUAL = 1e-9
 """Retention probabilities that differ by no more are one."""
@@ -218,7 +222,7 @@ class _Program:
         self.sum_slopes = np.concatenate(([0.0], np.cumsum(bound * self.slopes)))
         self.finite_count = int(finite.sum())
 
-    def shared(self, top: npt.NDArray[np.int64], a: Floats) -> Floats:
+    def shared(self, top: Integers, a: Floats) -> Floats:
         """Return b, what the others may keep at most beside value `top` keeping `a`."""
         inverse = 1 / self.gammas[top]
         left = 1 - inverse - self.rest * a * inverse
@@ -228,7 +232,7 @@ class _Program:
             left = np.minimum(left, np.where(np.isinf(self.gammas[top]), np.inf, mirror))
         return np.minimum(a, left)
 
-    def bound_count(self, a: Floats, b: Floats) -> npt.NDArray[np.int64]:
+    def bound_count(self, a: Floats, b: Floats) -> Integers:
         """Return how many of the smallest limits bind below `b`, by bisection."""
         low = np.zeros(len(a), dtype=np.int64)
         high = np.full(len(a), self.finite_count, dtype=np.int64)
@@ -242,7 +246,7 @@ class _Program:
             )
         return low
 
-    def value(self, top: npt.NDArray[np.int64], a: Floats) -> Floats:
+    def value(self, top: Integers, a: Floats) -> Floats:
         """Return Σ f_i·p_i for each pair of a top value and what it keeps; −inf if infeasible."""
         b = self.shared(top, a)
         count = self.bound_count(a, b)
@@ -254,10 +258,9 @@ class _Program:
             + (self.sum_weights[-1] - self.sum_weights[count]) * b
         )
         total = others + self.weights[top] * (a - own)
-        reachable: Floats = np.where(a <= self.highest(top), total, -np.inf)
-        return reachable
+        return np.where(a <= self.highest(top), total, -np.inf)
 
-    def highest(self, top: npt.NDArray[np.int64]) -> Floats:
+    def highest(self, top: Integers) -> Floats:
         """Return the largest a at which every other value can still keep nothing."""
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(np.isinf(self.constants), 1.0, self.constants / self.slopes)
@@ -267,8 +270,7 @@ class _Program:
             alone = np.where(inverse > 0, (1 - inverse) / (self.rest * inverse), 1.0)
         if self.mode is BreachMode.STRICT:
             alone = np.minimum(alone, 1 - inverse)
-        highest: Floats = np.minimum(np.minimum(lowest, alone), 1.0)
-        return highest
+        return np.minimum(np.minimum(lowest, alone), 1.0)
 
     def best_top(self) -> tuple[int, float]:
         """Return the top value and what it keeps at the optimum.
@@ -320,8 +322,7 @@ class _Program:
         shared = self.shared(np.array([top]), np.array([a]))[0]
         retention = np.minimum(shared, self.constants - self.slopes * a)
         retention[top] = a
-        positive: Floats = np.maximum(retention, 0.0)
-        return positive
+        return np.maximum(retention, 0.0)
 
 
 class Limits(Protocol):
@@ -484,6 +485,24 @@ class ProfileMechanism(CategoricalMechanism):
         """Return the fine-grain matrix of a level: diag(s·q) + (1/m)·1·(1 − s·q)ᵀ."""
         kept = self.profile(attributes, settings)
         return RetentionMatrix(kept / kept.max() * check_retention(level))
+
+    def top(self, attributes: Attributes, settings: Settings) -> ProfileTop:
+        """Return the best release of the ladder: what is kept most is always kept."""
+        kept = self.profile(attributes, settings)
+        return ProfileTop(kept / kept.max())
+
+    def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
+        """Return the proportions between the retention probabilities."""
+        kept = self.profile(attributes, settings)
+        return ([float(share).hex() for share in kept / kept.max()],)
+
+    def odds_upward(self, level: float, attributes: Attributes, settings: Settings) -> Floats:
+        """Return by how much all that a release tells raises the odds on each value, shape (m,)."""
+        ratios, spent = (
+            self.matrix(level, attributes, settings).worst_odds_ratios(),
+            self.spent(level, settings),
+        )
+        return np.array([whole_odds(float(up), spent) for up in ratios.up])
 
     def limit_facts(
         self, level: float, attributes: Attributes, settings: Settings, exceeded: str

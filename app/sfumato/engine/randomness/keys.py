@@ -10,10 +10,14 @@ A draw is one block of AES-256. The block that is encrypted holds the record's i
 Blocks are encrypted one by one (ECB). As a way to encrypt *messages* that would be a mistake,
 because equal blocks give equal ciphertexts; here the blocks are the distinct inputs of a
 pseudo-random function, equal inputs must give equal outputs, and nobody is shown either.
+
+Draws for averages and simulations come from AES under a key that everyone knows: nothing of them is
+released, and the same question has the same answer on every machine.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -26,6 +30,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.values import Bytes, Integers
+from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
+from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 
 SECRET_BYTES: Final = 32
 """The length of a project's secret."""
@@ -52,7 +59,7 @@ class BlockCipher:
     def __repr__(self) -> str:
         return f"{type(self).__name__}(key hidden)"
 
-    def encrypt(self, blocks: npt.NDArray[np.uint8], out: npt.NDArray[np.uint8]) -> None:
+    def encrypt(self, blocks: Bytes, out: Bytes) -> None:
         """Encrypt each block into its place in `out`.
 
         Parameters
@@ -255,3 +262,67 @@ def _label(parts: Sequence[str]) -> bytes:
 
 def _derived(secret: bytes, label: bytes) -> bytes:
     return HKDF(algorithm=SHA256(), length=SECRET_BYTES, salt=None, info=label).derive(secret)
+
+
+_WORDS = BLOCK_BYTES // 4
+
+
+def words(count: int, stream: int, start: int = 0) -> npt.NDArray[np.uint32]:
+    """Return words of 32 bits that look random and are always the same, shape (count,).
+
+    Parameters
+    ----------
+    count
+        How many.
+    stream
+        Which of 2^64 sequences.
+    start
+        The block of the sequence with which to begin; a block has four words.
+    """
+    blocks = -(-count // _WORDS)
+    plain = np.empty((blocks, 2), dtype="<u8")
+    plain[:, 0] = np.arange(start, start + blocks, dtype=np.uint64)
+    plain[:, 1] = stream
+    drawn = np.empty(blocks * BLOCK_BYTES + BLOCK_BYTES - 1, dtype=np.uint8)
+    BlockCipher(bytes(SECRET_BYTES)).encrypt(plain.view(np.uint8).reshape(-1), drawn)
+    return drawn[: blocks * BLOCK_BYTES].view("<u4")[:count]
+
+
+def uniforms(count: int, stream: int) -> Vector:
+    """Return numbers from [0, 1) that look random and are always the same, shape (count,)."""
+    pairs = words(2 * count, stream).view("<u8")
+    return (pairs >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def places_of(steps: Vector, draws: Vector) -> Integers:
+    """Return the value that each draw from [0, 1) falls on, given cumulated probabilities."""
+    found: Integers = np.searchsorted(steps, draws * steps[-1], side="right")
+    return np.minimum(found, len(steps) - 1)
+
+
+def draw_released(matrix: PerturbationMatrix, original: Integers, draws: Vector) -> Integers:
+    """Draw a released value for each original one.
+
+    Parameters
+    ----------
+    matrix
+        What the release does.
+    original
+        Codes, shape (draws,).
+    draws
+        Numbers from [0, 1), shape (draws,).
+    """
+    if isinstance(matrix, RetentionMatrix):
+        kept = matrix.retention[original]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            other = np.nan_to_num((draws - kept) / (1.0 - kept) * matrix.size)
+        replaced = np.clip(other, 0, matrix.size - 1).astype(np.int64)
+        return np.where(draws < kept, original, replaced)
+    order = np.argsort(original, kind="stable")
+    sorted_values = original[order]
+    starts = np.flatnonzero(np.append(True, sorted_values[1:] != sorted_values[:-1]))
+    released = np.empty_like(original)
+    for start, end in itertools.pairwise([*starts.tolist(), len(original)]):
+        steps = np.cumsum(matrix.column(int(sorted_values[start])))
+        released[order[start:end]] = places_of(steps, draws[order[start:end]])
+    return released

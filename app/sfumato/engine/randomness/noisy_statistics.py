@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Floats, is_number
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, KeyRing
 
 SENSITIVITY_OF_COUNTS: Final = 2
@@ -140,7 +140,7 @@ def standard_deviation(sensitivity: int, epsilon: float) -> float:
     return math.sqrt(2.0 * ratio) / (1.0 - ratio)
 
 
-def shares_of(counts: Sequence[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
+def shares_of(counts: Sequence[int] | npt.NDArray[np.integer]) -> Floats:
     """Return the shares that counts with noise stand for, shape (m,), summing to 1.
 
     Counts below 0 stand for 0; where nothing is left, every share is the same.
@@ -149,8 +149,7 @@ def shares_of(counts: Sequence[int] | npt.NDArray[np.integer]) -> npt.NDArray[np
     total = float(kept.sum())
     if total <= 0.0:
         return np.full(len(kept), 1.0 / len(kept))
-    shares: npt.NDArray[np.float64] = kept / total
-    return shares
+    return kept / total
 
 
 class _Bits:

@@ -18,11 +18,10 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Words = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers, Words
+
+Rows = Indices
 
 LAYERS: Final = 1024
 RIGHT_END: Final = "4.03884984610950452271442340533593070454183"
@@ -127,14 +126,12 @@ class Ziggurat:
         return outside.nonzero()[0]
 
 
-def layer_of(words: Words) -> npt.NDArray[np.int64]:
+def layer_of(words: Words) -> Integers:
     """Return the layer that each word names."""
     return (words & _LAYER_MASK).view(np.int64)
 
 
-def below_density(
-    layer: npt.NDArray[np.int64], place: Floats, words: Words
-) -> npt.NDArray[np.bool_]:
+def below_density(layer: Integers, place: Floats, words: Words) -> Flags:
     """Tell which places in the rims of their layers lie below the density.
 
     Parameters
@@ -149,11 +146,10 @@ def below_density(
     known = layers()
     low, high = known.low[layer], known.high[layer]
     height = low + _uniforms(words) * (high - low)
-    below: npt.NDArray[np.bool_] = height < np.exp(-0.5 * place * place)
-    return below
+    return height < np.exp(-0.5 * place * place)
 
 
-def tail_places(first: Words, second: Words) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def tail_places(first: Words, second: Words) -> tuple[Floats, Flags]:
     """Return places beyond the lowest rectangle, and which of them are accepted (Marsaglia).
 
     Parameters
@@ -187,5 +183,4 @@ def logarithms(numbers: Floats) -> Floats:
     series = np.full_like(ratio, 1.0 / 23.0)
     for odd in range(21, 0, -2):
         series = series * square + 1.0 / odd
-    logarithm: Floats = 2.0 * ratio * series + exponent * 0.6931471805599453
-    return logarithm
+    return 2.0 * ratio * series + exponent * 0.6931471805599453

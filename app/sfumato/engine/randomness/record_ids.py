@@ -27,11 +27,10 @@ import pandas as pd
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import factorize
+from sfumato.engine.core.values import Bytes, Indices, Integers, Words, factorize
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey, BlockCipher, KeyRing
 
-Hashes = npt.NDArray[np.uint64]
-Places = npt.NDArray[np.int64]
+Hashes = Words
 
 _TILE: Final = 1 << 15
 """Texts that are hashed at once: their blocks stay in the processor's cache."""
@@ -59,7 +58,7 @@ class Texts:
         Where the first text starts, then where each one ends, shape (n + 1,).
     """
 
-    data: npt.NDArray[np.uint8]
+    data: Bytes
     ends: npt.NDArray[np.integer]
 
     def __len__(self) -> int:
@@ -157,7 +156,7 @@ def _chain(hashes: Hashes, texts: Texts, start: int, parts: int, cipher: BlockCi
     words = np.zeros(int(ends[-1] - ends[0]) // _WORD + 3, dtype="<u8")
     words.view(np.uint8)[: ends[-1] - ends[0]] = texts.data[ends[0] : ends[-1]]
     out = np.empty(len(hashes) * BLOCK_BYTES + BLOCK_BYTES - 1, dtype=np.uint8)
-    rows: npt.NDArray[np.intp] | None = None  # all
+    rows: Indices | None = None  # all
     at = -_WORD
     while len(lengths):
         blocks = hashes if rows is None else hashes[rows]
@@ -176,12 +175,12 @@ def _chain(hashes: Hashes, texts: Texts, start: int, parts: int, cipher: BlockCi
             starts, lengths = starts[kept], lengths[kept]
 
 
-def _word(words: Hashes, starts: Places, lengths: Places, at: int) -> npt.NDArray[np.uint64]:
+def _word(words: Hashes, starts: Integers, lengths: Integers, at: int) -> Words:
     """Return 8 bytes of each text from its byte `at` on, zeros behind its end."""
     places = starts + at
     shift = ((places & 7) << 3).view(np.uint64)
     places >>= 3
-    found: npt.NDArray[np.uint64] = words.take(places)
+    found: Words = words.take(places)
     found >>= shift
     places += 1
     following = words.take(places)
@@ -225,7 +224,7 @@ _ROWS: Final = 1 << 20
 """Rows whose keys are texts at a time."""
 _NAMED_ROWS: Final = 5
 
-Ids = npt.NDArray[np.uint64]
+Ids = Words
 
 
 def record_ids_by_position(rows: int) -> Ids:
@@ -264,7 +263,7 @@ def record_ids_by_key(column: pd.Series, keys: KeyRing, context: Context) -> Ids
     return ids
 
 
-def key_hashes(column: pd.Series, keys: KeyRing, context: Context) -> npt.NDArray[np.uint64]:
+def key_hashes(column: pd.Series, keys: KeyRing, context: Context) -> Words:
     """Return the keyed hash of each row's record key, shape (n, 2).
 
     Two rows with the same 128 bits have the same key, which nobody has looked for here: these may
@@ -300,7 +299,7 @@ def unit_ids(columns: Sequence[pd.Series], keys: KeyRing) -> Ids:
 
 def _hashed(
     columns: Sequence[pd.Series], key: AttributeKey, context: Context
-) -> Iterator[tuple[slice, npt.NDArray[np.uint64]]]:
+) -> Iterator[tuple[slice, Words]]:
     """Yield stretches of rows with the hash of what stands in their columns, shape (k, 2)."""
     rows = len(columns[0])
     for start in range(0, rows, _ROWS):

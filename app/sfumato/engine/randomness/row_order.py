@@ -17,21 +17,19 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Integers, Words
 from sfumato.engine.randomness.keys import BLOCK_BYTES, AttributeKey
 
-Positions = npt.NDArray[np.int64]
-Hashes = npt.NDArray[np.uint64]
+Positions = Integers
+Hashes = Words
 
 _TILE: Final = 1 << 16
 """Records that are hashed at once: their blocks stay in the processor's cache."""
 
 
-def release_order(
-    record_ids: npt.NDArray[np.uint64], key: AttributeKey, context: Context
-) -> Positions:
+def release_order(record_ids: Words, key: AttributeKey, context: Context) -> Positions:
     """Return the order in which a release's rows leave.
 
     Parameters
@@ -63,7 +61,7 @@ def release_order(
     return order
 
 
-def order_words(record_ids: npt.NDArray[np.uint64], key: AttributeKey) -> Hashes:
+def order_words(record_ids: Words, key: AttributeKey) -> Hashes:
     """Return what records' rows are sorted by, shape (n, 2): by the first word, then the second.
 
     Parts of a release that are made apart come into its order by these.
@@ -83,9 +81,7 @@ def _any_alike(numbers: Hashes, order: Positions) -> bool:
     return False
 
 
-def _hashed(
-    record_ids: npt.NDArray[np.uint64], key: AttributeKey
-) -> Iterator[tuple[slice, Hashes]]:
+def _hashed(record_ids: Words, key: AttributeKey) -> Iterator[tuple[slice, Hashes]]:
     """Yield stretches of records with their hashes, two words of 64 bits each, shape (k, 2)."""
     cipher = key.cipher()
     size = min(_TILE, len(record_ids))

@@ -15,12 +15,11 @@ from itertools import product
 from typing import Final, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Domain, Kind
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.values import count_codes, smallest_unsigned
+from sfumato.engine.core.values import Indices, count_codes, smallest_unsigned
 from sfumato.engine.core.wording import formatted
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn
 
@@ -177,10 +176,9 @@ def separate_codes(codes: Codes, sizes: Sequence[int]) -> tuple[Codes, ...]:
     )
 
 
-def members(sizes: Sequence[int], place: int) -> npt.NDArray[np.intp]:
+def members(sizes: Sequence[int], place: int) -> Indices:
     """Return each combination's value of the attribute at a place, shape (m,)."""
-    found: npt.NDArray[np.intp] = np.unravel_index(np.arange(math.prod(sizes)), tuple(sizes))[place]
-    return found
+    return np.unravel_index(np.arange(math.prod(sizes)), tuple(sizes))[place]
 
 
 _SAMPLE: Final = 100_000

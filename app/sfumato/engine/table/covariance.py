@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.table.table import Attribute, Attributes
-
-Floats = npt.NDArray[np.float64]
+from sfumato.engine.core.values import Floats
+from sfumato.engine.table.table import Attribute, Attributes, refuse_infinite
 
 _LARGEST_SPREAD: Final = 1e140
 """A variance is the square of a spread, and has to be a number."""
@@ -59,8 +57,7 @@ class Moments:
     @property
     def spreads(self) -> Floats:
         """The standard deviations, shape (N,)."""
-        spreads: Floats = np.sqrt(np.diagonal(self.covariance))
-        return spreads
+        return np.sqrt(np.diagonal(self.covariance))
 
 
 def estimate_moments(attributes: Attributes) -> Moments:
@@ -147,16 +144,7 @@ def checked_numbers(attribute: Attribute) -> Floats:
             "Open the source table.",
             column=attribute.name,
         )
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        raise PolicyError(
-            "Column {column} holds infinite numbers in {count} {count:row|rows}, first in row"
-            " {row}.",
-            "Mend these rows in the source table, or empty them, which makes them missing.",
-            column=attribute.name,
-            count=int(infinite.sum()),
-            row=int(infinite.argmax()) + 1,
-        )
+    refuse_infinite(numbers, attribute.name, PolicyError)
     if np.isnan(numbers).all():
         raise PolicyError(
             "Column {column} holds no numbers: all of its rows are missing.",

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.values import factorize
+from sfumato.engine.core.values import Words, factorize
 
-Marks = npt.NDArray[np.uint64]
+Marks = Words
 
 _TILE: Final = 1 << 15
 _STRETCH: Final = 1 << 18
@@ -81,9 +81,8 @@ def value_marks(column: pd.Series) -> tuple[Marks, npt.NDArray[np.integer] | Non
     return _mark(np.append(bits, _MISSING), seed), positions
 
 
-def _hashed(values: npt.NDArray[np.generic]) -> npt.NDArray[np.uint64]:
-    found: npt.NDArray[np.uint64] = pd.util.hash_array(values.astype(object), categorize=False)
-    return found
+def _hashed(values: npt.NDArray[np.generic]) -> Words:
+    return pd.util.hash_array(values.astype(object), categorize=False)
 
 
 def marks_of_numbers(name: Hashable, count: int) -> Marks:
@@ -91,7 +90,7 @@ def marks_of_numbers(name: Hashable, count: int) -> Marks:
     return _mark(np.arange(count, dtype=np.uint64), _seed(name))
 
 
-def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def mixed(numbers: Words) -> Words:
     """Return numbers whose bits depend on all bits of these ones (splitmix64)."""
     with np.errstate(over="ignore"):
         found = numbers + np.uint64(0x9E3779B97F4A7C15)
@@ -125,18 +124,18 @@ def class_counts(ordered: npt.NDArray[np.integer]) -> npt.NDArray[np.signedinteg
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _seed(name: Hashable) -> npt.NDArray[np.uint64]:
+def _seed(name: Hashable) -> Words:
     """Return the number that tells a column apart."""
     names = np.array([name], dtype=object)
     return np.frombuffer(pd.util.hash_array(names).tobytes(), "<u8")
 
 
-def _mark(bits: npt.NDArray[np.uint64], seed: npt.NDArray[np.uint64]) -> Marks:
+def _mark(bits: Words, seed: Words) -> Marks:
     with np.errstate(over="ignore"):
         return mixed(mixed(bits) + seed)
 
 
-def _bits_of(numbers: npt.NDArray[np.generic]) -> npt.NDArray[np.uint64]:
+def _bits_of(numbers: npt.NDArray[np.generic]) -> Words:
     """Return numbers, moments or yes/no values as 64 bits, the same for equal ones."""
     if numbers.dtype.kind == "f":
         decimals = numbers.astype(np.float64) + 0.0  # so that -0 is 0

@@ -24,7 +24,7 @@ import scipy
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Value, distinct, factorize, plain
+from sfumato.engine.core.values import Floats, Integers, Value, Words, distinct, factorize, plain
 from sfumato.engine.core.wording import Sentence
 
 _LARGEST_KEY: Final = 1 << 62
@@ -51,7 +51,7 @@ class PublicAttribute:
     name: str
     # Public to an attacker who knows a person, but still cell values: no log may show them.
     values: pd.Index = field(repr=False)
-    codes: npt.NDArray[np.int64] = field(repr=False)
+    codes: Integers = field(repr=False)
 
     @property
     def size(self) -> int:
@@ -80,8 +80,8 @@ class MicroGroups:
         The public attributes; none where the whole table is one group.
     """
 
-    codes: npt.NDArray[np.int64] = field(repr=False)
-    sizes: npt.NDArray[np.int64] = field(repr=False)
+    codes: Integers = field(repr=False)
+    sizes: Integers = field(repr=False)
     attributes: tuple[PublicAttribute, ...] = ()
 
     @property
@@ -182,7 +182,7 @@ def regrouped(groups: MicroGroups, attributes: Sequence[PublicAttribute]) -> Mic
     )
 
 
-def merge(attributes: Sequence[PublicAttribute], count: int) -> npt.NDArray[np.int64]:
+def merge(attributes: Sequence[PublicAttribute], count: int) -> Integers:
     """Return the merged group of each of `count` groups, shape (count,), by first appearance."""
     key, radix = np.zeros(count, dtype=np.int64), 1
     for attribute in attributes:
@@ -225,7 +225,7 @@ def value_counts(
 
 
 def merged_counts(
-    counts: scipy.sparse.csr_array, merged: npt.NDArray[np.int64], count: int
+    counts: scipy.sparse.csr_array, merged: Integers, count: int
 ) -> scipy.sparse.csr_array:
     """Add up the rows of `counts` that merge into one group, shape (count, m).
 
@@ -246,24 +246,22 @@ def merged_counts(
     return _compressed(found, added, count, size)
 
 
-def largest_counts(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
+def largest_counts(counts: scipy.sparse.csr_array) -> Integers:
     """Return how often each group's most frequent sensitive value occurs in it, shape (G,)."""
-    largest: npt.NDArray[np.int64] = np.maximum.reduceat(counts.data, counts.indptr[:-1])
-    return largest
+    return np.maximum.reduceat(counts.data, counts.indptr[:-1])
 
 
-def most_frequent(counts: scipy.sparse.csr_array) -> npt.NDArray[np.int64]:
+def most_frequent(counts: scipy.sparse.csr_array) -> Integers:
     """Return the code of each group's most frequent value, the first of equals, shape (G,)."""
     row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     tops = np.flatnonzero(counts.data == largest_counts(counts)[row])
     _, first = np.unique(row[tops], return_index=True)
-    codes: npt.NDArray[np.int64] = counts.indices[tops[first]].astype(np.int64)
-    return codes
+    return counts.indices[tops[first]].astype(np.int64)
 
 
 def _extended(
-    key: npt.NDArray[np.int64], radix: int, positions: npt.NDArray[np.integer], size: int
-) -> tuple[npt.NDArray[np.int64], int]:
+    key: Integers, radix: int, positions: npt.NDArray[np.integer], size: int
+) -> tuple[Integers, int]:
     """Add one more digit to the keys, which are numbered afresh where they would overflow."""
     if radix > _LARGEST_KEY // size:
         key, sizes = _numbered(key)
@@ -272,30 +270,27 @@ def _extended(
     return key * size + digits, radix * size
 
 
-def _with_missing_last(positions: npt.NDArray[np.integer], missing: int) -> npt.NDArray[np.int64]:
+def _with_missing_last(positions: npt.NDArray[np.integer], missing: int) -> Integers:
     """Return positions as codes, -1 replaced by `missing`."""
     codes = positions.astype(np.int64)
     codes[codes < 0] = missing
     return codes
 
 
-def _numbered(
-    key: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _numbered(key: Integers) -> tuple[Integers, Integers]:
     """Number distinct keys by first appearance; return each one's number and the sizes."""
     codes, _ = pd.factorize(key)
     return codes.astype(np.int64, copy=False), np.bincount(codes).astype(np.int64, copy=False)
 
 
-def _first_rows(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _first_rows(codes: Integers) -> Integers:
     """Return where each number appears first; numbers are given by first appearance."""
     highest = np.maximum.accumulate(codes)
-    rows: npt.NDArray[np.int64] = np.flatnonzero(np.diff(highest, prepend=-1))
-    return rows
+    return np.flatnonzero(np.diff(highest, prepend=-1))
 
 
 def _compressed(
-    found: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], groups: int, size: int
+    found: Integers, counts: Integers, groups: int, size: int
 ) -> scipy.sparse.csr_array:
     """Return sorted cells ``group * size + value`` with their counts as compressed rows."""
     rows, columns = np.divmod(found, size)
@@ -357,16 +352,14 @@ class GroupCounts:
         return int(self.counts.shape[0])
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """Each group's number of records, shape (G,)."""
-        sizes: npt.NDArray[np.int64] = np.add.reduceat(self.counts.data, self.counts.indptr[:-1])
-        return sizes
+        return np.add.reduceat(self.counts.data, self.counts.indptr[:-1])
 
     @cached_property
-    def largest_shares(self) -> npt.NDArray[np.float64]:
+    def largest_shares(self) -> Floats:
         """The share of each group's most frequent value, shape (G,)."""
-        shares: npt.NDArray[np.float64] = largest_counts(self.counts) / self.sizes
-        return shares
+        return largest_counts(self.counts) / self.sizes
 
 
 def _digest(groups: MicroGroups, counts: scipy.sparse.csr_array) -> str:
@@ -384,10 +377,9 @@ def _digest(groups: MicroGroups, counts: scipy.sparse.csr_array) -> str:
     return hashlib.sha256(label + marks.astype("<u8").tobytes()).hexdigest()
 
 
-def _mixed(one: npt.NDArray[np.uint64], other: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _mixed(one: Words, other: Words) -> Words:
     """Mix two words into one (the finisher of MurmurHash3)."""
     word = one * np.uint64(0x9E3779B97F4A7C15) + other
     for shift, factor in ((33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53)):
         word = (word ^ (word >> np.uint64(shift))) * np.uint64(factor)
-    answer: npt.NDArray[np.uint64] = word ^ (word >> np.uint64(33))
-    return answer
+    return word ^ (word >> np.uint64(33))

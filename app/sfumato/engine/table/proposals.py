@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
-from sfumato.engine.table.profile import profile_columns
-from sfumato.engine.table.summary import QUANTILES, ColumnProfile
+from sfumato.engine.table.profile import QUANTILES, ColumnProfile, profile_columns
 from sfumato.engine.table.table import Table
 
 

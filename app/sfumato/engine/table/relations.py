@@ -15,18 +15,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy
 
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import factorize
+from sfumato.engine.core.values import Floats, Indices, Integers, factorize
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.table.marks import class_counts
 from sfumato.engine.table.table import Table
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Whole = tuple[Callable[[str], Integers], Integers | None]
 """What returns a column's codes in all rows of a table, and each row's unit, if there are any."""
 
@@ -366,8 +363,7 @@ def _growing(rows: int) -> Iterator[int]:
 
 
 def _dense(groups: Integers) -> Integers:
-    numbered: Integers = pd.factorize(groups)[0].astype(np.int64)
-    return numbered
+    return pd.factorize(groups)[0].astype(np.int64)
 
 
 def _distinct(keys: Integers) -> int:
@@ -388,7 +384,7 @@ def exact_relations(
     context
         Progress and cancelling.
     """
-    rows: npt.NDArray[np.intp] | None = None
+    rows: Indices | None = None
     if table.rows > _PART:
         # What a part of a long table refutes need not be looked for in all of it.
         rows = np.linspace(0, table.rows - 1, _PART).astype(np.intp)
@@ -423,8 +419,7 @@ def exact_relations(
 
 
 def _floats(series: pd.Series) -> Floats:
-    numbers: Floats = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return numbers
+    return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _few_codes(series: pd.Series, at_least: int) -> Integers | None:

@@ -18,11 +18,11 @@ import pandas as pd
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import factorize
+from sfumato.engine.core.values import Flags, Integers, factorize
 from sfumato.engine.table.marks import class_counts
 from sfumato.engine.table.table import Table
 
-Codes = npt.NDArray[np.int64]
+Codes = Integers
 
 MOST_ROWS_A_UNIT: Final = 100
 """On average: a value that more rows share is a category, such as a region, and no unit."""
@@ -114,14 +114,14 @@ def count_units(classes: Codes, units: Codes | None, number: int) -> Codes:
     return np.bincount(pairs // span, minlength=number)
 
 
-def units_among(units: Codes | None, chosen: npt.NDArray[np.bool_]) -> int:
+def units_among(units: Codes | None, chosen: Flags) -> int:
     """Return how many different units some rows belong to; the rows where they stand alone."""
     if units is None:
         return int(np.count_nonzero(chosen))
     return len(pd.unique(units[chosen]))
 
 
-def varying_units(units: Codes, values: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+def varying_units(units: Codes, values: npt.NDArray[np.generic]) -> Flags:
     """Return for each unit whether its rows differ in a column, shape (units,).
 
     Parameters

@@ -13,16 +13,14 @@ from functools import cached_property
 from typing import Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Codes, ColumnSpec, Domain, Kind, MissingRule, Role, Value
-from sfumato.engine.core.errors import DomainError, TableError
-from sfumato.engine.core.values import count_codes
+from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers, Words, count_codes
 from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups
 
-Words = npt.NDArray[np.uint64]
-Members = npt.NDArray[np.int64]
+Members = Integers
 
 
 @dataclass(frozen=True)
@@ -93,8 +91,7 @@ class Dealt:
             reached = (high - low > 1) & (self.begins[middle % len(self.begins)] <= words)
             low, high = np.where(reached, middle, low), np.where(reached, high, middle)
             high = np.maximum(high, low + 1)
-        shown: Codes = self.codes[low]
-        return shown
+        return self.codes[low]
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +166,7 @@ def no_column(name: str) -> TableError:
     )
 
 
-Rows = slice | npt.NDArray[np.bool_] | npt.NDArray[np.intp]
+Rows = slice | Flags | Indices
 """Some rows of a column, or all of them in another order."""
 
 
@@ -218,8 +215,8 @@ class Attribute:
     name: str
     kind: Kind
     domain: Domain | None = None
-    counts: npt.NDArray[np.int64] | None = None
-    numbers: npt.NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
+    counts: Integers | None = None
+    numbers: Floats | None = field(default=None, repr=False, compare=False)
     hierarchy: Classes | None = field(default=None, repr=False, compare=False)
     """The column's hierarchy, where it has one; known where settings are stated."""
     groups: GroupCounts | None = field(default=None, repr=False, compare=False)
@@ -227,7 +224,7 @@ class Attribute:
     codes: Codes | None = field(default=None, repr=False, compare=False)
     """Each row's value of a categorical attribute, shape (n,), from which the combinations of
     several attributes are counted; None where only the counts are known."""
-    counted: npt.NDArray[np.intp] | None = field(default=None, repr=False, compare=False)
+    counted: Indices | None = field(default=None, repr=False, compare=False)
     """The rows that `counts` are of, one of each unit, where the attribute is drawn once for a
     unit; None for all rows."""
     beyond: Beyond | None = field(default=None, repr=False, compare=False)
@@ -238,12 +235,11 @@ class Attribute:
     """What `sfumato.engine.table.combinations.combined` has made of it, kept with its partners."""
 
     @property
-    def frequencies(self) -> npt.NDArray[np.float64]:
+    def frequencies(self) -> Floats:
         """The share of each value, shape (m,), summing to 1."""
         if self.counts is None:
             raise TypeError(f"{self.name} is not categorical")
-        shares: npt.NDArray[np.float64] = self.counts / self.counts.sum()
-        return shares
+        return self.counts / self.counts.sum()
 
     @property
     def present(self) -> int:
@@ -278,7 +274,7 @@ class EncodedColumn:
     """An attribute with its rows: codes for a categorical one, numbers for a numeric one."""
 
     attribute: Attribute
-    values: Codes | npt.NDArray[np.float64]
+    values: Codes | Floats
     groups: MicroGroups | None = field(default=None, repr=False, compare=False)
     """The rows' groups of records alike in public, where the mechanism asks for them."""
     dealt: Dealt | None = field(default=None, repr=False, compare=False)
@@ -351,7 +347,7 @@ def encode_attribute(table: Table, spec: ColumnSpec) -> EncodedColumn:
     return encode_column(table, spec)
 
 
-def _numbers_of(series: pd.Series, spec: ColumnSpec) -> npt.NDArray[np.float64]:
+def _numbers_of(series: pd.Series, spec: ColumnSpec) -> Floats:
     """Return a numeric column's values, not a number where missing."""
     dtype = series.dtype
     if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
@@ -360,19 +356,24 @@ def _numbers_of(series: pd.Series, spec: ColumnSpec) -> npt.NDArray[np.float64]:
             "Read it as categories under Attributes, or as numbers when the file is opened.",
             column=spec.name,
         )
-    numbers: npt.NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers: Floats = series.to_numpy(dtype=np.float64, na_value=np.nan)
     if spec.role is Role.SENSITIVE:
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            raise DomainError(
-                "Column {column} holds infinite numbers in {count} {count:row|rows}, first in row"
-                " {row}.",
-                "Mend these rows in the source table, or empty them, which makes them missing.",
-                column=spec.name,
-                count=int(infinite.sum()),
-                row=int(infinite.argmax()) + 1,
-            )
+        refuse_infinite(numbers, spec.name, DomainError)
     return numbers
+
+
+def refuse_infinite(numbers: Floats, name: str, error: type[SfumatoError]) -> None:
+    """Raise an error where a column holds infinite numbers."""
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        raise error(
+            "Column {column} holds infinite numbers in {count} {count:row|rows}, first in row"
+            " {row}.",
+            "Mend these rows in the source table, or empty them, which makes them missing.",
+            column=name,
+            count=int(infinite.sum()),
+            row=int(infinite.argmax()) + 1,
+        )
 
 
 def with_proposed_domain(table: Table, spec: ColumnSpec, known: Domain | None = None) -> ColumnSpec:

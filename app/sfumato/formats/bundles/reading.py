@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Floats
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import BundleError
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME, Descriptor, Field, descriptor_from
@@ -120,7 +120,7 @@ def _integer(column: pd.Series) -> pd.Series:
     numbers = _as_numbers(column)
     if pd.api.types.is_integer_dtype(numbers.dtype):
         return numbers
-    exact: npt.NDArray[np.float64] = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    exact: Floats = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     whole = np.isfinite(exact) & (np.floor(exact) == exact) & (np.abs(exact) < 2.0**63)
     values = np.where(whole, exact, 0).astype(np.int64)
     return pd.Series(pd.arrays.IntegerArray(values, ~whole), name=column.name, index=column.index)

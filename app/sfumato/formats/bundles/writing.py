@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.formats.bundles.contents import BundleContents, Perturbation
 from sfumato.formats.bundles.datapackage import (
     DATAPACKAGE_NAME,
@@ -202,15 +202,12 @@ def write_bundle_zip(
     with tempfile.TemporaryDirectory(prefix="bundle-", dir=path.parent) as staged:
         folder = Path(staged)
         written = write_bundle(contents, folder, format_name, Part(context, 0.0, 0.8))
-        part = Part(context, 0.8, 1.0)
         with (
             os.fdopen(new_private(path), "w+b") as file,
             zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
         ):
-            for position, name in enumerate(written.names):
-                start = position / len(written.names)
-                step = Part(part, start, start + 1 / len(written.names))
-                _add(archive, folder / name, step)
+            for name, part in one_by_one(Part(context, 0.8, 1.0), written.names):
+                _add(archive, folder / name, part)
     return written
 
 

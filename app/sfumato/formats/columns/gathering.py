@@ -16,7 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.formats.columns.buffers import (
+from sfumato.engine.core.values import Flags, Integers
+from sfumato.formats.columns.arrays import (
     Column,
     EncodedTexts,
     Mask,
@@ -305,8 +306,7 @@ MOST_ROWS: Final = 2_000
 """Columns with more rows are worth a look of their own."""
 _FEWEST_COLUMNS: Final = 16
 
-Cells = npt.NDArray[np.bool_]
-Places = npt.NDArray[np.int64]
+Cells = Flags
 
 
 def seen_together(
@@ -357,7 +357,7 @@ def _encode_texts(
 class _Stack:
     """Columns of a block laid end to end; those that are told, or can't be, are taken off."""
 
-    def __init__(self, block: pa.RecordBatch, places: Places, seen: list[Seen | None]) -> None:
+    def __init__(self, block: pa.RecordBatch, places: Integers, seen: list[Seen | None]) -> None:
         raw = pa.concat_arrays([block.column(int(place)) for place in places])
         self._rows = len(block)
         self._places = places

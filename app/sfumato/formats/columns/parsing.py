@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.engine.core.values import Bytes, Integers
 from sfumato.formats.options import ColumnType, DateOrder, ReadOptions
 
 CODE: Final = (
@@ -25,7 +26,6 @@ CODE: Final = (
 )
 _MINUS, _PLUS, _NOUGHT, _NINE, _BLANK = b"-+09 "
 
-Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int32]
 
 
@@ -96,7 +96,7 @@ def _data(texts: pa.Array) -> Bytes:
     return np.frombuffer(buffer, dtype=np.uint8) if buffer else np.empty(0, dtype=np.uint8)
 
 
-Positions = npt.NDArray[np.int64]
+Positions = Integers
 
 EXACT: Final = 2**53
 """Up to here every whole number is a decimal number of its own in 64 bits."""

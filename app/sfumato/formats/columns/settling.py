@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import ArrowColumn
-from sfumato.formats.columns.buffers import Mask
+from sfumato.formats.columns.arrays import ArrowColumn, Mask
 from sfumato.formats.columns.gathering import GatheredColumn
 from sfumato.formats.errors import BadHeader, BadOptions, BadValue, Way, grouped
 from sfumato.formats.options import BadValues, ColumnType, ReadOptions

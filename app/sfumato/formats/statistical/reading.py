@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,14 +28,107 @@ import pyarrow as pa
 import sfumato
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Floats
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.buffers import Buffer, TextBuffer, column_of
+from sfumato.formats.columns.arrays import Buffer, TextBuffer, column_of
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
 from sfumato.formats.errors import DamagedFile, EmptyFile
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.statistical import child
-from sfumato.formats.statistical.package import Package
 from sfumato.formats.table_format import ReadResult, TableFormat, refuse_many_cells
+
+_DAY: Final = 86_400
+_FARTHEST: Final = 1e13
+"""More seconds than datetime64 holds in microseconds are no date."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """How a package stores dates, and dates with a time of day.
+
+    Parameters
+    ----------
+    origin
+        The day its numbers count from.
+    seconds_per_date
+        The seconds that one unit of a date lasts.
+    units_per_second
+        The units of a date with a time that make a second.
+    is_date, is_moment
+        Whether a display format is one of a date, or of a date with a time.
+    """
+
+    origin: np.datetime64
+    seconds_per_date: int
+    units_per_second: int
+    is_date: Callable[[str], bool]
+    is_moment: Callable[[str], bool]
+
+    def decode(self, numbers: Floats, shown: str) -> npt.NDArray[Any] | None:
+        """Return a package's numbers as moments, or None where the format is not of dates.
+
+        Fractions of a second are rounded to ten-thousandths: a number of seconds since 1582
+        holds no more digits up to the year 9999.
+        """
+        if self.is_date(shown):
+            seconds = np.floor(numbers * self.seconds_per_date / _DAY) * _DAY
+            fractions = np.zeros(len(numbers))
+        elif self.is_moment(shown):
+            seconds = np.floor(numbers / self.units_per_second)
+            fractions = numbers / self.units_per_second - seconds
+            if self.units_per_second > 1:
+                fractions = (numbers - seconds * self.units_per_second) / self.units_per_second
+        else:
+            return None
+        known = np.abs(seconds) < _FARTHEST  # Also false where the number is missing.
+        whole = np.where(known, seconds, 0).astype(np.int64)
+        parts = np.round(np.where(known, fractions, 0) * 1e4).astype(np.int64) * 100
+        moments: npt.NDArray[np.datetime64] = self.origin.astype("datetime64[us]") + (
+            whole * 1_000_000 + parts
+        )
+        moments[~known] = np.datetime64("NaT")
+        return moments
+
+    def encode(self, moments: npt.NDArray[np.datetime64], *, dates: bool) -> npt.NDArray[Any]:
+        """Return moments as the package's numbers; NaN where missing.
+
+        Parameters
+        ----------
+        moments
+            With no more than milliseconds, shape (n,).
+        dates
+            Whether they are dates without a time of day.
+        """
+        milliseconds = (moments.astype("datetime64[ms]") - self.origin).astype(np.float64)
+        if dates:
+            numbers = milliseconds / (1000 * self.seconds_per_date)
+        else:
+            numbers = milliseconds / (1000 / self.units_per_second)
+        numbers[np.isnat(moments)] = np.nan
+        return numbers
+
+
+@dataclass(frozen=True)
+class Package:
+    """A statistical package, as far as its files go.
+
+    Parameters
+    ----------
+    title
+        Its name.
+    reader
+        The name of the library's function that reads its files.
+    moments
+        How it stores dates.
+    whole
+        A pattern of display formats that may stand for whole numbers.
+    """
+
+    title: str
+    reader: str
+    moments: Moments
+    whole: re.Pattern[str]
+
 
 _PATIENCE: Final = 0.2
 """Seconds after which cancelling is looked for though the library reports nothing."""
@@ -410,7 +504,7 @@ class _StatisticalColumn:
             return (truth if truth.hasnans else truth.astype("bool")).rename(self.name), {}
         return series.rename(self.name), labels
 
-    def _as_whole(self, numbers: npt.NDArray[np.float64], package: Package) -> pd.Series:
+    def _as_whole(self, numbers: Floats, package: Package) -> pd.Series:
         """Return numbers as int64 where all are whole and nothing says otherwise."""
         missing = np.isnan(numbers)
         known = numbers[~missing] if missing.any() else numbers

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping
+import unicodedata
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -17,10 +20,104 @@ import pyarrow.compute as pc
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import ArrowColumn
+from sfumato.formats.columns.arrays import ArrowColumn
 from sfumato.formats.errors import BeyondFormat, grouped
-from sfumato.formats.statistical.package import Package, WriteRules
-from sfumato.formats.table_format import Note, WriteResult
+from sfumato.formats.statistical.reading import Package, StatisticalFormat
+from sfumato.formats.table_format import Note, Rows, WriteResult, in_order
+
+
+@dataclass(frozen=True)
+class NameRules:
+    """What a package allows in the name of a variable.
+
+    Parameters
+    ----------
+    longest
+        The most bytes.
+    others
+        The characters allowed beside letters, digits and the underscore.
+    reserved
+        The words that are no names, in lower case.
+    folds_case
+        Whether names that differ in case only are the same.
+    """
+
+    longest: int
+    others: str
+    reserved: frozenset[str]
+    folds_case: bool
+
+    def fit(self, names: Sequence[str]) -> dict[str, str]:
+        """Return a name the package allows for each name.
+
+        What is not allowed becomes an underscore, a name that begins with something else than
+        a letter gets a ``v`` before it, and names that fall together are numbered.
+        """
+        fitted: dict[str, str] = {}
+        taken: set[str] = set()
+        proper = [name for name in names if self._clean(name) == name]
+        for name in (*proper, *(name for name in names if name not in set(proper))):
+            candidate = self._clean(name)
+            number = 1
+            while self._key(candidate) in taken:
+                number += 1
+                ending = f"_{number}"
+                candidate = _cut(self._clean(name), self.longest - len(ending)) + ending
+            taken.add(self._key(candidate))
+            fitted[name] = candidate
+        return {name: fitted[name] for name in names}
+
+    def _key(self, name: str) -> str:
+        return name.lower() if self.folds_case else name
+
+    def _clean(self, name: str) -> str:
+        text = unicodedata.normalize("NFC", name)
+        kept = "".join(c if c.isalnum() or c == "_" or c in self.others else "_" for c in text)
+        kept = kept.rstrip(self.others)
+        if not kept or not kept[0].isalpha() or kept.lower() in self.reserved:
+            kept = f"v{kept}"
+        return _cut(kept, self.longest).rstrip(self.others)
+
+
+@dataclass(frozen=True)
+class WriteRules:
+    """What a package's files can hold.
+
+    Parameters
+    ----------
+    names
+        See `NameRules`.
+    longest_text
+        The most bytes of a text.
+    longest_label, longest_value_label
+        The most bytes of the label of a column, and of a value.
+    keeps_trailing_blanks
+        Whether blanks at the end of a text are kept.
+    labels_text
+        Whether the values of a text column can have labels.
+    largest_integer
+        The largest number, up or down, that is stored as a whole number; 0 if none is.
+    whole_format, decimal_format, date_format, moment_format
+        The display formats of whole and decimal numbers, dates, and dates with a time.
+    """
+
+    names: NameRules
+    longest_text: int
+    longest_label: int
+    longest_value_label: int
+    keeps_trailing_blanks: bool
+    labels_text: bool
+    largest_integer: int
+    whole_format: str
+    decimal_format: str
+    date_format: str
+    moment_format: str
+
+
+def _cut(text: str, longest: int) -> str:
+    """Return a text cut to so many bytes, between characters."""
+    return text.encode()[:longest].decode(errors="ignore")
+
 
 _EVERY_ROWS: Final = 2_000
 
@@ -58,6 +155,41 @@ _LARGEST: Final = 8.9e307
 _TRUTH_LABELS: Final = {0: "false", 1: "true"}
 
 WriteFunction = Callable[..., None]
+
+
+class WritableFormat(StatisticalFormat):
+    """Files of a package that the library writes, too."""
+
+    can_write = True
+    rules: ClassVar[WriteRules]
+    writer: ClassVar[str]
+    """The name of the library's function that writes them."""
+    settings: ClassVar[Mapping[str, Any]]
+    """What it is told beside the table."""
+
+    def names_in_file(self, columns: tuple[str, ...]) -> dict[str, str]:
+        """Return a name that the package allows for each column."""
+        return self.rules.names.fit(columns)
+
+    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
+        """Write a table, with the same bytes at any time; see `write_statistical`."""
+        import pyreadstat  # noqa: PLC0415
+
+        table = in_order(table, order)
+        write_data = partial(getattr(pyreadstat, self.writer), **self.settings)
+        result = write_statistical(table, path, write_data, self.rules, self.package, context)
+        self.finish(path, table.rows)
+        return result
+
+    @abstractmethod
+    def finish(self, path: Path, rows: int) -> None:
+        """Set the time of writing to one that is always the same.
+
+        Raises
+        ------
+        OSError
+            If the file was not written as a whole.
+        """
 
 
 @dataclass
@@ -190,7 +322,7 @@ class _Maker:
 
     def cut(self, text: str, longest: int) -> str:
         """Return a label no longer than the package allows, and note it where it is cut."""
-        cut = text.encode()[:longest].decode(errors="ignore")
+        cut = _cut(text, longest)
         if cut != text:
             self.notes.append(
                 Note(

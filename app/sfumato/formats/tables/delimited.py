@@ -19,8 +19,7 @@ from sfumato.engine.core.parallel import made_ahead, side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import ArrowColumn, Chosen, precision
-from sfumato.formats.columns.buffers import Mask
+from sfumato.formats.columns.arrays import ArrowColumn, Chosen, Mask, precision
 from sfumato.formats.columns.gathering import (
     MOST_ROWS,
     GatheredColumn,
@@ -30,7 +29,11 @@ from sfumato.formats.columns.gathering import (
 )
 from sfumato.formats.columns.parsing import Rules
 from sfumato.formats.columns.settling import check_fixed_types, settle
-from sfumato.formats.delimited.records import (
+from sfumato.formats.errors import EmptyFile, FileError, OpenQuote
+from sfumato.formats.files import opening
+from sfumato.formats.formulas import without_escaped_texts, without_escapes
+from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.records import (
     BLOCK_SIZES,
     Records,
     RecordTooLong,
@@ -39,11 +42,7 @@ from sfumato.formats.delimited.records import (
     detect_encoding,
     first_row_of,
 )
-from sfumato.formats.delimited.sniffing import sniff
-from sfumato.formats.errors import EmptyFile, FileError, OpenQuote
-from sfumato.formats.files import opening
-from sfumato.formats.formulas import without_escaped_texts, without_escapes
-from sfumato.formats.options import ColumnType, ReadOptions
+from sfumato.formats.sniffing import sniff
 from sfumato.formats.table_format import (
     BATCH_ROWS,
     SHOWN_ROWS,

@@ -8,8 +8,16 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from sfumato.formats.databases.connection import Connection, Described, Place, Selected
-from sfumato.formats.databases.reading import BATCH_ROWS, DatabaseFormat, quoted, refused_query
+from sfumato.formats.databases import (
+    BATCH_ROWS,
+    Connection,
+    DatabaseFormat,
+    Described,
+    Place,
+    Selected,
+    quoted,
+    refused_query,
+)
 from sfumato.formats.errors import CannotConnect, DamagedFile, FileError
 from sfumato.formats.options import ColumnType
 
@@ -41,25 +49,21 @@ class _DuckDB(DatabaseFormat):
         raise found
 
 
-class _Connection:
+class _Connection(Connection):
     def __init__(self, driver: Any, name: str, path: str) -> None:
+        super().__init__(name, driver.connect(path, read_only=True, config=_CLOSED))
         self._errors = driver.Error
-        self._name = name
-        self._driver = driver.connect(path, read_only=True, config=_CLOSED)
         for statement in ("SET TimeZone = 'UTC'", "SET lock_configuration = true", "BEGIN"):
-            self._driver.execute(statement)
-
-    def _rows(self, statement: str, *values: str) -> list[Any]:
-        return list(self._driver.execute(statement, values).fetchall())
+            self.driver.execute(statement)
 
     def tables(self) -> Sequence[tuple[str, str]]:
-        return self._rows(
+        return self.rows(
             "SELECT table_schema, table_name FROM information_schema.tables"
             " WHERE table_catalog = current_database() ORDER BY table_type, 1, 2"
         )
 
     def table(self, schema: str, name: str) -> Selected:
-        keys = self._rows(
+        keys = self.rows(
             "SELECT constraint_column_names FROM duckdb_constraints()"
             " WHERE constraint_type = 'PRIMARY KEY' AND database_name = current_database()"
             " AND schema_name = ? AND table_name = ?",
@@ -67,28 +71,19 @@ class _Connection:
             name,
         )
         key = tuple(column for (columns,) in keys for column in columns)
-        return Selected(name, f"{quoted(schema)}.{quoted(name)}", key)
-
-    def count(self, selected: Selected) -> int:
-        return int(self._rows(f"SELECT count(*) FROM {selected.source} AS q")[0][0])
+        return Selected.table(schema, name, key)
 
     def describe(self, selected: Selected) -> Sequence[Described]:
-        empty = self._driver.sql(f"SELECT * FROM {selected.source} AS q LIMIT 0")
+        empty = self.driver.sql(f"SELECT * FROM {selected.source} AS q LIMIT 0")
         return [_described(field) for field in empty.to_arrow_reader(1).schema]
 
     def batches(self, select: str, columns: Sequence[Described]) -> Iterator[pa.RecordBatch]:
         schema = pa.schema([(each.name, each.type) for each in columns])
-        for batch in self._driver.sql(select).to_arrow_reader(BATCH_ROWS):
+        for batch in self.driver.sql(select).to_arrow_reader(BATCH_ROWS):
             yield batch.cast(schema)
 
-    def interrupt(self) -> None:
-        self._driver.interrupt()
-
-    def close(self) -> None:
-        self._driver.close()
-
     def explained(self, error: BaseException) -> FileError | None:
-        return _explained(error, self._name) if isinstance(error, self._errors) else None
+        return _explained(error, self.name) if isinstance(error, self._errors) else None
 
 
 def _described(field: pa.Field) -> Described:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.buffers import Column, Mask
+from sfumato.formats.columns.arrays import Column, Mask
 from sfumato.formats.columns.gathering import GatheredColumn
 from sfumato.formats.columns.settling import check_fixed_types, number_in_file, settle, usable_names
 from sfumato.formats.errors import BadOptions, EmptyFile, TooLarge, Way, grouped

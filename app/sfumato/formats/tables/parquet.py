@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -18,10 +18,10 @@ import pyarrow.parquet
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import (
+from sfumato.formats.columns.arrays import (
     ArrowColumn,
     Chosen,
     NativeColumn,
@@ -32,7 +32,7 @@ from sfumato.formats.columns.arrow import (
     target_of,
 )
 from sfumato.formats.columns.settling import usable_names, with_fixed_types
-from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile
+from sfumato.formats.errors import BadOptions, DamagedFile, EmptyFile, refused_at
 from sfumato.formats.files import digest_of, is_folder, opening
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.table_format import (
@@ -128,8 +128,7 @@ class _Parquet(TableFormat):
         if parts == [path]:
             return digest_of(path, context)
         whole = hashlib.sha256()
-        for place, part in enumerate(parts):
-            share = Part(context, place / len(parts), (place + 1) / len(parts))
+        for part, share in one_by_one(context, parts):
             name = part.name.encode(errors="surrogateescape")
             whole.update(name + b"\0" + bytes.fromhex(digest_of(part, share)))
         return whole.hexdigest()
@@ -382,25 +381,14 @@ def _measured(parts: Sequence[Path]) -> tuple[pa.Schema, int]:
     return first, total
 
 
-@contextmanager
-def _understood(path: Path) -> Iterator[None]:
+def _understood(path: Path) -> AbstractContextManager[None]:
     """Say what Arrow's complaints mean, without the values they may quote."""
-    try:
-        yield
-    except (pa.ArrowException, UnicodeError):
-        damaged = True
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        damaged = True
-    else:
-        damaged = False
-    if damaged:
-        raise DamagedFile(
-            "{file} is not a whole Parquet file.",
-            "Copy it again from where it comes from.",
-            file=path.name,
-        )
+    damaged = DamagedFile(
+        "{file} is not a whole Parquet file.",
+        "Copy it again from where it comes from.",
+        file=path.name,
+    )
+    return refused_at((pa.ArrowException, UnicodeError), damaged, {None})
 
 
 def _metadata(table: Table) -> dict[bytes, bytes]:

@@ -12,15 +12,17 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from sfumato.formats.databases.connection import (
+from sfumato.formats.databases import (
     PASSWORDS,
     Address,
     Connection,
+    DatabaseFormat,
     Described,
     Place,
     Selected,
+    quoted,
+    refused_query,
 )
-from sfumato.formats.databases.reading import DatabaseFormat, quoted, refused_query
 from sfumato.formats.errors import (
     BadAddress,
     BadQuery,
@@ -98,27 +100,23 @@ class _PostgreSQL(DatabaseFormat):
         raise found
 
 
-class _Connection:
+class _Connection(Connection):
     def __init__(self, driver: Any, address: Address) -> None:
-        self._errors = driver.Error
-        self._name = address.name
         url = address.url(PASSWORDS.of(address), **_CONNECTION)
-        self._driver = driver.connect(url)
-        self._cursor = self._driver.cursor()
+        super().__init__(address.name, driver.connect(url))
+        self._errors = driver.Error
+        self._cursor = self.driver.cursor()
 
-    def _rows(self, statement: str, *values: str) -> list[Any]:
+    def rows(self, statement: str, *values: str) -> list[Any]:
         self._cursor.execute(statement, values or None)
         return list(self._cursor.fetchall())
 
     def tables(self) -> Sequence[tuple[str, str]]:
-        return self._rows(_TABLES)
+        return self.rows(_TABLES)
 
     def table(self, schema: str, name: str) -> Selected:
-        key = tuple(column for (column,) in self._rows(_KEY, schema, name))
-        return Selected(name, f"{quoted(schema)}.{quoted(name)}", key)
-
-    def count(self, selected: Selected) -> int:
-        return int(self._rows(f"SELECT count(*) FROM {selected.source} AS q")[0][0])
+        key = tuple(column for (column,) in self.rows(_KEY, schema, name))
+        return Selected.table(schema, name, key)
 
     def describe(self, selected: Selected) -> Sequence[Described]:
         schema = self._cursor.adbc_execute_schema(f"SELECT * FROM {selected.source} AS q")
@@ -135,7 +133,7 @@ class _Connection:
 
     def close(self) -> None:
         self._cursor.close()
-        self._driver.close()
+        self.driver.close()
 
     def explained(self, error: BaseException) -> FileError | None:
         # While rows come, the driver's complaints are those of Arrow's streams.
@@ -149,9 +147,9 @@ class _Connection:
             return CannotConnect(
                 "The database {database} ended the connection.",
                 "Ask who runs the server, and try again.",
-                database=self._name,
+                database=self.name,
             )
-        return refused_query(self._name, _WHY.get(state, ""))
+        return refused_query(self.name, _WHY.get(state, ""))
 
 
 def _described(field: pa.Field) -> Described:

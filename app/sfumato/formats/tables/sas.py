@@ -13,8 +13,7 @@ import numpy as np
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.errors import DamagedFile
 from sfumato.formats.files import is_file
-from sfumato.formats.statistical.package import Moments, Package
-from sfumato.formats.statistical.reading import LibraryProcess, StatisticalFormat
+from sfumato.formats.statistical.reading import LibraryProcess, Moments, Package, StatisticalFormat
 
 _MAGIC: Final = bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00\x09\xc7\x31\x8c"
 _DATES: Final = re.compile(

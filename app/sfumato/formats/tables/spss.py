@@ -6,17 +6,26 @@ import os
 import re
 import struct
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from types import MappingProxyType
+from typing import BinaryIO, Final
 
 import numpy as np
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.table.table import Table
 from sfumato.formats.options import ReadOptions
-from sfumato.formats.statistical.package import Moments, NameRules, Package, WriteRules
-from sfumato.formats.statistical.reading import StatisticalFormat, damaged, holds_rows
-from sfumato.formats.statistical.writing import not_whole, write_statistical
-from sfumato.formats.table_format import ReadResult, Rows, WriteResult, in_order
+from sfumato.formats.statistical.reading import (
+    Moments,
+    Package,
+    damaged,
+    holds_rows,
+)
+from sfumato.formats.statistical.writing import (
+    NameRules,
+    WritableFormat,
+    WriteRules,
+    not_whole,
+)
+from sfumato.formats.table_format import ReadResult
 
 _HEADER_BYTES: Final = 176
 _LAYOUT_AT: Final = 64
@@ -148,14 +157,14 @@ _TIME: Final = b"01 Jan 7000:00:00"
 """The day and time of writing in a file's header: always the same, so that the bytes are."""
 
 
-class _Spss(StatisticalFormat):
-    package = _PACKAGE
+class _Spss(WritableFormat):
+    package, rules = _PACKAGE, _RULES
+    writer, settings = "write_sav", MappingProxyType({"row_compress": True})
     name = "sav"
     title = "SPSS"
     extensions = (".sav", ".zsav")
     order = 40
     reading_options = frozenset(("keep_user_missing", "column_types", "bad_values", "any_size"))
-    can_write = True
 
     def recognises(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         return head.startswith((b"$FL2", b"$FL3"))
@@ -167,24 +176,12 @@ class _Spss(StatisticalFormat):
             raise damaged(path, _PACKAGE.title)
         return super().read(path, options, context, rows)
 
-    def names_in_file(self, columns: tuple[str, ...]) -> dict[str, str]:
-        return _RULES.names.fit(columns)
-
-    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
-        table = in_order(table, order)
-        result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, context)
-        if not holds_rows(path, _PACKAGE, table.rows):
+    def finish(self, path: Path, rows: int) -> None:
+        if not holds_rows(path, _PACKAGE, rows):
             raise not_whole()
         with path.open("r+b") as file:
             file.seek(_TIME_AT)
             file.write(_TIME)
-        return result
-
-
-def _write_data(frame: Any, path: Path, **described: Any) -> None:
-    import pyreadstat  # noqa: PLC0415
-
-    pyreadstat.write_sav(frame, path, row_compress=True, **described)
 
 
 FORMAT: Final = _Spss()

@@ -13,8 +13,16 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from sfumato.formats.databases.connection import Connection, Described, Place, Selected
-from sfumato.formats.databases.reading import BATCH_ROWS, DatabaseFormat, quoted, refused_query
+from sfumato.formats.databases import (
+    BATCH_ROWS,
+    Connection,
+    DatabaseFormat,
+    Described,
+    Place,
+    Selected,
+    quoted,
+    refused_query,
+)
 from sfumato.formats.errors import CannotConnect, DamagedFile, FileError, WrongEncoding
 from sfumato.formats.options import ColumnType
 
@@ -48,52 +56,42 @@ class _SQLite(DatabaseFormat):
         raise found
 
 
-class _Connection:
+class _Connection(Connection):
     def __init__(self, path: Path) -> None:
-        self._name = path.name
         # Calls come from one thread after the other, never from two at once.
-        self._driver = sqlite3.connect(
+        driver = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro",
             uri=True,
             timeout=_BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
         )
-        self._driver.execute("PRAGMA query_only = ON")
+        super().__init__(path.name, driver)
+        self.driver.execute("PRAGMA query_only = ON")
         # All that follows sees the database as it is at the first look.
-        self._driver.execute("BEGIN")
-
-    def _rows(self, statement: str, *values: str) -> list[Any]:
-        return self._driver.execute(statement, values).fetchall()
+        self.driver.execute("BEGIN")
 
     def tables(self) -> Sequence[tuple[str, str]]:
-        found = self._rows(
+        found = self.rows(
             "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')"
             " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY type, name"
         )
         return [("main", name) for (name,) in found]
 
     def table(self, schema: str, name: str) -> Selected:
-        columns = self._rows("SELECT name, type, pk FROM pragma_table_info(?)", name)
+        columns = self.rows("SELECT name, type, pk FROM pragma_table_info(?)", name)
         key = sorted((place, column) for column, _, place in columns if place)
-        return Selected(
-            name,
-            f"{quoted(schema)}.{quoted(name)}",
-            tuple(column for _, column in key),
-            {column: declared.upper() for column, declared, _ in columns},
-        )
-
-    def count(self, selected: Selected) -> int:
-        return int(self._rows(f"SELECT count(*) FROM {selected.source} AS q")[0][0])
+        declared = {column: declared.upper() for column, declared, _ in columns}
+        return Selected.table(schema, name, (column for _, column in key), declared)
 
     def describe(self, selected: Selected) -> Sequence[Described]:
-        empty = self._driver.execute(f"SELECT * FROM {selected.source} AS q LIMIT 0")
+        empty = self.driver.execute(f"SELECT * FROM {selected.source} AS q LIMIT 0")
         names = [name for name, *_ in empty.description]
         asked = [_ASKED.format(name=f"q.{quoted(name)}") for name in names]
         answers: list[Any] = []
         for start in range(0, len(asked), _AT_ONCE):
             listed = ", ".join(asked[start : start + _AT_ONCE])
-            answers += self._rows(f"SELECT {listed} FROM {selected.source} AS q")[0]
+            answers += self.rows(f"SELECT {listed} FROM {selected.source} AS q")[0]
         return [
             _described(
                 name,
@@ -104,21 +102,15 @@ class _Connection:
         ]
 
     def batches(self, select: str, columns: Sequence[Described]) -> Iterator[pa.RecordBatch]:
-        cursor = self._driver.execute(select)
+        cursor = self.driver.execute(select)
         schema = pa.schema([(each.name, each.type) for each in columns])
         while rows := cursor.fetchmany(BATCH_ROWS):
             values = zip(*rows, strict=True)
             arrays = [_array(list(each), t) for each, t in zip(values, schema.types, strict=True)]
             yield pa.record_batch(arrays, schema=schema)
 
-    def interrupt(self) -> None:
-        self._driver.interrupt()
-
-    def close(self) -> None:
-        self._driver.close()
-
     def explained(self, error: BaseException) -> FileError | None:
-        return _explained(error, self._name) if isinstance(error, sqlite3.Error) else None
+        return _explained(error, self.name) if isinstance(error, sqlite3.Error) else None
 
 
 def _described(name: str, declared: str, answers: Sequence[bool]) -> Described:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Final
 
 import numpy as np
 
-from sfumato.engine.core.progress import Context
-from sfumato.engine.table.table import Table
-from sfumato.formats.statistical.package import Moments, NameRules, Package, WriteRules
-from sfumato.formats.statistical.reading import StatisticalFormat
-from sfumato.formats.statistical.writing import not_whole, write_statistical
-from sfumato.formats.table_format import Rows, WriteResult, in_order
+from sfumato.formats.statistical.reading import Moments, Package
+from sfumato.formats.statistical.writing import (
+    NameRules,
+    WritableFormat,
+    WriteRules,
+    not_whole,
+)
 
 _OLD_VERSIONS: Final = frozenset(range(104, 116))
 
@@ -63,13 +65,13 @@ _END_IN_MAP: Final = 13 * 8
 _HEAD_BYTES: Final = 4096
 
 
-class _Stata(StatisticalFormat):
-    package = _PACKAGE
+class _Stata(WritableFormat):
+    package, rules = _PACKAGE, _RULES
+    writer, settings = "write_dta", MappingProxyType({"version": 14})
     name = "dta"
     title = "Stata"
     extensions = (".dta",)
     order = 50
-    can_write = True
 
     def recognises(self, path: Path, head: bytes) -> bool:
         if head.startswith(b"<stata_dta>"):
@@ -77,39 +79,17 @@ class _Stata(StatisticalFormat):
         old = len(head) > 2 and head[0] in _OLD_VERSIONS and head[1] in (1, 2) and head[2] == 1
         return old and path.suffix.lower() in self.extensions
 
-    def names_in_file(self, columns: tuple[str, ...]) -> dict[str, str]:
-        return _RULES.names.fit(columns)
-
-    def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
-        table = in_order(table, order)
-        result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, context)
-        _finish(path)
-        return result
-
-
-def _write_data(frame: Any, path: Path, **described: Any) -> None:
-    import pyreadstat  # noqa: PLC0415
-
-    pyreadstat.write_dta(frame, path, version=14, **described)
-
-
-def _finish(path: Path) -> None:
-    """Set the time of writing to one that is always the same, so that the bytes are.
-
-    Raises
-    ------
-    OSError
-        If the file is not as long as its map of itself says.
-    """
-    with path.open("r+b") as file:
-        head = file.read(_HEAD_BYTES)
-        time_at = head.find(_TIME_MARK) + len(_TIME_MARK)
-        end_at = head.find(_MAP_MARK) + len(_MAP_MARK) + _END_IN_MAP
-        end = int.from_bytes(head[end_at : end_at + 8], "little")
-        if _MAP_MARK not in head or end != file.seek(0, os.SEEK_END):
-            raise not_whole()
-        file.seek(time_at)
-        file.write(_TIME)
+    def finish(self, path: Path, rows: int) -> None:  # noqa: ARG002
+        """Set the time of writing, in a file that is as long as its map of itself says."""
+        with path.open("r+b") as file:
+            head = file.read(_HEAD_BYTES)
+            time_at = head.find(_TIME_MARK) + len(_TIME_MARK)
+            end_at = head.find(_MAP_MARK) + len(_MAP_MARK) + _END_IN_MAP
+            end = int.from_bytes(head[end_at : end_at + 8], "little")
+            if _MAP_MARK not in head or end != file.seek(0, os.SEEK_END):
+                raise not_whole()
+            file.seek(time_at)
+            file.write(_TIME)
 
 
 FORMAT: Final = _Stata()

@@ -22,8 +22,7 @@ from sfumato.engine.mechanisms.base import Mechanism, Settings
 from sfumato.project.document.adopted_files import AdoptedFile, adopted_files, relocated
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import AdoptionError
-from sfumato.project.ledger.ledger import Entry, EntryKind
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import Entry, EntryKind, ReleaseRecord
 
 
 def with_files(document: Document, key: str, files: Sequence[AdoptedFile]) -> Document:

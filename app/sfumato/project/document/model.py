@@ -21,7 +21,7 @@ from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.categorical import numbers_of, stated_gamma
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Attributes
-from sfumato.formats.databases.connection import Place, place_of
+from sfumato.formats.databases import Place, place_of
 from sfumato.project.document.generalization import Generalization
 
 

@@ -35,7 +35,7 @@ from sfumato.formats.tables import format_called
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document, Recipient, Source
 from sfumato.project.document.serialise import canonical_json, to_plain
-from sfumato.project.ledger.records import ReleaseRecord, order_to_tell
+from sfumato.project.ledger import ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.generalization_pipeline import (
     Prepared,

@@ -13,11 +13,13 @@ import pyarrow.compute as pc
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrow import ArrowColumn, is_ordered, precision
-from sfumato.formats.columns.buffers import (
+from sfumato.formats.columns.arrays import (
+    ArrowColumn,
     Categories,
     Column,
     column_of,
+    is_ordered,
+    precision,
     text_array,
     unmasked,
 )

@@ -27,8 +27,7 @@ from sfumato.formats.bundles.writing import (
 from sfumato.formats.files import refusal_to_write
 from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import TargetExists
-from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import ReleaseRecord, order_to_tell, policy_to_keep
+from sfumato.project.ledger import EntryKind, ReleaseRecord, order_to_tell, policy_to_keep
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, end_release, finish
 from sfumato.project.store.files import Staging, digest_of_bundle, pending_in, sync_tree

@@ -16,8 +16,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.writing import BundleFiles
 from sfumato.formats.files import write_whole
-from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import EntryKind, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import end_release
 from sfumato.project.release.bundle_making import prepare, refuse_existing, taking_turns

@@ -23,7 +23,7 @@ from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups, micro_groups
 from sfumato.engine.table.table import Dealt, EncodedColumn, Table
-from sfumato.formats.columns.arrow import NativeColumn
+from sfumato.formats.columns.arrays import NativeColumn
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
 from sfumato.project.release.value_counts import Packing, series_of

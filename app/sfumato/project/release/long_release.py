@@ -31,7 +31,7 @@ from sfumato.engine.mechanisms.base import GroupProtection, ReleaseRequest
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import Hashes, order_words
 from sfumato.engine.table.table import Dealt, GroupRows
-from sfumato.formats.columns.buffers import Distinct
+from sfumato.formats.columns.arrays import Distinct
 from sfumato.formats.table_format import RowStream
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.errors import SourceChanged

@@ -25,9 +25,8 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.record_ids import key_hashes
-from sfumato.engine.table.profile import profile_columns
+from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
-from sfumato.engine.table.summary import ColumnProfile
 from sfumato.engine.table.table import (
     Attribute,
     Beyond,

@@ -31,7 +31,7 @@ from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
 from sfumato.engine.table.marks import Marks
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
-from sfumato.formats.columns.arrow import NativeColumn, precision
+from sfumato.formats.columns.arrays import NativeColumn, precision
 from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 from sfumato.project.document.model import Document

@@ -32,7 +32,7 @@ from sfumato.engine.randomness.record_ids import (
 )
 from sfumato.engine.randomness.row_order import Hashes, Positions, order_words, release_order
 from sfumato.engine.table.table import EncodedColumn, Table, encode_attribute
-from sfumato.formats.columns.arrow import ArrowColumn, is_ordered
+from sfumato.formats.columns.arrays import ArrowColumn, is_ordered
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Unit
 from sfumato.project.document.serialise import (

@@ -32,7 +32,7 @@ from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.adopted_files import with_places_of
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.groups import with_groups
 from sfumato.project.release.plan import (
     Rows,

@@ -28,7 +28,7 @@ from sfumato.project.adoption.adopt import adoptions_to_record
 from sfumato.project.adoption.rows import read_rungs
 from sfumato.project.document.entry_plan import EntryPlan, check_policy
 from sfumato.project.document.model import Recipient
-from sfumato.project.ledger.ledger import EntryKind
+from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.batches import table_of

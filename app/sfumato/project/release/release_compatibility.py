@@ -23,7 +23,7 @@ from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Source
 from sfumato.project.errors import SourceChanged
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import suppressed_together
 from sfumato.project.release.views import Coarsening, coarsened, coarsening_of, nested_in

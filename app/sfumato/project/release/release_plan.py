@@ -13,7 +13,7 @@ from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.document.model import Document, Recipient, Source
 from sfumato.project.document.serialise import canonical_json, to_plain
 from sfumato.project.errors import ReleaseError, SourceChanged
-from sfumato.project.ledger.records import order_to_tell
+from sfumato.project.ledger import order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import check_byproducts, exact_byproducts
 from sfumato.project.release.long_leaving import leaving_rows

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from sfumato.engine.core.columns import ColumnSpec, Domain
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.table.marks import Marks, value_marks
-from sfumato.formats.columns.arrow import ArrowColumn
-from sfumato.formats.columns.buffers import Distinct
+from sfumato.formats.columns.arrays import ArrowColumn, Distinct
 from sfumato.project.release.batches import table_of
 
 MOST_VALUES: Final = 1 << 20

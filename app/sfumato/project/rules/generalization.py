@@ -80,14 +80,19 @@ def _from_file(
 ) -> Taxonomy:
     name = section.required_text("file")
     section.finish()
+    read = read_hierarchy(_path(section, name, folder))
+    return usable_table(read.rows, ground_values(spec, table.column(spec.name)), spec.name)
+
+
+def _path(section: Section, name: str, folder: Path | None) -> Path:
+    """Return where a file that rules name is; their folder may not be known."""
     if folder is None and not Path(name).is_absolute():
         raise section.error(
             "file",
             "the folder of the rules is not known.",
             "Write the file with its whole path.",
         )
-    read = read_hierarchy((folder or Path()) / name)
-    return usable_table(read.rows, ground_values(spec, table.column(spec.name)), spec.name)
+    return (folder or Path()) / name
 
 
 def generalization_in(
@@ -269,13 +274,7 @@ def _opened(
     section: Section, name: str, reading: dict[str, Any], folder: Path | None
 ) -> tuple[Path, ReadOptions, str]:
     """Return where a file that rules name is, how it is read, and its digest."""
-    if folder is None and not Path(name).is_absolute():
-        raise section.error(
-            "file",
-            "the folder of the rules is not known.",
-            "Write the file with its whole path.",
-        )
-    path = (folder or Path()).absolute() / name
+    path = _path(section, name, folder).absolute()
     try:
         options = ReadOptions.from_dict(reading) if reading else detect_options(path)
         return path, options, digest_of(path, Silent())

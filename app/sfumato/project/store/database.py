@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.errors import CannotWrite, DiskFull
 from sfumato.project.errors import DamagedProject, NotAProject, ProjectInUse, ReadOnlyProject
-from sfumato.project.store.schema import Contents, damaged, harden, read_contents
+from sfumato.project.store.schema import Contents, damaged, harden, lacking, read_contents
 
 APPLICATION_ID: Final = 0x53464D54
 """The letters SFMT, which mark an SQLite file as a Sfumato project."""
@@ -162,11 +162,7 @@ class Database:
         """
         found = self.rows(statement, values)
         if not found:
-            raise DamagedProject(
-                "The project {path} lacks a part of its contents.",
-                "Restore an earlier copy, for instance from your backup.",
-                path=self.path,
-            )
+            raise lacking(self.path)
         return found[0]
 
     @contextmanager

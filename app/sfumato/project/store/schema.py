@@ -293,11 +293,7 @@ class Contents:
             If there is none: the project lacks a part that it always has.
         """
         if not self.tables[table]:
-            raise DamagedProject(
-                "The project {path} lacks a part of its contents.",
-                "Restore an earlier copy, for instance from your backup.",
-                path=self.path,
-            )
+            raise lacking(self.path)
         return self.tables[table][0]
 
     def as_database(self) -> sqlite3.Connection:
@@ -366,6 +362,15 @@ def damaged(path: Path) -> DamagedProject:
     """Return the error for a file whose pages don't fit together."""
     return DamagedProject(
         "The project {path} is damaged: a part of the file is missing or overwritten.",
+        "Restore an earlier copy, for instance from your backup.",
+        path=path,
+    )
+
+
+def lacking(path: Path) -> DamagedProject:
+    """Return the error for a project without something that every project has."""
+    return DamagedProject(
+        "The project {path} lacks a part of its contents.",
         "Restore an earlier copy, for instance from your backup.",
         path=path,
     )

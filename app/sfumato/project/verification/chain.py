@@ -18,7 +18,7 @@ from sfumato.formats.bundles.reading import Bundle
 from sfumato.formats.comparison import codes_in, decoded
 from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.document.entry_plan import EntryPlan
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.verification.recognition import Match
 from sfumato.project.verification.rows import Comparison, Order, any_rows

@@ -14,7 +14,7 @@ from sfumato.formats.bundles.contents import BundleError
 from sfumato.formats.bundles.packages import bundle_at, lone_file
 from sfumato.formats.errors import FileError
 from sfumato.formats.files import digest_of, is_file, printable
-from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
+from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.verification.long_verification import verify_long

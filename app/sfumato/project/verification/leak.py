@@ -53,7 +53,7 @@ from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.entry_plan import EntryPlan, adopted_plan, plan_release
 from sfumato.project.document.serialise import canonical_json
 from sfumato.project.errors import NotTraceable
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.fingerprinting import true_together
 from sfumato.project.release.plan import open_column

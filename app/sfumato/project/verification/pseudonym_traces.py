@@ -19,7 +19,7 @@ from sfumato.engine.randomness.record_ids import LETTERS
 from sfumato.engine.table.table import Table
 from sfumato.formats.comparison import is_number
 from sfumato.project.document.model import Document
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.pseudonyms import pseudonym_column, scopes_for
 from sfumato.project.release.regenerate import PoliciesInForce
 

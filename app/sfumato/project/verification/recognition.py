@@ -15,7 +15,7 @@ from sfumato.engine.randomness.row_order import Positions
 from sfumato.formats.bundles.reading import Bundle
 from sfumato.formats.comparison import differing_places
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.regenerate import PoliciesInForce, Regenerator
 from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.views import Coarsening, coarsening_of

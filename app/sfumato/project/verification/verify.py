@@ -24,7 +24,7 @@ from sfumato.formats.comparison import all_within, differing_rows
 from sfumato.formats.errors import FileError
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.serialise import from_plain
-from sfumato.project.ledger.records import ReleaseRecord, ReleaseState
+from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.generalization_pipeline import Prepared, prepare, published_table
 from sfumato.project.publication.publish import hierarchies_digest

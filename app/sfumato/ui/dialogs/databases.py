@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.formats.databases.connection import PASSWORDS, Address, place_of
+from sfumato.formats.databases import PASSWORDS, Address, place_of
 from sfumato.formats.errors import WrongPassword
 from sfumato.formats.reading import Place, sheets_of
 from sfumato.jobs.runner import JobRunner

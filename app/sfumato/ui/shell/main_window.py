@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QPushButton, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.formats.databases.connection import Place
+from sfumato.formats.databases import Place
 from sfumato.formats.language import languages
 from sfumato.jobs.runner import BugReport
 from sfumato.project import SUFFIX as PROJECT_SUFFIX

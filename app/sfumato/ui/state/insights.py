@@ -21,7 +21,7 @@ from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_unit
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.long_survey import LongSurvey, survey_of
 from sfumato.project.release.long_table import LongTable
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
-from sfumato.formats.databases.connection import Address, Place
+from sfumato.formats.databases import Address, Place
 from sfumato.formats.errors import CannotConnect
 from sfumato.formats.language import grouped
 from sfumato.jobs.runner import Job

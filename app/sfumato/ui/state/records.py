@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sfumato.engine.core.progress import Context
 from sfumato.project.errors import LedgerTampered
-from sfumato.project.ledger.records import LedgerEvent, ReleaseRecord, events_in
+from sfumato.project.ledger import LedgerEvent, ReleaseRecord, events_in
 from sfumato.project.project_file import ProjectFile
 from sfumato.ui.state.session import Session
 

@@ -22,7 +22,7 @@ from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import EncodedColumn, Table
-from sfumato.formats.databases.connection import PASSWORDS
+from sfumato.formats.databases import PASSWORDS
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
@@ -43,7 +43,7 @@ from sfumato.ui.widgets.messages import Message, MessageKind
 if TYPE_CHECKING:
     from sfumato.analysis.open_columns import OpenAnswer
     from sfumato.analysis.pooled_rows import PooledRows
-    from sfumato.project.ledger.records import ReleaseRecord
+    from sfumato.project.ledger import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.long_table import LongTable
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import EncodedColumn
     from sfumato.jobs.runner import JobRunner
     from sfumato.project.document.model import Document
-    from sfumato.project.ledger.records import ReleaseRecord
+    from sfumato.project.ledger import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
 
 CHECK: Final = "releases-ready"

@@ -17,7 +17,7 @@ from sfumato.engine.matrices.estimate import estimate_frequencies
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Origin
-from sfumato.engine.mechanisms.distribution.mechanism import CELLS, DistributionMatrix, cells_of
+from sfumato.engine.mechanisms.distribution import CELLS, DistributionMatrix, cells_of
 from tests.engine.categories import column_of, released, request_for
 from tests.noise import NOISE
 

@@ -10,8 +10,8 @@ import pytest
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.mechanisms.base import Origin
-from sfumato.engine.mechanisms.gaussian.noisy_covariance import measure_covariance, usual_epsilon
 from sfumato.engine.mechanisms.gaussian.promise import right_guesses
+from sfumato.engine.mechanisms.gaussian.settings import measure_covariance, usual_epsilon
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns, stated_settings

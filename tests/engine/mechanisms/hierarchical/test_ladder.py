@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.mechanisms.hierarchical.mechanism import ChapterMatrix, release_in_chapters
+from sfumato.engine.mechanisms.hierarchical import ChapterMatrix, release_in_chapters
 from sfumato.engine.randomness.keys import KeyRing
 
 CHAPTERS = (0, 0, 1, 1, 1, 2)

@@ -9,7 +9,7 @@ import pytest
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Released
-from sfumato.engine.mechanisms.hierarchical.mechanism import ChapterMatrix, levels_of
+from sfumato.engine.mechanisms.hierarchical import ChapterMatrix, levels_of
 from tests.engine.categories import column_of, released, request_for
 
 HIERARCHICAL = mechanism_called("hierarchical")

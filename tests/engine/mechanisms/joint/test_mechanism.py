@@ -15,7 +15,7 @@ from sfumato.engine.matrices.estimate import estimate_frequencies
 from sfumato.engine.matrices.retention_matrix import odds_of_member
 from sfumato.engine.mechanisms import mechanism_called, serving
 from sfumato.engine.mechanisms.base import Origin, ReleaseRequest
-from sfumato.engine.mechanisms.joint.mechanism import CombinationLimits
+from sfumato.engine.mechanisms.joint import CombinationLimits
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.combinations import (
     combined,

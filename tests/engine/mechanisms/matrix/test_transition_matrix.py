@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.mechanisms.matrix.mechanism import TransitionMatrix, read_matrix
+from sfumato.engine.mechanisms.matrix import TransitionMatrix, read_matrix
 
 NAMES = ("a", "b", "c")
 ENTRIES = np.array([[0.8, 0.1, 0.3], [0.2, 0.7, 0.0], [0.0, 0.2, 0.7]])

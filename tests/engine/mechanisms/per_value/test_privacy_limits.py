@@ -6,7 +6,7 @@ import pytest
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.matrices.privacy import gamma_for_rho
-from sfumato.engine.mechanisms.per_value.mechanism import (
+from sfumato.engine.mechanisms.per_value import (
     Limit,
     PrivacyLimits,
     merged,

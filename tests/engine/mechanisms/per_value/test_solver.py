@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
-from sfumato.engine.mechanisms.per_value.mechanism import (
+from sfumato.engine.mechanisms.per_value import (
     LOOSER,
     binding_limits,
     gammas_by_tolerance,

@@ -428,8 +428,7 @@ def _by_level(problems: Sequence[Problem]) -> list[tuple[int, dict[str, str]]]:
     return sorted(found.items())
 
 
-def _add_top(rows: Rows, problems: Sequence[Problem]) -> Rows:
-    del problems
+def _add_top(rows: Rows, _problems: Sequence[Problem]) -> Rows:
     return tuple((*row, TOP) for row in rows)
 
 

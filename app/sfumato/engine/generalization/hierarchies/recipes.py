@@ -17,12 +17,11 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import HierarchyError
-from sfumato.engine.core.values import Value, number_text
+from sfumato.engine.core.values import Floats, Value, number_text
 from sfumato.engine.generalization.hierarchies.recipe import (
     TOP,
     Recipe,
@@ -128,7 +127,7 @@ class Intervals(Recipe):
         found = self._between_edges(numbers) if self.edges else self._of_one_width(column, numbers)
         return [*found, [TOP] * len(values)]
 
-    def _of_one_width(self, column: str, numbers: npt.NDArray[np.float64]) -> list[Sequence[Label]]:
+    def _of_one_width(self, column: str, numbers: Floats) -> list[Sequence[Label]]:
         ratio = (numbers - self.origin) / self.width
         if not np.all(np.maximum(np.abs(ratio), np.abs(numbers) / self.width) < _EXACT):
             raise HierarchyError(
@@ -153,7 +152,7 @@ class Intervals(Recipe):
             found.append([labels[position] for position in at.tolist()])
         return found
 
-    def _between_edges(self, numbers: npt.NDArray[np.float64]) -> list[Sequence[Label]]:
+    def _between_edges(self, numbers: Floats) -> list[Sequence[Label]]:
         places = np.searchsorted(self.edges, numbers, side="right")
         bounds = [-math.inf, *self.edges, math.inf]
         found: list[Sequence[Label]] = []
@@ -195,7 +194,7 @@ class Intervals(Recipe):
         return {"edges": plain.pop("edges"), **plain} if self.edges else plain
 
 
-def numbers_of(column: str, values: Sequence[Value]) -> npt.NDArray[np.float64]:
+def numbers_of(column: str, values: Sequence[Value]) -> Floats:
     """Return values as numbers, shape (m,).
 
     Raises
@@ -383,7 +382,6 @@ class Orders(Recipe):
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the groups' labels, first to last member, at each level, then "*"."""
-        del column
         ranked = _ranks(values, self.order)
         found: list[Sequence[Label]] = []
         merged = 1
@@ -426,7 +424,6 @@ class FourLevels(Recipe):
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the labels of four, two and one class."""
-        del column
         ranked = _ranks(values, self.order)
         quarters = [4 * rank // len(values) for rank in range(len(values))]
         return [
@@ -526,7 +523,6 @@ class Masking(Recipe):
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return the masked values at each level, then "*"."""
-        del column
         texts = [value_text(value).zfill(self.digits) for value in values]
         masked: list[Sequence[Label]] = [
             [self._mask(text, count) for text in texts]
@@ -625,7 +621,6 @@ class Taxonomy(Recipe):
 
     def missing_path(self, height: int) -> list[Label]:
         """Return the row of a missing value, if there is one, else a class of its own."""
-        del height
         listed = self.paths.get("")
         if listed is not None:
             return list(listed)
@@ -642,7 +637,6 @@ class Suppression(Recipe):
 
     def levels(self, column: str, values: Sequence[Value]) -> list[Sequence[Label]]:
         """Return "*" for every value."""
-        del column
         return [[TOP] * len(values)]
 
 

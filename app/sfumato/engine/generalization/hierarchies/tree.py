@@ -18,7 +18,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import MISSING_LABEL, ColumnSpec
 from sfumato.engine.core.errors import HierarchyError
-from sfumato.engine.core.values import Value, factorize, number_text, plain, type_of
+from sfumato.engine.core.values import Flags, Value, factorize, number_text, plain, type_of
 
 _NUMBER: Final = re.compile(r"(\d+)")
 
@@ -374,7 +374,7 @@ def _code(labels: Sequence[Label]) -> tuple[GroundCodes, tuple[Label, ...]]:
     return codes, tuple(known)
 
 
-def _torn(lower: GroundCodes, upper: GroundCodes) -> npt.NDArray[np.bool_]:
+def _torn(lower: GroundCodes, upper: GroundCodes) -> Flags:
     """Return for each class whether its values fall into different classes one level up."""
     classes = int(lower.max(initial=-1)) + 1
     parent = np.zeros(classes, dtype=np.int32)

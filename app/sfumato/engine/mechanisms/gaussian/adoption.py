@@ -16,12 +16,13 @@ import scipy
 
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.ladders.brownian import HIGHEST, LOWEST
 from sfumato.engine.mechanisms.adoption import Adopting, LevelFound
 from sfumato.engine.mechanisms.base import Adopted, Check, Settings
 from sfumato.engine.mechanisms.gaussian.checks import check_noise, check_noise_between
-from sfumato.engine.mechanisms.gaussian.release import Floats, noisy_of, values_of
+from sfumato.engine.mechanisms.gaussian.release import noisy_of, values_of
 from sfumato.engine.mechanisms.gaussian.settings import GaussianSettings, NumberForm, settings_of
 from sfumato.engine.table.table import EncodedColumn
 
@@ -125,8 +126,7 @@ def open_share(true: Floats, copies: Sequence[Floats]) -> Floats:
     seen /= np.maximum(seen.std(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     gram = seen @ seen.T + _RIDGE * seen.shape[1] * np.eye(len(seen))
     left = hidden - hidden @ seen.T @ np.linalg.solve(gram, seen)
-    shares: Floats = np.square(left).sum(axis=1) / np.square(hidden).sum(axis=1)
-    return shares
+    return np.square(left).sum(axis=1) / np.square(hidden).sum(axis=1)
 
 
 def _related(true: Floats, shown: Floats) -> bool:
@@ -207,7 +207,6 @@ class GaussianAdopting(Adopting):
         context: Context,
     ) -> tuple[str, ...]:
         """Say what the holders of copies that form no ladder already know together."""
-        del settings
         true = values_of(columns)
         copies = [noisy_of(release, columns).numbers for release in releases]
         alone = [open_share(true, [copy]) for copy in copies]

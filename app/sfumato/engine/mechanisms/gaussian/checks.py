@@ -19,16 +19,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy
 
+from sfumato.engine.core.values import Flags, Floats
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM
-from sfumato.engine.mechanisms.base import Check
+from sfumato.engine.matrices.goodness_of_fit import ALARM, FALSE_ALARM
+from sfumato.engine.mechanisms.base import Check, check_rows
 from sfumato.engine.mechanisms.gaussian.settings import GaussianSettings, NumberForm, rounded
-
-Floats = npt.NDArray[np.float64]
 
 _CELLS: Final = 20
 _LEAST_EXPECTED: Final = 10
@@ -69,8 +67,7 @@ class Noise:
     def _law(self, noise: Floats) -> Floats:
         """Return the probability of less noise: normal, or normal plus a rounding's error."""
         if self.blur == 0.0:
-            law: Floats = scipy.special.ndtr(noise / self.spread)
-            return law
+            return scipy.special.ndtr(noise / self.spread)
         far = self.blur + _FAR * self.spread
         noise = np.clip(noise, -far, far)
         high, low = (noise + self.blur) / self.spread, (noise - self.blur) / self.spread
@@ -144,20 +141,12 @@ def reach(shown: Floats, form: NumberForm) -> tuple[Floats, Floats]:
 def integral_of_normal(score: Floats) -> Floats:
     """Return the integral of the normal distribution function up to a score."""
     density = np.exp(-0.5 * np.square(score)) / math.sqrt(2.0 * math.pi)
-    integral: Floats = score * scipy.special.ndtr(score) + density
-    return integral
+    return score * scipy.special.ndtr(score) + density
 
-
-Flags = npt.NDArray[np.bool_]
 
 _CELL_LIMIT: Final = 1e-9
 """Far out, cells that expect ten records have a heavier tail than chi-square, see
 `sfumato.engine.matrices.goodness_of_fit`."""
-
-_ALARM: Final = Sentence(
-    "A sound release fails this less than once in {times:,.0f} times.",
-    times=1 / FALSE_ALARM,
-)
 
 _FINE_STEP: Final = 0.5
 """Roundings up to so many standard deviations of the noise leave products of noises alone."""
@@ -188,7 +177,7 @@ def check_noise(
     level
         σ² of the release.
     """
-    rows = _check_rows(true.shape[1], [len(column) for column in columns], "the table")
+    rows = _check_lengths(true.shape[1], columns, "the table")
     shown, numbers = _numbers_of(names, columns)
     if shown is None or not rows.holds:
         return rows, numbers
@@ -228,9 +217,7 @@ def check_noise_between(
     settings
         The noise's covariance and the numbers' form.
     """
-    rows = _check_rows(
-        len(upper[0]), [len(column) for column in (*upper, *lower)], "the more trusted release"
-    )
+    rows = _check_lengths(len(upper[0]), (*upper, *lower), "the more trusted release")
     above, above_numbers = _numbers_of(names, upper)
     below, below_numbers = _numbers_of(names, lower)
     checks = (rows, above_numbers, below_numbers)
@@ -295,8 +282,7 @@ def _check_law(noises: Sequence[Noise]) -> tuple[Check, ...]:
 
 
 def _centred(numbers: Floats) -> Floats:
-    centred: Floats = numbers - numbers.mean() if len(numbers) else numbers
-    return centred
+    return numbers - numbers.mean() if len(numbers) else numbers
 
 
 def _worst(
@@ -311,7 +297,7 @@ def _worst(
         name=noises[place].name,
         what=what,
         chance=chance,
-        alarm=_ALARM,
+        alarm=ALARM,
     )
     return Check(title, chance >= limit, finding)
 
@@ -349,7 +335,7 @@ def _check_products(
         "off has a chance of {chance:.2g} at most. {alarm}",
         which=which,
         chance=chance,
-        alarm=_ALARM,
+        alarm=ALARM,
     )
     return (Check("Covariance of the noise", chance >= FALSE_ALARM, finding),)
 
@@ -372,23 +358,12 @@ def _product_chance(
     return chance_of_product(mean, correlation, noise.shape[1])
 
 
-def _check_rows(expected: int, lengths: Sequence[int], whose: str) -> Check:
-    found = next((length for length in lengths if length != expected), expected)
-    return Check(
-        "Number of records",
-        expected == found,
-        Sentence(
-            "{found:,} {found:record|records}; {whose} has {expected:,}.",
-            found=found,
-            whose=whose,
-            expected=expected,
-        ),
-    )
+def _check_lengths(expected: int, columns: Sequence[pd.Series], whose: str) -> Check:
+    found = next((len(column) for column in columns if len(column) != expected), expected)
+    return check_rows(expected, found, whose)
 
 
-def _numbers_of(
-    names: Sequence[str], columns: Sequence[pd.Series], which: str = "Released values"
-) -> tuple[Floats | None, Check]:
+def _numbers_of(names: Sequence[str], columns: Sequence[pd.Series]) -> tuple[Floats | None, Check]:
     """Return released columns as numbers, shape (N, n), if that is what they hold."""
     numbers = []
     for name, column in zip(names, columns, strict=True):
@@ -402,11 +377,13 @@ def _numbers_of(
                 name=name,
                 first=int(wrong.argmax()) + 1,
             )
-            return None, Check(which, False, finding)
+            return None, Check("Released values", False, finding)
         numbers.append(found)
     if len({len(column) for column in numbers}) > 1:
-        return None, Check(which, False, "The columns have different numbers of records.")
-    return np.array(numbers), Check(which, True, "All values are numbers.")
+        return None, Check(
+            "Released values", False, "The columns have different numbers of records."
+        )
+    return np.array(numbers), Check("Released values", True, "All values are numbers.")
 
 
 def _check_missing(names: Sequence[str], expected: Flags, found: Flags, whose: str) -> Check:

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.brownian import HIGHEST, LOWEST, check_noise_level, on_grid
 from sfumato.engine.mechanisms.adoption import (
@@ -71,8 +71,6 @@ from sfumato.engine.mechanisms.gaussian.settings import (
 )
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
-
-Floats = npt.NDArray[np.float64]
 
 _FIRST, _LAST = 0.25, 64.0
 """The most and the least trusted level that are proposed."""
@@ -264,7 +262,6 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
 
     def shared(self, level: float, rows: int, attributes: Attributes, settings: Settings) -> float:
         """Return rows·σ²: the mean of so many rows has noise of σ², and nothing tells more."""
-        del attributes, settings
         return level if rows == 1 else on_grid(min(level * rows, HIGHEST))
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
@@ -302,7 +299,7 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             return adopted[request.level].numbers
         names = json.dumps([attribute.name for attribute in request.attributes])
         identity = self.ladder_identity(request.attributes, request.settings)
-        released: Floats = release_numbers(
+        return release_numbers(
             values,
             Recipe(read.factor, read.forms),
             [check_noise_level(request.level)],
@@ -311,18 +308,10 @@ class GaussianNoise(GaussianAdopting, GaussianForming):
             context,
             tuple(adopted.values()),
         )[0]
-        return released
-
-    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> None:
-        """Return None: numbers have no perturbation matrix."""
-        del level, attributes, settings
 
     def noise_covariance(self, level: float, attributes: Attributes, settings: Settings) -> Floats:
         """Return σ² times the covariance that the noise is made from, shape (N, N)."""
-        covariance: Floats = (
-            check_noise_level(level) * self.read(attributes, settings).noise_covariance
-        )
-        return covariance
+        return check_noise_level(level) * self.read(attributes, settings).noise_covariance
 
     def channel(
         self, level: float, attributes: Attributes, settings: Settings

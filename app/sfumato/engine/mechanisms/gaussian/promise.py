@@ -27,16 +27,14 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.noise_law import listed_widths
 from sfumato.engine.ladders.brownian import HIGHEST, first_level
 from sfumato.engine.mechanisms.base import Fact, Promise
 from sfumato.engine.mechanisms.gaussian.settings import GaussianSettings, Measured, Noise
-
-Floats = npt.NDArray[np.float64]
 
 WITHIN_90: Final = 1.6448536269514722
 """A normal error lies within so many standard deviations with 90 % confidence."""
@@ -79,14 +77,12 @@ class Uncertainty:
         """
         if self._values is None or self._vectors is None:
             return np.full(len(self._spreads), level / (1.0 + level))
-        left: Floats = np.square(self._vectors) @ (self._values * level / (self._values + level))
-        return left
+        return np.square(self._vectors) @ (self._values * level / (self._values + level))
 
     def own_noise(self, level: float) -> Floats:
         """Return the spread of each attribute's noise given all other attributes', shape (N,)."""
         inverse = np.linalg.inv(self._factor / self._spreads[:, np.newaxis])
-        own: Floats = self._spreads * math.sqrt(level) / np.linalg.norm(inverse, axis=0)
-        return own
+        return self._spreads * math.sqrt(level) / np.linalg.norm(inverse, axis=0)
 
     @property
     def share(self) -> float | None:
@@ -108,8 +104,7 @@ class Uncertainty:
             middle = (low + high) / 2.0
             apart = right_guesses(middle, self._epsilon) > share
             low, high = (low, middle) if apart else (middle, high)
-        distances: Floats = low * self.own_noise(level)
-        return distances
+        return low * self.own_noise(level)
 
     def chance_to_tell_apart(self, level: float) -> float:
         """Return how often a guess between two values, one spread apart, is right at most."""
@@ -122,13 +117,11 @@ class Uncertainty:
 
     def half_widths(self, level: float) -> Floats:
         """Return how far off the linear attacker is at most for 90 % of normal numbers."""
-        widths: Floats = WITHIN_90 * self._spreads * np.sqrt(self.remaining(level))
-        return widths
+        return WITHIN_90 * self._spreads * np.sqrt(self.remaining(level))
 
     def half_widths_without(self) -> Floats:
         """Return how far off somebody is who knows μ_X and K_X and has no release."""
-        widths: Floats = WITHIN_90 * self._spreads
-        return widths
+        return WITHIN_90 * self._spreads
 
     def level_for_error(self, error: float) -> float:
         """Return the level that leaves at least this normalized error.

@@ -25,12 +25,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.errors import LadderError
 from sfumato.engine.core.parallel import Worker, in_stretches
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats, Words
 from sfumato.engine.ladders.brownian import (
     STRETCH,
     THREADS,
@@ -45,8 +45,7 @@ from sfumato.engine.mechanisms.gaussian.settings import NumberForm
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import EncodedColumn
 
-Floats = npt.NDArray[np.float64]
-Ids = npt.NDArray[np.uint64]
+Ids = Words
 
 _FINE_BITS: Final = 30
 

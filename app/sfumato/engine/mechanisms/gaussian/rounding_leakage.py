@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import Prior, empirical_prior, posterior_means
 from sfumato.engine.ladders.brownian import brownian_motion, check_noise_level
 from sfumato.engine.mechanisms.base import Settings
@@ -38,8 +38,6 @@ from sfumato.engine.mechanisms.postprocessing import (
 )
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.table import Attributes
-
-Floats = npt.NDArray[np.float64]
 
 _HALF: Final = np.linspace(0.0, 1.0, 21)
 """Where, from an end of an interval to its middle, numbers before rounding are looked at."""

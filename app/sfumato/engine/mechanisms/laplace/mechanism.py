@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Flags, Floats, Integers
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.noise_law import LaplaceNoise
 from sfumato.engine.ladders.laplace import HIGHEST, LOWEST, LaplaceLaw, check_loss, release_steps
@@ -43,6 +43,7 @@ from sfumato.engine.mechanisms.base import (
     ReleaseRequest,
     Settings,
     Statement,
+    check_rows,
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
@@ -51,7 +52,6 @@ from sfumato.engine.mechanisms.categorical import (
     ODDS_TERM,
     USUAL_RHO1,
     at_most,
-    check_rows,
     check_spread,
     losses_added,
     numbers_of,
@@ -62,7 +62,7 @@ from sfumato.engine.mechanisms.laplace.settings import Bounds, Grid, completed, 
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attributes
 
-Steps = npt.NDArray[np.int64]
+Steps = Integers
 
 _CELLS: Final = 64
 _GROUPS: Final = 8
@@ -123,8 +123,7 @@ def check_noise_between(
     stays = lower_law.unchanged_from(upper_law)
 
     def up_to(noise: Steps | Floats) -> Floats:
-        found: Floats = stays * (noise >= 0) + (1.0 - stays) * lower_law.up_to(noise)
-        return found
+        return stays * (noise >= 0) + (1.0 - stays) * lower_law.up_to(noise)
 
     return *checks, gaps, _check_law(origin, jumps, lower_law, up_to)
 
@@ -168,7 +167,7 @@ def _steps_of(column: pd.Series, grid: Grid, law: LaplaceLaw) -> tuple[Steps | N
     return found, Check(title, True, "All values are numbers that can be released.")
 
 
-def _check_gaps(expected: npt.NDArray[np.bool_], found: npt.NDArray[np.bool_], whose: str) -> Check:
+def _check_gaps(expected: Flags, found: Flags, whose: str) -> Check:
     differing = int((expected != found).sum())
     finding = Sentence("They are missing where they are in {whose}.", whose=whose)
     if differing:
@@ -180,8 +179,6 @@ def _check_gaps(expected: npt.NDArray[np.bool_], found: npt.NDArray[np.bool_], w
         )
     return Check("Missing numbers", differing == 0, finding)
 
-
-Floats = npt.NDArray[np.float64]
 
 _FIRST, _LAST = 4.0, 0.25
 """The first and the last level that are proposed."""
@@ -238,19 +235,13 @@ class LaplaceNoiseOnNumbers(Mechanism):
 
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there is one numeric attribute without bins."""
-        if len(attributes) != 1:
-            raise PolicyError(
-                "{mechanism} takes one attribute at a time; {count} were given.",
-                "Make a policy entry for each attribute.",
-                mechanism=self.title,
-                count=len(attributes),
-            )
-        if attributes[0].domain is not None or attributes[0].kind is not Kind.NUMERIC:
+        only = self.only_one(attributes)
+        if only.domain is not None or only.kind is not Kind.NUMERIC:
             raise PolicyError(
                 "Column {column} is not numeric, or its numbers are grouped into bins, so no"
                 " noise can be added to it.",
                 "Read it as numbers without bins, or choose a mechanism for categories.",
-                column=attributes[0].name,
+                column=only.name,
             )
 
     def default_settings(self, attributes: Attributes) -> Settings:
@@ -382,7 +373,6 @@ class LaplaceNoiseOnNumbers(Mechanism):
         LevelError
             If that is less than the least loss there is.
         """
-        del attributes, settings
         return check_loss(level / rows)
 
     def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float:
@@ -419,10 +409,6 @@ class LaplaceNoiseOnNumbers(Mechanism):
         if not grid.whole:
             return {name: column}
         return {name: column.astype(np.int64 if known.all() else pd.Int64Dtype())}
-
-    def matrix(self, level: float, attributes: Attributes, settings: Settings) -> None:
-        """Return None: numbers have no perturbation matrix."""
-        del level, attributes, settings
 
     def noise_covariance(self, level: float, attributes: Attributes, settings: Settings) -> Floats:
         """Return the variance of the noise, shape (1, 1)."""

@@ -17,11 +17,10 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Floats, Integers, is_number
 from sfumato.engine.ladders.laplace import MOST_STEPS
 from sfumato.engine.mechanisms.base import Settings, check_known
 from sfumato.engine.randomness.noisy_statistics import (
@@ -30,8 +29,6 @@ from sfumato.engine.randomness.noisy_statistics import (
     check_epsilon,
 )
 from sfumato.engine.table.table import Attribute
-
-Floats = npt.NDArray[np.float64]
 
 _LEAST_EPSILON: Final = 0.1
 _MOST_EPSILON: Final = 2.0
@@ -115,14 +112,12 @@ class Grid:
             Shape (n,), of an unsigned type.
         """
         steps = np.rint((numbers - float(self.lowest)) / float(self.step))
-        found: Codes = np.clip(steps, 0, self.steps).astype(np.uint32)
-        return found
+        return np.clip(steps, 0, self.steps).astype(np.uint32)
 
-    def numbers(self, places: npt.NDArray[np.int64]) -> Floats:
+    def numbers(self, places: Integers) -> Floats:
         """Return the numbers that steps stand for: a quotient of whole numbers, rounded once."""
         lowest, step, scale = self.parts
-        found: Floats = (places * step + lowest) / scale
-        return found
+        return (places * step + lowest) / scale
 
 
 def grid_of(settings: Settings) -> Grid:

@@ -16,12 +16,13 @@ import numpy as np
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError, PolicyError
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
+from sfumato.engine.core.values import Integers
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.count_queries import QUERIES, SELECTIVITY, QueryPool, query_pool
 from sfumato.engine.disclosure.group_privacy import Rule, allowed_size, private_groups
 from sfumato.engine.disclosure.group_risk import Parameter, QueryPoint, Setting, settings_of
-from sfumato.engine.disclosure.group_tails import Whole, release_tails
+from sfumato.engine.disclosure.group_tails import release_tails
 from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values, sampled_records
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.reconstruction.limits import (
@@ -200,9 +201,7 @@ def query_curves(
     """
     desks: dict[int, _Desk] = {}
     points = []
-    settings = list(settings_of(start))
-    for done, (parameter, value, setting) in enumerate(settings):
-        part = Part(context, done / len(settings), (done + 1) / len(settings))
+    for (parameter, value, setting), part in one_by_one(context, list(settings_of(start))):
         part.report(0.0, Sentence("Moving {parameter}", parameter=parameter))
         if setting.records not in desks:
             table, own = groups, codes
@@ -257,7 +256,7 @@ class _Desk:
         size = self.grouped.values
         return Limits(asked.epsilon, asked.delta, rule, sampling, setting.retention, size)
 
-    def _error(self, limits: Limits, samples: Whole | None, context: Context) -> float:
+    def _error(self, limits: Limits, samples: Integers | None, context: Context) -> float:
         drawn = self.groups.sizes if samples is None else samples
         released = resampled_codes(
             self.codes,

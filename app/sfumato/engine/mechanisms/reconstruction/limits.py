@@ -19,12 +19,11 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers, is_number
 from sfumato.engine.disclosure.group_privacy import (
     Rule,
     allowed_size,
@@ -37,9 +36,7 @@ from sfumato.engine.disclosure.group_privacy import (
 from sfumato.engine.disclosure.group_tails import (
     LARGEST_TABLE,
     Draw,
-    Floats,
     Tails,
-    Whole,
     count_law,
     release_tails,
 )
@@ -93,11 +90,11 @@ class Limits:
     retention: float
     size_of_domain: int
 
-    def tails_pass(self, sizes: Whole, counts: Whole, samples: Whole) -> npt.NDArray[np.bool_]:
+    def tails_pass(self, sizes: Integers, counts: Integers, samples: Integers) -> Flags:
         """Return which values of groups keep the exact promise when so many are drawn."""
         return passes(self.tails(sizes, counts, samples), self.delta)
 
-    def tails(self, sizes: Whole, counts: Whole, samples: Whole) -> Tails:
+    def tails(self, sizes: Integers, counts: Integers, samples: Integers) -> Tails:
         """Return how likely estimates are off when so many records are drawn."""
         return release_tails(
             sizes,
@@ -185,7 +182,7 @@ class Limits:
         return (1.0 - even) / (share * (1.0 + self.epsilon) - even)
 
 
-def sample_sizes(limits: Limits, counts: scipy.sparse.csr_array, context: Context) -> Whole:
+def sample_sizes(limits: Limits, counts: scipy.sparse.csr_array, context: Context) -> Integers:
     """Return how many records of each group are drawn; all of them where it stays whole.
 
     Parameters
@@ -207,7 +204,7 @@ def sample_sizes(limits: Limits, counts: scipy.sparse.csr_array, context: Contex
     LevelError, PolicyError
         If the limits can't be kept, see `Limits.check`.
     """
-    sizes: Whole = np.add.reduceat(counts.data, counts.indptr[:-1])
+    sizes: Integers = np.add.reduceat(counts.data, counts.indptr[:-1])
     if limits.sampling is Sampling.BLIND:
         limits.check()
         distinct, inverse = np.unique(sizes, return_inverse=True)
@@ -233,8 +230,8 @@ def sample_sizes(limits: Limits, counts: scipy.sparse.csr_array, context: Contex
 def _lower_until_private(
     limits: Limits,
     counts: scipy.sparse.csr_array,
-    samples: Whole,
-    open_groups: npt.NDArray[np.bool_],
+    samples: Integers,
+    open_groups: Flags,
     context: Context,
 ) -> None:
     """Lower groups' samples to the largest that keeps the promise for every value."""
@@ -257,7 +254,7 @@ def _lower_until_private(
         left = left[samples[left] > 1]
 
 
-def _step(samples: Whole) -> Whole:
+def _step(samples: Integers) -> Integers:
     """Return by how much samples are lowered that break the promise.
 
     Large ones are lowered a hundredth at a time: what is found passes all the same.
@@ -265,9 +262,7 @@ def _step(samples: Whole) -> Whole:
     return 1 + samples // _FINENESS
 
 
-def _entries_of(
-    counts: scipy.sparse.csr_array, rows: npt.NDArray[np.intp]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _entries_of(counts: scipy.sparse.csr_array, rows: Indices) -> tuple[Indices, Indices]:
     """Return the stored entries of some rows, and the place in `rows` each belongs to."""
     lengths = np.diff(counts.indptr)[rows]
     place = np.repeat(np.arange(len(rows)), lengths)
@@ -275,7 +270,7 @@ def _entries_of(
     return place, counts.indptr[rows][place] + within
 
 
-def blind_sizes(limits: Limits, sizes: Whole, context: Context) -> Whole:
+def blind_sizes(limits: Limits, sizes: Integers, context: Context) -> Integers:
     """Return how many records are drawn of groups, whatever their values.
 
     Parameters
@@ -320,7 +315,7 @@ def blind_sizes(limits: Limits, sizes: Whole, context: Context) -> Whole:
     return samples
 
 
-def _count_given_away(limits: Limits, sizes: Whole, samples: Whole) -> Whole:
+def _count_given_away(limits: Limits, sizes: Integers, samples: Integers) -> Integers:
     """Return a count of a value that breaks the promise for groups; 0 where none does.
 
     More records with the value make it likelier to be overestimated, and less likely to be
@@ -356,8 +351,8 @@ def _count_given_away(limits: Limits, sizes: Whole, samples: Whole) -> Whole:
 
 
 def _stretches_of_counts(
-    limits: Limits, sizes: Whole, samples: Whole
-) -> tuple[npt.NDArray[np.intp], Whole, Whole]:
+    limits: Limits, sizes: Integers, samples: Integers
+) -> tuple[Indices, Integers, Integers]:
     """Cut each group's possible counts where the draws at which an estimate is off change.
 
     Returns
@@ -384,8 +379,8 @@ def _stretches_of_counts(
 
 
 def _last_before(
-    limits: Limits, sizes: Whole, samples: Whole, first: Whole, last: Whole, above: bool
-) -> Whole:
+    limits: Limits, sizes: Integers, samples: Integers, first: Integers, last: Integers, above: bool
+) -> Integers:
     """Return the last count of each stretch before a side gets as likely as δ, or less likely."""
     low, high = first.copy(), last.copy()
     while (high - low > 1).any():

@@ -12,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.group_risk import QueryPoint, Setting
-from sfumato.engine.disclosure.group_tails import Whole
 from sfumato.engine.disclosure.resampled_law import Resampling, row_variance
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.estimate import VarianceLaw
@@ -28,22 +26,20 @@ from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.mechanisms.base import (
     Check,
+    Fact,
     GroupProtection,
     LevelField,
     LevelTerm,
-    Promise,
     PublishedFacts,
     Released,
     ReleaseRequest,
     Settings,
     Statement,
     check_known,
-    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     PROBABILITY,
     CategoricalMechanism,
-    codes_of,
     falling_retentions,
     numbers_of,
     unknown_statement,
@@ -59,7 +55,12 @@ from sfumato.engine.mechanisms.reconstruction.limits import (
     public_of,
     sample_sizes,
 )
-from sfumato.engine.mechanisms.reconstruction.promise import check_groups, promise_of
+from sfumato.engine.mechanisms.reconstruction.promise import (
+    check_groups,
+    facts_of,
+    not_promised,
+    sentence_of,
+)
 from sfumato.engine.mechanisms.reconstruction.release import (
     dealt_from,
     resampled_codes,
@@ -93,6 +94,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         " distribution can't be estimated well."
     )
     order = 40
+    ladder = ("reconstruction ladder", 2)
     terms = _TERMS
 
     def default_settings(self, attributes: Attributes) -> Settings:
@@ -147,7 +149,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
 
     def sample_sizes(
         self, attributes: Attributes, settings: Settings, context: Context
-    ) -> Whole | None:
+    ) -> Integers | None:
         """Return how many records of each group are drawn, shape (G,).
 
         Worked out once for the same groups and limits; None where the groups are not known.
@@ -165,8 +167,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         if known is None:
             known = sample_sizes(limits, groups.counts, context)
             groups.kept[limits] = known
-        sizes: Whole = known
-        return sizes
+        return known
 
     def default_statements(self, count: int) -> tuple[Statement, ...]:
         """Propose levels that fall by halves, or more slowly where there are many."""
@@ -204,25 +205,19 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         self.limits(attributes, settings)
         return {"retention": {"retention_probability": check_retention(level)}}
 
-    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
-        """Return a digest of the domain, the promise and the groups: all decide who is drawn."""
-        domain = self.domain_of(attributes)
+    def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
+        """Return the limits and the groups; all levels below the top share them."""
         limits = self.limits(attributes, settings)
         groups = attributes[0].groups
-        parts = [
-            "reconstruction ladder",
-            2,
-            attributes[0].name,
-            domain.fingerprint,
+        return (
             [limits.epsilon, limits.delta, limits.rule, limits.sampling, limits.retention],
             groups.digest if groups is not None else None,
-        ]
-        return ladder_digest(*parts)
+        )
 
-    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
-        """Return the released column: a pure function of the request.
+    def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
+        """Return the released codes, shape (n,).
 
-        Its rows are whole groups, unless it knows what was dealt to them.
+        The request's rows are whole groups, unless it knows what was dealt to them.
 
         Raises
         ------
@@ -231,8 +226,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         """
         self.check_settings(request.attributes, request.settings)
         limits = self.limits(request.attributes, request.settings)
-        name, domain = request.attributes[0].name, self.domain_of(request.attributes)
-        codes, keys = codes_of(request), self._keys(request)
+        codes, keys = self.true_codes(request), self._keys(request)
         shown = resampled_codes(
             codes,
             *self._groups(request, Part(context, 0.0, 0.4)),
@@ -242,23 +236,24 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
             Part(context, 0.4, 0.7),
             request.columns[0].dealt,
         )
-        below = release_codes(
+        return release_codes(
             codes,
-            domain.size,
+            limits.size_of_domain,
             share_of_top(request.level, limits.retention),
             request.record_ids,
             keys[0],
             Part(context, 0.7, 1.0),
             top=shown,
         )
-        return {name: domain.decode(below, name)}
 
     def rows_to_draw(self, request: ReleaseRequest, context: Context) -> GroupRows:
         """Return the request's rows whose groups are resampled."""
         limits = self.limits(request.attributes, request.settings)
         groups = self._groups(request, Part(context, 0.0, 0.5))
         keys, rest = self._keys(request), Part(context, 0.5, 1.0)
-        return rows_to_draw(codes_of(request), *groups, limits, request.record_ids, keys, rest)[2]
+        return rows_to_draw(
+            self.true_codes(request), *groups, limits, request.record_ids, keys, rest
+        )[2]
 
     def dealt(self, rows: GroupRows, attributes: Attributes, settings: Settings) -> Dealt:
         """Draw from whole groups, see `GroupProtection.dealt`."""
@@ -272,14 +267,9 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
 
     def _keys(self, request: ReleaseRequest) -> tuple[AttributeKey, AttributeKey]:
         """Return the key of the perturbation and the ladder, and that of the sampling."""
-        attribute, keys = request.attributes[0], request.keys
-        mark = self.domain_of(request.attributes).fingerprint
-        return (
-            keys.for_attribute(attribute.name, mark, self.name),
-            keys.for_attribute(attribute.name, mark, f"{self.name} sample"),
-        )
+        return self.key(request, self.name), self.key(request, f"{self.name} sample")
 
-    def _groups(self, request: ReleaseRequest, context: Context) -> tuple[MicroGroups, Whole]:
+    def _groups(self, request: ReleaseRequest, context: Context) -> tuple[MicroGroups, Integers]:
         """Return the records' groups and how many records of each are drawn."""
         samples = self.sample_sizes(request.attributes, request.settings, context)
         groups = request.columns[0].groups
@@ -330,21 +320,31 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         copies = float((groups.sizes[resampled].astype(np.float64) ** 2 / samples[resampled]).sum())
         records = groups.records
 
-        def variances(shares: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        def variances(shares: Floats) -> Floats:
             at_top = row_variance(limits.retention, limits.size_of_domain, shares)
             drawn = (1.0 - limits.retention) / limits.size_of_domain + limits.retention * shares
             added = copies * drawn * (1.0 - drawn) - rows * at_top
             alone = records * row_variance(level, limits.size_of_domain, shares)
-            total: npt.NDArray[np.float64] = alone + share**2 * added
+            total: Floats = alone + share**2 * added
             return total / (records * level) ** 2
 
         return variances
 
-    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
-        """Return what a release at this level promises about groups and about records."""
+    def promised(self, level: float, attributes: Attributes, settings: Settings) -> str:
+        """Say what a release promises about groups and about single records."""
         self.check_settings(attributes, settings)
         limits = self.limits(attributes, settings)
-        return promise_of(check_retention(level), attributes[0], limits)
+        return sentence_of(check_retention(level), attributes[0], limits)
+
+    def facts(self, level: float, attributes: Attributes, settings: Settings) -> tuple[Fact, ...]:
+        """Return the figures behind the promise."""
+        return facts_of(level, self.limits(attributes, settings))
+
+    def not_promised(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[str, ...]:
+        """Say what is not promised about groups and about single records."""
+        return not_promised(level, self.limits(attributes, settings))
 
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return p, m, the domain and how groups were resampled, with the guide for it.
@@ -385,18 +385,15 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
 
     def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
         """Examine a released column: whole groups row by row, resampled ones by their totals."""
-        domain = self.domain_of(request.attributes)
-        limits = self.limits(request.attributes, request.settings)
         samples = self.sample_sizes(request.attributes, request.settings, Silent())
-        codes: Codes = codes_of(request)
         return check_groups(
-            domain,
-            codes,
+            self.domain_of(request.attributes),
+            self.true_codes(request),
             request.columns[0].groups,
             samples,
             released.columns[request.attributes[0].name],
             released.level,
-            limits,
+            self.limits(request.attributes, request.settings),
         )
 
     def count_errors(

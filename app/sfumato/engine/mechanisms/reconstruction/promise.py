@@ -1,6 +1,6 @@
 """What a release by reconstruction privacy promises, about groups and about records.
 
-Releases are examined against the true table, without keys. Whole groups are perturbed row by row
+Releases are examined against the true table, without keys. Integers groups are perturbed row by row
 and are examined as any such release. In a resampled group only the totals mean something: how
 often each value is shown.
 """
@@ -13,18 +13,18 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import scipy
 
 from sfumato.engine.core.columns import Codes, Domain
 from sfumato.engine.core.errors import DomainError
+from sfumato.engine.core.values import Floats, Indices, Integers
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.disclosure.group_privacy import Rule, allowed_size
-from sfumato.engine.disclosure.group_tails import Floats, Whole, release_tails
+from sfumato.engine.disclosure.group_tails import release_tails
 from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
-from sfumato.engine.mechanisms.base import Check, Fact, Promise
+from sfumato.engine.mechanisms.base import Check, Fact
 from sfumato.engine.mechanisms.categorical import (
     LIMITS,
     CategoricalMechanism,
@@ -68,8 +68,8 @@ _OTHERS_KNOWN = (
 )
 
 
-def promise_of(level: float, attribute: Attribute, limits: Limits) -> Promise:
-    """Return the promise of a release.
+def sentence_of(level: float, attribute: Attribute, limits: Limits) -> Sentence:
+    """Say what a release promises.
 
     Parameters
     ----------
@@ -81,15 +81,8 @@ def promise_of(level: float, attribute: Attribute, limits: Limits) -> Promise:
         What was asked of every group; they can be kept.
     """
     if level == 0.0:
-        return Promise(
-            nothing_told(attribute.name),
-            facts_of(level, limits),
-            LIMITS[1:],
-        )
-    sentence = joined(
-        _about_groups(level, attribute, limits), _about_records(level, attribute, limits)
-    )
-    return Promise(sentence, facts_of(level, limits), _limits(limits))
+        return nothing_told(attribute.name)
+    return joined(_about_groups(level, attribute, limits), _about_records(level, attribute, limits))
 
 
 def facts_of(level: float, limits: Limits) -> tuple[Fact, ...]:
@@ -222,7 +215,10 @@ def _about_records(level: float, attribute: Attribute, limits: Limits) -> str:
     )
 
 
-def _limits(limits: Limits) -> tuple[str, ...]:
+def not_promised(level: float, limits: Limits) -> tuple[str, ...]:
+    """Say what is not promised."""
+    if level == 0.0:
+        return LIMITS[1:]
     found = [_MANY_GROUPS, *LIMITS[1:], _ONE_COLUMN, _ONE_EDITION]
     if limits.sampling is Sampling.PUBLISHED:
         found += [_COPIES_SHOW, _OTHERS_KNOWN]
@@ -260,7 +256,7 @@ def check_groups(
     domain: Domain,
     codes: Codes,
     groups: MicroGroups | None,
-    samples: Whole | None,
+    samples: Integers | None,
     released: pd.Series,
     level: float,
     limits: Limits,
@@ -328,15 +324,15 @@ def _check_domain(domain: Domain, released: pd.Series) -> Check:
 
 def _about_whole_groups(check: Check) -> Check:
     return Check(
-        Sentence("Whole groups: {lower}", lower=check.title.lower()), check.holds, check.finding
+        Sentence("Integers groups: {lower}", lower=check.title.lower()), check.holds, check.finding
     )
 
 
 def _check_totals(
     true: scipy.sparse.csr_array,
     shown: scipy.sparse.csr_array,
-    sizes: Whole,
-    drawn: Whole,
+    sizes: Integers,
+    drawn: Integers,
     level: float,
     limits: Limits,
 ) -> Check:
@@ -384,11 +380,11 @@ def _bernstein(distance: float, variance: float, largest: float) -> float:
     return min(1.0, 2.0 * math.exp(-exponent))
 
 
-def _rows_of(counts: scipy.sparse.csr_array) -> npt.NDArray[np.intp]:
+def _rows_of(counts: scipy.sparse.csr_array) -> Indices:
     return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
 
 
-def _check_copies(shown: scipy.sparse.csr_array, sizes: Whole, drawn: Whole) -> Check:
+def _check_copies(shown: scipy.sparse.csr_array, sizes: Integers, drawn: Integers) -> Check:
     """Examine that every count is a number of draws, each copied as often as the others."""
     row = _rows_of(shown)
     n, s = sizes[row], drawn[row]

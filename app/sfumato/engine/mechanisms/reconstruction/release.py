@@ -18,30 +18,30 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.disclosure.group_tails import Draw, Whole
+from sfumato.engine.core.values import Indices, Integers, Words
+from sfumato.engine.disclosure.group_tails import Draw
 from sfumato.engine.ladders.base_mechanism import ProfileTop
 from sfumato.engine.ladders.uniform_cells import Blocks
 from sfumato.engine.mechanisms.reconstruction.limits import Limits
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.table.micro_groups import MicroGroups
-from sfumato.engine.table.table import Dealt, GroupRows, Words
+from sfumato.engine.table.table import Dealt, GroupRows
 
 _TILE: Final = 1 << 18
 """How many records' words are drawn at once."""
 
-Rows = npt.NDArray[np.intp]
+Rows = Indices
 
 
 def resampled_codes(
     codes: Codes,
     groups: MicroGroups,
-    samples: Whole,
+    samples: Integers,
     limits: Limits,
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     keys: tuple[AttributeKey, AttributeKey],
     context: Context,
     dealt: Dealt | None = None,
@@ -90,9 +90,9 @@ def resampled_codes(
 def rows_to_draw(
     codes: Codes,
     groups: MicroGroups,
-    samples: Whole,
+    samples: Integers,
     limits: Limits,
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     keys: tuple[AttributeKey, AttributeKey],
     context: Context,
 ) -> tuple[Codes, Rows, GroupRows]:
@@ -108,7 +108,7 @@ def rows_to_draw(
     return shown, rows, GroupRows(groups.codes[rows], codes[rows], shown[rows], words)
 
 
-def dealt_from(rows: GroupRows, sizes: Whole, samples: Whole, limits: Limits) -> Dealt:
+def dealt_from(rows: GroupRows, sizes: Integers, samples: Integers, limits: Limits) -> Dealt:
     """Draw from whole groups, copy what is drawn, and deal it out to their rows.
 
     Parameters
@@ -131,7 +131,7 @@ def dealt_from(rows: GroupRows, sizes: Whole, samples: Whole, limits: Limits) ->
 class _Members:
     """The rows of the groups that are resampled, sorted and drawn from group by group."""
 
-    def __init__(self, members: npt.NDArray[np.int64], sizes: Whole, samples: Whole) -> None:
+    def __init__(self, members: Integers, sizes: Integers, samples: Integers) -> None:
         self._members = members
         self._sizes = sizes
         self._samples = samples
@@ -149,8 +149,7 @@ class _Members:
         rank, first = _ranks(member)
         offset = _below(start[line][first], size)
         hit = ((rank + 1) * sample + offset) // size > (rank * sample + offset) // size
-        rows: Rows = line[hit]
-        return rows
+        return line[hit]
 
     def copies(self, drawn: Rows, shown: Codes, start: Words) -> Codes:
         """Return the released codes of every group in turn: what was drawn, copied.
@@ -165,16 +164,14 @@ class _Members:
         # The start has to be the same whatever is shown: it hangs on the group's first draw.
         offset = _below(start[drawn][first], sample)
         times = ((rank + 1) * size + offset) // sample - (rank * size + offset) // sample
-        released: Codes = np.repeat(shown[line], times)
-        return released
+        return np.repeat(shown[line], times)
 
     def dealt(self, order: Words) -> Rows:
         """Return the rows that the copies go to, group by group, in keyed order."""
-        rows: Rows = np.lexsort((order, self._members))
-        return rows
+        return np.lexsort((order, self._members))
 
 
-def _ranks(member: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Rows]:
+def _ranks(member: Integers) -> tuple[Integers, Rows]:
     """Return each row's place in its group's stretch, and where that stretch begins."""
     begins = np.flatnonzero(np.diff(member, prepend=-1))
     lengths = np.diff(begins, append=len(member))
@@ -182,16 +179,13 @@ def _ranks(member: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Rows]:
     return np.arange(len(member)) - first, first
 
 
-def _below(words: Words, limit: Whole) -> Whole:
+def _below(words: Words, limit: Integers) -> Integers:
     """Return a number from 0 to limit - 1 for each word; even up to limit/2^53."""
     shares = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    answer: Whole = np.minimum((shares * limit).astype(np.int64), limit - 1)
-    return answer
+    return np.minimum((shares * limit).astype(np.int64), limit - 1)
 
 
-def _words(
-    codes: Codes, record_ids: npt.NDArray[np.uint64], key: AttributeKey, context: Context
-) -> Words:
+def _words(codes: Codes, record_ids: Words, key: AttributeKey, context: Context) -> Words:
     """Draw four words of 64 bits for each record, shape (4, n)."""
     words = np.empty((4, len(codes)), dtype=np.uint64)
     blocks = Blocks(key.cipher(), max(min(_TILE, len(codes)), 1))

@@ -21,25 +21,22 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import count_codes, distinct
+from sfumato.engine.core.values import Flags, count_codes, distinct
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.coalition_risk import Restoration, restored_alone, restored_together
 from sfumato.engine.ladders.uniform import release_codes
-from sfumato.engine.matrices.goodness_of_fit import FALSE_ALARM, examine_kept, examine_spread
+from sfumato.engine.matrices.goodness_of_fit import ALARM, FALSE_ALARM, examine_kept, examine_spread
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.adoption import Adopting, LevelFound
 from sfumato.engine.mechanisms.base import Adopted, Check, Settings
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import EncodedColumn
-
-Flags = npt.NDArray[np.bool_]
 
 CONFIDENCE: Final = 0.95
 
@@ -48,11 +45,6 @@ _RELATED: Final = 3.3
 where a file is believed to belong to the table."""
 
 _SMALLEST: Final = 1e-99
-
-_ALARM: Final = Sentence(
-    "A sound release fails this less than once in {times:,.0f} times.",
-    times=1 / FALSE_ALARM,
-)
 
 
 @dataclass(frozen=True)
@@ -180,7 +172,7 @@ def check_uniform(true: Codes, shown: Codes, size: int, level: float) -> tuple[C
         level=level,
         expected_share=kept.expected_share,
         shown=_shown(kept.chance),
-        alarm=_ALARM,
+        alarm=ALARM,
     )
     spreading = "There are too few records to examine how replaced values spread."
     if spread.freedom:
@@ -190,7 +182,7 @@ def check_uniform(true: Codes, shown: Codes, size: int, level: float) -> tuple[C
             statistic=spread.statistic,
             freedom=spread.freedom,
             shown=_shown(spread.chance),
-            alarm=_ALARM,
+            alarm=ALARM,
         )
     return (
         Check("Level", kept.holds, finding),
@@ -377,7 +369,6 @@ class UniformAdopting(Adopting):
         self, columns: Sequence[EncodedColumn], settings: Settings, release: Adopted
     ) -> LevelFound:
         """Estimate the retention probability from the records that show their true value."""
-        del settings
         true, shown, size = _codes(columns, release)
         found = estimate_level(true, shown, size)
         share = Sentence(
@@ -412,7 +403,6 @@ class UniformAdopting(Adopting):
         self, columns: Sequence[EncodedColumn], settings: Settings, release: Adopted
     ) -> tuple[Check, ...]:
         """Test whether a release is uniform perturbation at its level."""
-        del settings
         return check_uniform(*_codes(columns, release), release.level)
 
     def check_adopted_pair(
@@ -423,7 +413,6 @@ class UniformAdopting(Adopting):
         lower: Adopted,
     ) -> tuple[Check, ...]:
         """Test whether the less trusted of two releases is a garbling of the other."""
-        del settings
         true, above, size = _codes(columns, upper)
         return check_ladder(true, above, _codes(columns, lower)[1], size)
 
@@ -435,7 +424,6 @@ class UniformAdopting(Adopting):
         context: Context,
     ) -> tuple[str, ...]:
         """Say what the holders of releases that form no ladder already know together."""
-        del settings
         true, _, size = _codes(columns, releases[0])
         known = tuple((release.level, _codes(columns, release)[1]) for release in releases)
         damage = damage_of(true, known, size, context)

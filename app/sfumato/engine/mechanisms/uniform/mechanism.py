@@ -32,19 +32,18 @@ ordinary ladder goes on from what that one shows.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
-from sfumato.engine.core.columns import Codes, Domain
+from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Words
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.uniform import check_level, release_codes
 from sfumato.engine.ladders.uniform_cells import WORD, RecordDraws
@@ -60,19 +59,15 @@ from sfumato.engine.mechanisms.adoption import (
 )
 from sfumato.engine.mechanisms.base import (
     Fact,
-    Promise,
     PublishedFacts,
     ReleaseRequest,
     Settings,
     check_known,
-    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
-    LIMITS,
     CategoricalMechanism,
     all_told,
     at_most,
-    codes_of,
     domain_parameters,
     nothing_told,
 )
@@ -153,7 +148,7 @@ def release_between(
     codes: Codes,
     size: int,
     level: float,
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     key_of: Callable[[str], AttributeKey],
     known: Sequence[KnownRung],
     context: Context,
@@ -246,7 +241,7 @@ def _refuse_different(one: KnownRung, other: KnownRung) -> None:
 def _put_lower(
     shown: Codes,
     codes: Codes,
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     ends: tuple[KnownRung, KnownRung],
     limits: Thresholds,
     key: AttributeKey,
@@ -277,6 +272,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         " evenly from the whole domain."
     )
     order = 10
+    ladder = ("uniform ladder", 1)
 
     def recommendation(self, attributes: Attributes) -> str:
         """Recommend it where nothing is known of the values but which there are."""
@@ -302,84 +298,76 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         for rung in rungs_in(settings):
             self.check_adopted_level(rung["level"])
 
-    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
-        """Return a digest of the attribute's name and domain, and of adopted rungs.
+    def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
+        """Return what adopted rungs the ladder has; all levels share it."""
+        self.check_settings(attributes, settings)
+        adopted = adopted_identity(settings)
+        return (adopted,) if adopted else ()
 
-        All levels share the ladder.
-        """
-        domain = self._domain(attributes, settings)
-        parts: list[object] = ["uniform ladder", 1, attributes[0].name, domain.fingerprint]
-        if adopted := adopted_identity(settings):
-            parts.append(adopted)
-        return ladder_digest(*parts)
-
-    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
-        """Return the released column: a pure function of the request.
-
-        Where earlier releases were adopted, it is fitted between them.
-        """
-        domain = self._domain(request.attributes, request.settings)
-        name = request.attributes[0].name
+    def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
+        """Return the released codes, fitted between earlier releases where some were adopted."""
+        self.check_settings(request.attributes, request.settings)
         check_adopted_rows(request.settings, request.adopted)
         if request.adopted:
             ladder = self.ladder_identity(request.attributes, request.settings)
-            between = partial(self._between, domain, ladder)
-            return {name: domain.decode(release_by_coverage(request, between, context), name)}
-        key = request.keys.for_attribute(name, domain.fingerprint, self.name)
-        codes = release_codes(
-            codes_of(request), domain.size, request.level, request.record_ids, key, context
-        )
-        return {name: domain.decode(codes, name)}
+            return release_by_coverage(request, partial(self._between, ladder), context)
+        size, key = self.domain_of(request.attributes).size, self.key(request, self.name)
+        codes, ids = self.true_codes(request), request.record_ids
+        return release_codes(codes, size, request.level, ids, key, context)
 
-    def _between(
-        self, domain: Domain, ladder: str, request: ReleaseRequest, context: Context
-    ) -> Codes:
+    def _between(self, ladder: str, request: ReleaseRequest, context: Context) -> Codes:
         """Return the released codes of records that all adopted rungs of a ladder have."""
-        name = request.attributes[0].name
 
         def key_of(purpose: str) -> AttributeKey:
-            whole = json.dumps([self.name, "adopted", ladder, purpose])
-            return request.keys.for_attribute(name, domain.fingerprint, whole)
+            return self.key(request, json.dumps([self.name, "adopted", ladder, purpose]))
 
-        codes = codes_of(request)
+        codes, name = self.true_codes(request), request.attributes[0].name
         known = [
             KnownRung(one.level, np.asarray(one.values[name]).astype(codes.dtype, copy=False))
             for one in request.adopted
         ]
+        size = self.domain_of(request.attributes).size
         return release_between(
-            codes, domain.size, request.level, request.record_ids, key_of, known, context
+            codes, size, request.level, request.record_ids, key_of, known, context
         )
 
     def matrix(self, level: float, attributes: Attributes, settings: Settings) -> RetentionMatrix:
         """Return the perturbation matrix of a level."""
-        return uniform_matrix(check_retention(level), self._domain(attributes, settings).size)
+        self.check_settings(attributes, settings)
+        return uniform_matrix(check_retention(level), self.domain_of(attributes).size)
 
-    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
-        """Return what a release at this level promises, computed from its matrix."""
-        matrix = self.matrix(level, attributes, settings)
+    def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:
+        """Say by how much a release multiplies the odds on any value."""
         name = attributes[0].name
         if level == 1.0:
-            sentence = all_told(name)
-        elif level == 0.0:
-            sentence = nothing_told(name)
-        else:
-            sentence = Sentence(
-                "Whatever anyone believed about a person's {name}, this release multiplies "
-                "the odds by at most {gamma}.",
-                name=name,
-                gamma=at_most(matrix.gamma),
-            )
-        return Promise(sentence, _facts(level, matrix), LIMITS)
+            return all_told(name)
+        if level == 0.0:
+            return nothing_told(name)
+        return Sentence(
+            "Whatever anyone believed about a person's {name}, this release multiplies "
+            "the odds by at most {gamma}.",
+            name=name,
+            gamma=at_most(self.odds_factor(level, attributes, settings)),
+        )
+
+    def facts(self, level: float, attributes: Attributes, settings: Settings) -> tuple[Fact, ...]:
+        """Return the figures behind the promise, and how many records show their true value."""
+        shown = Fact(
+            "Pii",
+            "Records that show their true value",
+            float(self.matrix(level, attributes, settings).diagonal[0]),
+            "Kept on purpose, or replaced by the same value by chance.",
+        )
+        return (*super().facts(level, attributes, settings), shown)
 
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return p, m and the domain, with the guide that estimates from them."""
-        domain = self._domain(attributes, settings)
-        gamma = self.matrix(level, attributes, settings).gamma
+        domain, gamma = (
+            self.domain_of(attributes),
+            self.odds_factor(level, attributes, settings),
+        )
         return PublishedFacts(
-            parameters={
-                "retention_probability": level,
-                **domain_parameters(domain, gamma),
-            },
+            parameters={"retention_probability": level, **domain_parameters(domain, gamma)},
             guide="uniform" if level > 0.0 else "uniform-noise",
             values={
                 "retention": formatted(level, ".6g"),
@@ -389,22 +377,5 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
             },
         )
 
-    def _domain(self, attributes: Attributes, settings: Settings) -> Domain:
-        self.check_settings(attributes, settings)
-        return self.domain_of(attributes)
-
 
 MECHANISM = UniformLadder()
-
-
-def _facts(level: float, matrix: RetentionMatrix) -> tuple[Fact, ...]:
-    return (
-        Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
-        *CategoricalMechanism.matrix_facts(matrix),
-        Fact(
-            "Pii",
-            "Records that show their true value",
-            float(matrix.diagonal[0]),
-            "Kept on purpose, or replaced by the same value by chance.",
-        ),
-    )

@@ -25,7 +25,7 @@ from sfumato.analysis.attacker import Attacked
 from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.disclosure.grouped_values import Floats, Integers
+from sfumato.engine.core.values import Floats, Integers
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic, field_line

@@ -24,8 +24,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Check
 from sfumato.formats.language import grouped
 from sfumato.project.document.adopted_files import AdoptedFile
-from sfumato.project.ledger.ledger import EntryKind
-from sfumato.project.ledger.records import LedgerEvent, ReleaseRecord, ReleaseState, Subject
+from sfumato.project.ledger import EntryKind, LedgerEvent, ReleaseRecord, ReleaseState, Subject
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.ui.look.theme import Space, current_theme, scaled
 from sfumato.ui.look.wording import local_time, spoken, statement_text

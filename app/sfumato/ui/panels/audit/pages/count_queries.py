@@ -32,7 +32,7 @@ from sfumato.engine.mechanisms.base import GroupProtection
 from sfumato.engine.table.micro_groups import PublicAttribute
 from sfumato.formats.language import grouped
 from sfumato.plots.estimates import build_query_errors, build_query_estimates
-from sfumato.plots.group_curves import build_query_error_curves
+from sfumato.plots.groups import build_query_error_curves
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import value_name
 from sfumato.ui.panels.audit.groups import GroupsPage

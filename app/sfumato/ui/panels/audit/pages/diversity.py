@@ -20,8 +20,7 @@ from sfumato.analysis.composition import (
     known_correlation,
 )
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.generalization.others import HolderClasses
-from sfumato.engine.generalization.probabilistic import ImaginaryTables
+from sfumato.engine.generalization.others import HolderClasses, ImaginaryTables
 from sfumato.formats.language import grouped
 from sfumato.plots.beliefs import BeliefData, build_beliefs
 from sfumato.ui.look.theme import Space, scaled

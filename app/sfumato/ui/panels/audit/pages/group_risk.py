@@ -27,11 +27,11 @@ from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import USUAL_DELTA, USUAL_EPSILON, CurvePoint, RiskLimits
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
-from sfumato.plots.group_curves import build_risk_curves
 from sfumato.plots.groups import (
     build_group_reconstruction,
     build_group_sizes,
     build_remedy_bars,
+    build_risk_curves,
 )
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space, scaled

@@ -18,11 +18,11 @@ from sfumato.analysis.pooled_numbers import (
 )
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.engine.mechanisms.number_copies import BayesExperiment
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.engine.table.table import Attribute
-from sfumato.plots.axes import Floats
 from sfumato.plots.pooled_numbers import (
     BayesData,
     ErrorsData,

@@ -38,7 +38,7 @@ from sfumato.jobs.runner import Ending, Job
 from sfumato.plots.beliefs import PersonData, build_person_beliefs
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document
-from sfumato.project.ledger.records import ReleaseRecord
+from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.regenerate import PoliciesInForce, released_last

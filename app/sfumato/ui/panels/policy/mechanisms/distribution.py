@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms.base import Settings
-from sfumato.engine.mechanisms.distribution.mechanism import CELLS, MECHANISM, even_share_in
+from sfumato.engine.mechanisms.distribution import CELLS, MECHANISM, even_share_in
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
 from sfumato.formats.language import shown
 from sfumato.plots.axes import percent

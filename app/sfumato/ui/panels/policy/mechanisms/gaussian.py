@@ -17,9 +17,14 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
-from sfumato.engine.mechanisms.gaussian.noisy_covariance import usual_epsilon
 from sfumato.engine.mechanisms.gaussian.promise import Uncertainty, measured_sentence
-from sfumato.engine.mechanisms.gaussian.settings import DECIDED, FORM_SETTINGS, Measured, Noise
+from sfumato.engine.mechanisms.gaussian.settings import (
+    DECIDED,
+    FORM_SETTINGS,
+    Measured,
+    Noise,
+    usual_epsilon,
+)
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.formats.language import grouped

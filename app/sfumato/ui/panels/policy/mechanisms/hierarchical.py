@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.hierarchies import Recipe
 from sfumato.engine.mechanisms.base import Settings
-from sfumato.engine.mechanisms.hierarchical.mechanism import (
+from sfumato.engine.mechanisms.hierarchical import (
     MECHANISM,
     MOST_INSIDE,
     chapters_by,

@@ -16,7 +16,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
-from sfumato.engine.mechanisms.joint.mechanism import (
+from sfumato.engine.mechanisms.joint import (
     MECHANISM,
     USUAL_OTHERS,
     CombinationLimits,

@@ -17,7 +17,7 @@ from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.matrix import DenseMatrix, GarblingTest
 from sfumato.engine.mechanisms.base import Settings
-from sfumato.engine.mechanisms.matrix.mechanism import (
+from sfumato.engine.mechanisms.matrix import (
     TOLERANCE,
     TransitionMatrix,
     read_matrix,

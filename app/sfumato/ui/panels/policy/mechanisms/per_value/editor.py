@@ -23,7 +23,7 @@ from sfumato.engine.mechanisms.frequency_source import (
     records_of,
     usual_frequencies,
 )
-from sfumato.engine.mechanisms.per_value.mechanism import MECHANISM, PrivacyLimits
+from sfumato.engine.mechanisms.per_value import MECHANISM, PrivacyLimits
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError
 from sfumato.engine.matrices.privacy import gamma_for_rho
-from sfumato.engine.mechanisms.per_value.mechanism import Limit, PrivacyLimits
+from sfumato.engine.mechanisms.per_value import Limit, PrivacyLimits
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped, localized

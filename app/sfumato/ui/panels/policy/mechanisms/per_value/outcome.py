@@ -16,7 +16,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.estimate import UtilityPoint
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
-from sfumato.engine.mechanisms.per_value.mechanism import (
+from sfumato.engine.mechanisms.per_value import (
     Binding,
     binding_limits,
     uniform_retention,

@@ -17,26 +17,22 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Domain
-from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
+from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Codes, Floats, is_number
 from sfumato.engine.core.wording import Sentence, formatted, listed
-from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
+from sfumato.engine.ladders.base_mechanism import release_below
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma, whole_odds
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, odds_of_member
 from sfumato.engine.mechanisms.base import (
-    Check,
     Fact,
     LevelField,
     LevelTerm,
-    Promise,
     PublishedFacts,
-    Released,
     ReleaseRequest,
     Settings,
     Statement,
@@ -49,22 +45,15 @@ from sfumato.engine.mechanisms.categorical import (
     ODDS_TERM,
     PROBABILITY,
     at_most,
-    check_against_table,
-    check_between_releases,
     nothing_told,
+    refuse_single,
 )
-from sfumato.engine.mechanisms.categorical import LIMITS as NOT_PROMISED
-from sfumato.engine.mechanisms.frequency_source import (
-    Frequencies,
-    frequencies_in,
-    frequency_facts,
-)
+from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, ProfileMechanism
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import (
     combined,
     combined_codes,
-    combined_column,
     combined_domain,
     combined_fingerprint,
     combined_series,
@@ -74,8 +63,6 @@ from sfumato.engine.table.combinations import (
     sizes_of,
 )
 from sfumato.engine.table.table import Attribute, Attributes
-
-Floats = npt.NDArray[np.float64]
 
 _FREQUENCIES = ("frequencies", "frequencies_epsilon", "noisy_counts", "shares")
 _TERMS = (
@@ -288,13 +275,7 @@ class JointRetention(ProfileMechanism):
                 column=attributes[0].name if attributes else "–",
             )
         for attribute, domain in zip(attributes, domains_of(attributes), strict=True):
-            if domain.size < 2:
-                raise PolicyError(
-                    "The domain of column {column} has a single value, so there is nothing to hide"
-                    " among.",
-                    "Add the other values that could occur to its domain.",
-                    column=attribute.name,
-                )
+            refuse_single(domain, attribute.name)
         return combined_domain(attributes)
 
     def default_settings(self, attributes: Attributes) -> Settings:
@@ -316,12 +297,10 @@ class JointRetention(ProfileMechanism):
 
     def gammas(self, attributes: Attributes, settings: Settings, shares: Floats) -> Floats:
         """Return each combination's bound γ, shape (m,)."""
-        del shares
         return self.limits(settings).gammas(attributes)
 
     def frequencies(self, settings: Settings, records: int = 0) -> Frequencies:
         """Return what the profile is solved for; every combination equally where not said."""
-        del records
         return frequencies_in({"frequencies": "equal", **settings})
 
     def whole(self, attributes: Attributes) -> Attribute:
@@ -388,87 +367,92 @@ class JointRetention(ProfileMechanism):
         return {n: each for n, each in restated.items() if settings or n != "trust_factor"}
 
     def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
-        """Return a digest of the attributes, their domains and the profile's proportions."""
+        """Return a digest of the attributes, their domains and the limits, if there are any."""
         self.domain_of(attributes)
-        parts: list[object] = ["joint ladder", 1, combined_fingerprint(attributes)]
-        if settings:
-            kept = self.profile(attributes, settings)
-            parts.append([float(share).hex() for share in kept / kept.max()])
-        return ladder_digest(*parts)
+        parts = self.ladder_parts(attributes, settings) if settings else ()
+        return ladder_digest("joint ladder", 1, combined_fingerprint(attributes), *parts)
 
     def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
         """Return the released columns: a pure function of the request."""
-        attributes, settings = request.attributes, request.settings
-        self.domain_of(attributes)
-        names = json.dumps([attribute.name for attribute in attributes])
-        identity = self.ladder_identity(attributes, settings)
-        key = request.keys.for_attribute(names, identity, self.name)
-        sizes = sizes_of(attributes)
-        codes = combined_codes([column.values for column in request.columns], sizes)  # type: ignore[misc]
-        if settings:
-            kept = self.profile(attributes, settings)
-            top = ProfileTop(kept / kept.max())
-            shown = release_below(top, request.level, codes, request.record_ids, key, context)
-        else:
-            shown = release_codes(
-                codes, math.prod(sizes), request.level, request.record_ids, key, context
-            )
-        domains = domains_of(attributes)
-        parts = zip(attributes, domains, separate_codes(shown, sizes), strict=True)
+        attributes = request.attributes
+        shown = separate_codes(self.released_codes(request, context), sizes_of(attributes))
+        parts = zip(attributes, domains_of(attributes), shown, strict=True)
         return {each.name: domain.decode(own, each.name) for each, domain, own in parts}
 
-    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
-        """Return what a release at this level promises, computed from its matrix."""
-        matrix = self.matrix(level, attributes, settings)
-        names, spent = _listed(attributes), self.spent(level, settings)
-        odds = np.array([whole_odds(float(up), spent) for up in matrix.worst_odds_ratios().up])
+    def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
+        """Return the codes of the released combinations, shape (n,)."""
+        attributes, settings = request.attributes, request.settings
+        identity = self.ladder_identity(attributes, settings)
+        names = json.dumps([attribute.name for attribute in attributes])
+        key = request.keys.for_attribute(names, identity, self.name)
+        codes, ids = self.true_codes(request), request.record_ids
+        if settings:
+            top = self.top(attributes, settings)
+            return release_below(top, request.level, codes, ids, key, context)
+        size = math.prod(sizes_of(attributes))
+        return release_codes(codes, size, request.level, ids, key, context)
+
+    def true_codes(self, request: ReleaseRequest) -> Codes:
+        """Return the codes of the true combinations, shape (n,)."""
+        codes = [column.values for column in request.columns]
+        return combined_codes(codes, sizes_of(request.attributes))  # type: ignore[arg-type]
+
+    def series_of(self, columns: Mapping[str, pd.Series], attributes: Attributes) -> pd.Series:
+        """Return the combinations that released columns show."""
+        return pd.Series(combined_series(attributes, columns))
+
+    def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:
+        """Say by how much a release multiplies the odds on combinations and on single values."""
+        names, odds = _listed(attributes), self.odds_upward(level, attributes, settings)
         highest = float(odds.max())
         if level == 0.0:
-            sentence = nothing_told(names)
-        elif math.isinf(highest):
-            sentence = Sentence(
+            return nothing_told(names)
+        if math.isinf(highest):
+            return Sentence(
                 "This release can prove a person's {names}: it promises nothing.", names=names
             )
-        elif odds.min() == highest:
-            sentence = Sentence(
+        if odds.min() == highest:
+            return Sentence(
                 "Whatever anyone believed about a person's {names} and how they depend on one"
                 " another, this release multiplies the odds on any combination, and on any value of"
                 " one of them, by at most {gamma}.",
                 names=names,
                 gamma=at_most(highest),
             )
-        else:
-            domain = self.domain_of(attributes)
-            most, least = int(odds.argmin()), int(odds.argmax())
-            sentence = Sentence(
-                "Whatever anyone believed about a person's {names} and how they depend on one"
-                " another, this release multiplies the odds on the combination {value} by at most"
-                " {odds}, and on no combination and no single value by more than {highest}"
-                " ({exposed}).",
-                names=names,
-                value=domain.names[most],
-                odds=at_most(float(odds[most])),
-                highest=at_most(highest),
-                exposed=domain.names[least],
-            )
+        domain = self.domain_of(attributes)
+        most, least = int(odds.argmin()), int(odds.argmax())
+        return Sentence(
+            "Whatever anyone believed about a person's {names} and how they depend on one"
+            " another, this release multiplies the odds on the combination {value} by at most"
+            " {odds}, and on no combination and no single value by more than {highest}"
+            " ({exposed}).",
+            names=names,
+            value=domain.names[most],
+            odds=at_most(float(odds[most])),
+            highest=at_most(highest),
+            exposed=domain.names[least],
+        )
+
+    def own_facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Fact, ...]:
+        """Return the retention probability, limits that are exceeded, and each column's odds."""
         exceeded: tuple[Fact, ...] = ()
         if settings:
             title = "Combinations whose limit is exceeded"
             exceeded = self.limit_facts(level, attributes, settings, title)
-        facts = (
-            Fact("p", "Retention probability", level, "A combination is kept this often at most."),
+        explanation = "A combination is kept this often at most."
+        return (
+            Fact("p", "Retention probability", level, explanation),
             *exceeded,
-            *self._facts_of_columns(matrix, attributes, spent),
-            *frequency_facts(spent),
-            *self.matrix_facts(matrix, spent),
+            *self._facts_of_columns(level, attributes, settings),
         )
-        told = tuple(each.sentence for each in self.byproducts(attributes, settings))
-        return Promise(sentence, facts, NOT_PROMISED if level == 0.0 else (*told, *NOT_PROMISED))
 
     def _facts_of_columns(
-        self, matrix: RetentionMatrix, attributes: Attributes, spent: float
+        self, level: float, attributes: Attributes, settings: Settings
     ) -> tuple[Fact, ...]:
         """Return the largest odds factor on the values of each attribute by itself."""
+        matrix, spent = self.matrix(level, attributes, settings), self.spent(level, settings)
         sizes = sizes_of(attributes)
         return tuple(
             Fact(
@@ -483,7 +467,7 @@ class JointRetention(ProfileMechanism):
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return p, the columns with their domains, and the guide that estimates from them."""
         matrix = self.matrix(level, attributes, settings)
-        gamma = whole_odds(matrix.gamma, self.spent(level, settings))
+        gamma = self.odds_factor(level, attributes, settings)
         parameters = {
             "domains": [list(domain.values) for domain in domains_of(attributes)],
             "combinations": matrix.size,
@@ -511,32 +495,6 @@ class JointRetention(ProfileMechanism):
             values={"how": how, "domain_size": formatted(matrix.size, ",")},
         )
 
-    def check_release(self, request: ReleaseRequest, released: Released) -> tuple[Check, ...]:
-        """Examine released columns against the true ones: rows, domains, retention, spread."""
-        attributes = request.attributes
-        domain = self.domain_of(attributes)
-        matrix = self.matrix(released.level, attributes, request.settings)
-        try:
-            shown = pd.Series(combined_series(attributes, released.columns))
-        except DomainError as error:
-            return (Check("Released values", False, error.what),)
-        true = combined_column(request.columns).values
-        return check_against_table(domain, true, shown, matrix.retention)  # type: ignore[arg-type]
-
-    def check_garbling(
-        self, upper: Released, lower: Released, attributes: Attributes, settings: Settings
-    ) -> tuple[Check, ...]:
-        """Examine whether the less trusted of two releases is a garbling of the other."""
-        self.check_settings(attributes, settings)
-        domain = self.domain_of(attributes)
-        try:
-            above, below = (
-                pd.Series(combined_series(attributes, each.columns)) for each in (upper, lower)
-            )
-        except DomainError as error:
-            return (Check("Released values", False, error.what),)
-        return check_between_releases(domain, above, upper.level, below, lower.level)
-
 
 MECHANISM = JointRetention()
 
@@ -549,8 +507,3 @@ def _guide(matrix: RetentionMatrix) -> str:
 
 def _listed(attributes: Attributes) -> str:
     return listed([attribute.name for attribute in attributes])
-
-
-def _frequencies(settings: Settings) -> Frequencies:
-    """Return what a profile is or was solved for; every combination equally where not said."""
-    return frequencies_in({"frequencies": "equal", **settings})

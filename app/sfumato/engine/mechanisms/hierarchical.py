@@ -32,35 +32,30 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from decimal import Context as Digits
 from decimal import Decimal
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Words, is_number
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.mechanisms.base import (
     Fact,
-    Promise,
     PublishedFacts,
     ReleaseRequest,
     Settings,
     check_known,
-    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
-    LIMITS,
     CategoricalMechanism,
     all_told,
     at_most,
-    codes_of,
     domain_parameters,
     nothing_told,
 )
@@ -74,6 +69,7 @@ MOST_INSIDE: Final = 0.99
 _DIGITS: Final = Digits(prec=40)
 
 
+_MATRICES_KEPT: Final = 8
 _VALUE_SHIFT = np.uint64(44)
 
 
@@ -101,7 +97,7 @@ class ChapterMatrix(DenseMatrix):
         self.inside, self.chapter = inside, chapter
         self._same = same
 
-    @property
+    @cached_property
     def gamma_inside(self) -> float:
         """By how much the odds between two values of one chapter change at most."""
         entries = self.dense()
@@ -114,7 +110,7 @@ def release_in_chapters(
     codes: Codes,
     chapters: Sequence[int],
     levels: tuple[float, float],
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     keys: tuple[AttributeKey, AttributeKey],
     context: Context,
 ) -> Codes:
@@ -166,6 +162,7 @@ class HierarchicalRetention(CategoricalMechanism):
         " value of its own chapter and then by any, so that chapters stay right more often."
     )
     order = 16
+    ladder = ("hierarchical ladder", 1)
     completes_settings = True
     most_values = 1_000  # the matrix is kept whole
 
@@ -215,7 +212,6 @@ class HierarchicalRetention(CategoricalMechanism):
         PolicyError
             If chapters and a level are named, or the column's hierarchy has no such level.
         """
-        del noise
         if "chapters_level" not in settings:
             return {**self.default_settings(attributes), **settings}
         rest = {name: each for name, each in settings.items() if name != "chapters_level"}
@@ -284,54 +280,54 @@ class HierarchicalRetention(CategoricalMechanism):
             )
         return low
 
-    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
-        """Return a digest of the attribute's name, its domain, chapters and share inside."""
-        fingerprint = self.domain_of(attributes).fingerprint
-        parts: list[object] = ["hierarchical ladder", 1, attributes[0].name, fingerprint]
-        return ladder_digest(*parts, self.chapters(attributes, settings), inside_in(settings))
+    def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
+        """Return the chapters and the share inside."""
+        return self.chapters(attributes, settings), inside_in(settings)
 
-    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
-        """Return the released column: a pure function of the request."""
-        domain, name = self.domain_of(request.attributes), request.attributes[0].name
-        chapters = self.chapters(request.attributes, request.settings)
-        ladder = self.ladder_identity(request.attributes, request.settings)
+    def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
+        """Return the released codes, shape (n,)."""
+        name, settings = request.attributes[0].name, request.settings
+        ladder = self.ladder_identity(request.attributes, settings)
         inside, everywhere = (
             request.keys.for_attribute(name, ladder, json.dumps([self.name, what]))
             for what in ("inside", "everywhere")
         )
-        codes = release_in_chapters(
-            codes_of(request),
-            chapters,
-            levels_of(request.level, request.settings),
+        return release_in_chapters(
+            self.true_codes(request),
+            self.chapters(request.attributes, settings),
+            levels_of(request.level, settings),
             request.record_ids,
             (inside, everywhere),
             context,
         )
-        return {name: domain.decode(codes, name)}
 
     def matrix(self, level: float, attributes: Attributes, settings: Settings) -> ChapterMatrix:
         """Return the matrix of a level."""
-        return ChapterMatrix(*levels_of(level, settings), self.chapters(attributes, settings))
+        return _matrix(*levels_of(level, settings), self.chapters(attributes, settings))
 
-    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
-        """Return what a release at this level promises, computed from its matrix."""
+    def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:
+        """Say by how much a release multiplies the odds, and those inside one chapter."""
         matrix, name = self.matrix(level, attributes, settings), attributes[0].name
-        gamma, inside = matrix.gamma, matrix.gamma_inside
-        if math.isinf(gamma):
-            sentence = all_told(name)
-        elif gamma == 1.0:
-            sentence = nothing_told(name)
-        else:
-            sentence = Sentence(
-                "Whatever anyone believed about a person's {name}, this release multiplies the"
-                " odds on any value or chapter by at most {gamma}, and those between values of one"
-                " chapter by at most {inside}.",
-                name=name,
-                gamma=at_most(gamma),
-                inside=at_most(inside),
-            )
-        facts = (
-            Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
+        if math.isinf(matrix.gamma):
+            return all_told(name)
+        if matrix.gamma == 1.0:
+            return nothing_told(name)
+        return Sentence(
+            "Whatever anyone believed about a person's {name}, this release multiplies the"
+            " odds on any value or chapter by at most {gamma}, and those between values of one"
+            " chapter by at most {inside}.",
+            name=name,
+            gamma=at_most(matrix.gamma),
+            inside=at_most(matrix.gamma_inside),
+        )
+
+    def own_facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Fact, ...]:
+        """Return how often a value and its chapter are kept, and the odds factor inside one."""
+        matrix = self.matrix(level, attributes, settings)
+        return (
+            *super().own_facts(level, attributes, settings),
             Fact(
                 "c",
                 "Retention of the chapter",
@@ -341,20 +337,15 @@ class HierarchicalRetention(CategoricalMechanism):
             Fact(
                 "γ inside",
                 "Odds factor inside a chapter",
-                inside,
+                matrix.gamma_inside,
                 "For somebody who knows the chapter, no released value multiplies the odds between"
                 " two of its values by more.",
             ),
-            *self.matrix_facts(matrix),
         )
-        return Promise(sentence, facts, LIMITS)
 
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return the two retention probabilities, the chapters and the domain, with a guide."""
-        domain, matrix = (
-            self.domain_of(attributes),
-            self.matrix(level, attributes, settings),
-        )
+        domain, matrix = self.domain_of(attributes), self.matrix(level, attributes, settings)
         return PublishedFacts(
             parameters={
                 "retention_inside": matrix.inside,
@@ -383,6 +374,12 @@ class HierarchicalRetention(CategoricalMechanism):
 
 
 MECHANISM = HierarchicalRetention()
+
+
+@lru_cache(maxsize=_MATRICES_KEPT)
+def _matrix(inside: float, chapter: float, chapters: tuple[int, ...]) -> ChapterMatrix:
+    """Return a matrix; an edit in the window asks some twenty times for the same ones."""
+    return ChapterMatrix(inside, chapter, chapters)
 
 
 def chapters_by(names: Sequence[str], letters: int) -> list[str]:

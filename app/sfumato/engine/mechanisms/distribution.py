@@ -28,13 +28,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import EstimationError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Indices, Words, is_number
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.matrix import (
@@ -46,34 +44,25 @@ from sfumato.engine.matrices.matrix import (
     Square,
     Vector,
 )
-from sfumato.engine.matrices.privacy import (
-    check_retention,
-    retention_for_rarest,
-    whole_odds,
-)
+from sfumato.engine.matrices.privacy import check_retention, retention_for_rarest
 from sfumato.engine.mechanisms.base import (
     Byproduct,
     Fact,
     Origin,
-    Promise,
     PublishedFacts,
     ReleaseRequest,
     Settings,
     check_known,
-    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
-    LIMITS,
     CategoricalMechanism,
     all_told,
     at_most,
-    codes_of,
     domain_parameters,
     nothing_told,
 )
 from sfumato.engine.mechanisms.frequency_source import (
     frequencies_in,
-    frequency_facts,
     left_for_levels,
     records_of,
     usual_frequencies,
@@ -145,8 +134,7 @@ class DistributionMatrix(PerturbationMatrix):
     @property
     def diagonal(self) -> Vector:
         """The chance that each value is released as itself: p + (1 − p)·π, shape (m,)."""
-        shown: Vector = self._retention + self._other
-        return shown
+        return self._retention + self._other
 
     def row(self, released: int) -> Vector:
         """Return Pr[released | original] for every original value, shape (m,)."""
@@ -160,38 +148,33 @@ class DistributionMatrix(PerturbationMatrix):
         column[original] += self._retention
         return column
 
-    def block(self, released: npt.NDArray[np.intp], original: npt.NDArray[np.intp]) -> Square:
+    def block(self, released: Indices, original: Indices) -> Square:
         """Return the entries of some rows and columns, shape (rows, columns)."""
         same = np.asarray(released)[:, None] == np.asarray(original)[None, :]
-        block: Square = self._other[released][:, None] + self._retention * same
-        return block
+        return self._other[released][:, None] + self._retention * same
 
     def apply(self, frequencies: Vector) -> Vector:
         """Return P·f, shape (m,)."""
         shares = np.asarray(frequencies, dtype=np.float64)
-        expected: Vector = self._retention * shares + self._other * float(shares.sum())
-        return expected
+        return self._retention * shares + self._other * float(shares.sum())
 
     def apply_transposed(self, weights: Vector) -> Vector:
         """Return Pᵀ·w, shape (m,)."""
         given = np.asarray(weights, dtype=np.float64)
-        answer: Vector = self._retention * given + float(self._other @ given)
-        return answer
+        return self._retention * given + float(self._other @ given)
 
     def solve(self, observed: Vector) -> Vector:
         """Return P⁻¹·o = (o − (1 − p)·π·Σo)/p, shape (m,)."""
         kept = self._kept()
         seen = np.asarray(observed, dtype=np.float64)
-        answer: Vector = (seen - self._other * float(seen.sum())) / kept
-        return answer
+        return (seen - self._other * float(seen.sum())) / kept
 
     def apply_squared_inverse(self, weights: Vector) -> Vector:
         """Return Σ_j (P⁻¹)²_ij·w_j, shape (m,); (P⁻¹)_ij = (δ_ij − (1 − p)·π_i)/p."""
         kept = self._kept()
         given = np.asarray(weights, dtype=np.float64)
         spread = given * (1.0 - 2.0 * self._other) + self._other**2 * float(given.sum())
-        answer: Vector = spread / kept**2
-        return answer
+        return spread / kept**2
 
     def own_second_moments(self) -> Vector:
         """Return Σ_j (P⁻¹)²_ij·P_ji, shape (m,)."""
@@ -282,7 +265,7 @@ def release_from_cells(
     codes: Codes,
     cells: Sequence[int],
     level: float,
-    record_ids: npt.NDArray[np.uint64],
+    record_ids: Words,
     key: AttributeKey,
     context: Context,
 ) -> Codes:
@@ -305,8 +288,7 @@ def release_from_cells(
     owned = np.asarray(cells)
     first = (np.cumsum(owned) - owned).astype(np.uint16)
     owner = np.repeat(np.arange(len(owned), dtype=codes.dtype), owned)
-    shown: Codes = owner[release_codes(first[codes], CELLS, level, record_ids, key, context)]
-    return shown
+    return owner[release_codes(first[codes], CELLS, level, record_ids, key, context)]
 
 
 class PublishedDistribution(CategoricalMechanism):
@@ -319,6 +301,7 @@ class PublishedDistribution(CategoricalMechanism):
         " from a distribution that is published with the release."
     )
     order = 15
+    ladder = ("distribution ladder", 1)
     completes_settings = True
     most_values = DENSE_LIMIT
 
@@ -383,24 +366,17 @@ class PublishedDistribution(CategoricalMechanism):
         least = min(self.cells(attributes, settings)) / CELLS
         return retention_for_rarest(left_for_levels(gamma, self.byproduct_epsilon(settings)), least)
 
-    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
-        """Return a digest of the attribute's name, its domain and the distribution."""
-        cells = self.cells(attributes, settings)
-        fingerprint = self.domain_of(attributes).fingerprint
-        return ladder_digest("distribution ladder", 1, attributes[0].name, fingerprint, cells)
+    def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
+        """Return the distribution."""
+        return (self.cells(attributes, settings),)
 
-    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
-        """Return the released column: a pure function of the request."""
-        domain = self.domain_of(request.attributes)
-        name = request.attributes[0].name
+    def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
+        """Return the released codes, shape (n,)."""
         cells = self.cells(request.attributes, request.settings)
         # Another distribution is another ladder, and draws with another key.
-        purpose = json.dumps([self.name, cells])
-        key = request.keys.for_attribute(name, domain.fingerprint, purpose)
-        codes = release_from_cells(
-            codes_of(request), cells, request.level, request.record_ids, key, context
-        )
-        return {name: domain.decode(codes, name)}
+        key = self.key(request, json.dumps([self.name, cells]))
+        codes, ids = self.true_codes(request), request.record_ids
+        return release_from_cells(codes, cells, request.level, ids, key, context)
 
     def matrix(
         self, level: float, attributes: Attributes, settings: Settings
@@ -408,49 +384,40 @@ class PublishedDistribution(CategoricalMechanism):
         """Return the matrix of a level: p·I + (1 − p)·π·1ᵀ."""
         return DistributionMatrix(level, np.array(self.cells(attributes, settings)) / CELLS)
 
-    def odds_factor(self, level: float, attributes: Attributes, settings: Settings) -> float:
-        """Return γ of the released values together with the distribution, at level 0 too."""
-        spent = self.byproduct_epsilon(settings)
-        return whole_odds(self.matrix(level, attributes, settings).gamma, spent)
-
-    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
-        """Return what a release at this level promises, computed from its matrix and ε0."""
-        matrix = self.matrix(level, attributes, settings)
-        name, spent = attributes[0].name, self.byproduct_epsilon(settings)
-        gamma = whole_odds(matrix.gamma, spent)
+    def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:
+        """Say by how much a release multiplies the odds, most of all on the rarest replacement."""
+        name, gamma = attributes[0].name, self.odds_factor(level, attributes, settings)
         if math.isinf(gamma):
-            sentence = all_told(name)
-        elif gamma == 1.0:
-            sentence = nothing_told(name)
-        elif level == 0.0:
-            sentence = Sentence(
+            return all_told(name)
+        if gamma == 1.0:
+            return nothing_told(name)
+        if level == 0.0:
+            return Sentence(
                 "All released values are random. The distribution that they are drawn from"
                 " multiplies the odds on a person's {name} by at most {gamma}.",
                 name=name,
                 gamma=at_most(gamma),
             )
-        else:
-            rarest = int(matrix.distribution.argmin())
-            sentence = Sentence(
-                "Whatever anyone believed about a person's {name}, this release multiplies the"
-                " odds by at most {gamma}, most of all those on {value}.",
-                name=name,
-                gamma=at_most(gamma),
-                value=self.domain_of(attributes).names[rarest],
-            )
-        facts = (
-            Fact("p", "Retention probability", level, "A value is kept on purpose this often."),
-            Fact(
-                "min π",
-                "Rarest replacement",
-                float(matrix.distribution.min()),
-                "The rarer a replacement, the more its value stands out where it is released.",
-            ),
-            *frequency_facts(spent),
-            *self.matrix_facts(matrix, spent),
+        rarest = int(np.argmin(self.cells(attributes, settings)))
+        return Sentence(
+            "Whatever anyone believed about a person's {name}, this release multiplies the"
+            " odds by at most {gamma}, most of all those on {value}.",
+            name=name,
+            gamma=at_most(gamma),
+            value=self.domain_of(attributes).names[rarest],
         )
-        told = tuple(each.sentence for each in self.byproducts(attributes, settings))
-        return Promise(sentence, facts, (*told, *LIMITS))
+
+    def own_facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Fact, ...]:
+        """Return the retention probability, and how rare the rarest replacement is."""
+        rarest = Fact(
+            "min π",
+            "Rarest replacement",
+            min(self.cells(attributes, settings)) / CELLS,
+            "The rarer a replacement, the more its value stands out where it is released.",
+        )
+        return (*super().own_facts(level, attributes, settings), rarest)
 
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return p, π and the domain, with the guide that estimates from them."""

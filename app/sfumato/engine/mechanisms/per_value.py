@@ -23,35 +23,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.core.values import count_codes, is_number, smallest_unsigned
+from sfumato.engine.core.values import (
+    Codes,
+    Floats,
+    Integers,
+    count_codes,
+    is_number,
+    smallest_unsigned,
+)
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.ladders.base_mechanism import ProfileTop, release_below
 from sfumato.engine.matrices.estimate import UtilityPoint, utility_of
-from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma, whole_odds
+from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.base import (
+    Fact,
     LevelField,
     LevelTerm,
-    Promise,
     PublishedFacts,
     ReleaseRequest,
     Settings,
     Statement,
-    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     BELIEF_TERM,
-    LIMITS,
     LOSS_TERM,
     ODDS_TERM,
     at_most,
-    codes_of,
     domain_parameters,
     falling_factors,
     nothing_told,
@@ -59,7 +61,6 @@ from sfumato.engine.mechanisms.categorical import (
 from sfumato.engine.mechanisms.frequency_source import (
     Frequencies,
     frequencies_in,
-    frequency_facts,
     records_of,
     usual_frequencies,
 )
@@ -74,8 +75,6 @@ from sfumato.engine.mechanisms.retention_profiles import (
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_position
 from sfumato.engine.table.table import Attributes
-
-Floats = npt.NDArray[np.float64]
 
 USUAL_THETA = 3.0
 """The tolerance that a new policy starts with."""
@@ -341,11 +340,7 @@ _OPEN_KEYS = KeyRing(bytes(SECRET_BYTES))
 
 
 def utility_curve(
-    counts: npt.NDArray[np.int64],
-    thetas: Sequence[float],
-    mode: BreachMode,
-    draws: int,
-    context: Context,
+    counts: Integers, thetas: Sequence[float], mode: BreachMode, draws: int, context: Context
 ) -> tuple[UtilityPoint, ...]:
     """Return what both mechanisms keep at each tolerance.
 
@@ -398,15 +393,13 @@ def uniform_retention(gammas: Floats) -> float:
     return 1.0 if np.isinf(tightest) else retention_for_gamma(tightest, len(gammas))
 
 
-def _drawer(
-    counts: npt.NDArray[np.int64],
-) -> Callable[[RetentionMatrix, int], npt.NDArray[np.int64]]:
+def _drawer(counts: Integers) -> Callable[[RetentionMatrix, int], Integers]:
     """Return a function that draws the released counts of the table once."""
     size = len(counts)
     codes = np.repeat(np.arange(size, dtype=smallest_unsigned(size)), counts)
     ids = record_ids_by_position(len(codes))
 
-    def draw(matrix: RetentionMatrix, number: int) -> npt.NDArray[np.int64]:
+    def draw(matrix: RetentionMatrix, number: int) -> Integers:
         kept = matrix.retention
         highest = float(kept.max())
         key = _OPEN_KEYS.for_attribute("utility", str(size), f"draw {number}")
@@ -427,6 +420,7 @@ class PerValueLimits(ProfileMechanism):
         " replaced by one drawn evenly from the whole domain."
     )
     order = 20
+    ladder = ("fine-grain ladder", 1)
     terms = _TERMS
 
     def default_settings(self, attributes: Attributes) -> Settings:
@@ -456,74 +450,53 @@ class PerValueLimits(ProfileMechanism):
         """Propose trust factors that fall by halves from 1."""
         return falling_factors(count)
 
-    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
-        """Return a digest of the attribute's name, its domain and the profile's proportions."""
-        domain = self.domain_of(attributes)
-        kept = self.profile(attributes, settings)
-        shape = [float(share).hex() for share in kept / kept.max()]
-        return ladder_digest("fine-grain ladder", 1, attributes[0].name, domain.fingerprint, shape)
+    def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
+        """Return the released codes, shape (n,)."""
+        top, key = self.top(request.attributes, request.settings), self.key(request, self.name)
+        codes, ids = self.true_codes(request), request.record_ids
+        return release_below(top, request.level, codes, ids, key, context)
 
-    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
-        """Return the released column: a pure function of the request."""
-        domain = self.domain_of(request.attributes)
-        name = request.attributes[0].name
-        kept = self.profile(request.attributes, request.settings)
-        key = request.keys.for_attribute(name, domain.fingerprint, self.name)
-        top = ProfileTop(kept / kept.max())
-        codes = release_below(
-            top, request.level, codes_of(request), request.record_ids, key, context
-        )
-        return {name: domain.decode(codes, name)}
-
-    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
-        """Return what a release at this level promises, computed from its matrix."""
-        matrix = self.matrix(level, attributes, settings)
-        attribute = attributes[0]
-        domain = self.domain_of(attributes)
-        name = attribute.name
-        spent = self.spent(level, settings)
-        odds = np.array([whole_odds(float(up), spent) for up in matrix.worst_odds_ratios().up])
+    def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:
+        """Say by how much a release multiplies the odds on the safest and the most exposed one."""
+        names, name = self.domain_of(attributes).names, attributes[0].name
+        odds = self.odds_upward(level, attributes, settings)
         most, least = int(odds.argmin()), int(odds.argmax())
         if level == 0.0:
-            sentence = nothing_told(name)
-        elif math.isinf(spent):
-            sentence = exact_sentence(name)
-        elif math.isinf(float(odds.max())):
-            sentence = Sentence(
+            return nothing_told(name)
+        if math.isinf(self.spent(level, settings)):
+            return exact_sentence(name)
+        if math.isinf(float(odds.max())):
+            return Sentence(
                 "This release can prove that somebody's {name} is {value}: it promises "
                 "nothing for that value.",
                 name=name,
-                value=domain.names[least],
+                value=names[least],
             )
-        else:
-            sentence = Sentence(
-                "Whatever anyone believed about a person's {name}, this release multiplies "
-                "the odds on {value} by at most {odds}, and on no value by more than "
-                "{highest} ({exposed}).",
-                name=name,
-                value=domain.names[most],
-                odds=at_most(float(odds[most])),
-                highest=at_most(float(odds[least])),
-                exposed=domain.names[least],
-            )
-        facts = (
-            *self.limit_facts(level, attributes, settings, "Values whose limit is exceeded"),
-            *frequency_facts(spent),
-            *self.matrix_facts(matrix, spent),
+        return Sentence(
+            "Whatever anyone believed about a person's {name}, this release multiplies "
+            "the odds on {value} by at most {odds}, and on no value by more than "
+            "{highest} ({exposed}).",
+            name=name,
+            value=names[most],
+            odds=at_most(float(odds[most])),
+            highest=at_most(float(odds[least])),
+            exposed=names[least],
         )
-        told = tuple(each.sentence for each in self.byproducts(attributes, settings))
-        return Promise(sentence, facts, LIMITS if level == 0.0 else (*told, *LIMITS))
+
+    def own_facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Fact, ...]:
+        """Return the trust factor, and how many limits a level exceeds."""
+        return self.limit_facts(level, attributes, settings, "Values whose limit is exceeded")
 
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return the retention probabilities and the domain, with the guide to estimate."""
-        domain = self.domain_of(attributes)
-        matrix = self.matrix(level, attributes, settings)
-        gamma = whole_odds(matrix.gamma, self.spent(level, settings))
+        domain, matrix = self.domain_of(attributes), self.matrix(level, attributes, settings)
         chosen = frequencies_in(settings)
         return PublishedFacts(
             parameters={
                 "retention_probabilities": [float(p) for p in matrix.retention],
-                **domain_parameters(domain, gamma),
+                **domain_parameters(domain, self.odds_factor(level, attributes, settings)),
                 "frequencies": str(chosen.source),
                 "frequencies_epsilon": chosen.cost if math.isfinite(chosen.cost) else None,
             },

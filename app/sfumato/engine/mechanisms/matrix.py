@@ -13,40 +13,35 @@ the product.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import is_number
+from sfumato.engine.core.values import Codes, Floats, is_number
 from sfumato.engine.core.wording import Sentence, formatted, listed
 from sfumato.engine.ladders.base_mechanism import MatrixTop, release_below
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.privacy import check_retention
 from sfumato.engine.mechanisms.base import (
+    Fact,
     LevelField,
     LevelTerm,
-    Promise,
     PublishedFacts,
     ReleaseRequest,
     Settings,
     Statement,
-    ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import (
     BELIEF_TERM,
-    LIMITS,
     LOSS_TERM,
     ODDS_TERM,
     CategoricalMechanism,
     at_most,
-    codes_of,
     domain_parameters,
     falling_factors,
     nothing_told,
@@ -57,7 +52,7 @@ _NO_NUMBER: Final = "The chance that {value} is released as {seen} is not a numb
 _NEGATIVE: Final = "The chance that {value} is released as {seen} is negative."
 _ABOVE_ONE: Final = "The chance that {value} is released as {seen} is above 1."
 
-Square = npt.NDArray[np.float64]
+Square = Floats
 
 TOLERANCE = 1e-9
 """How far a column's sum may be from 1 by rounding."""
@@ -130,10 +125,9 @@ class TransitionMatrix:
         return cls(tuple(names), np.array(numbers, dtype=np.float64).reshape(size, size))
 
     @property
-    def column_sums(self) -> npt.NDArray[np.float64]:
+    def column_sums(self) -> Floats:
         """What each original value's chances sum to, shape (m,); NaN where one is no number."""
-        sums: npt.NDArray[np.float64] = self.entries.sum(axis=0)
-        return sums
+        return self.entries.sum(axis=0)
 
     def problems(self) -> tuple[Problem, ...]:
         """Return everything that is wrong, cells first."""
@@ -321,6 +315,7 @@ class AnyMatrix(CategoricalMechanism):
         " other one."
     )
     order = 30
+    ladder = ("matrix ladder", 1)
     terms = _TERMS
     stated_level = "trust_factor"
     # A matrix is stored entry by entry; of more values, it would be none that a person gives.
@@ -382,55 +377,50 @@ class AnyMatrix(CategoricalMechanism):
             level = float(np.nextafter(level, 0.0))
         return level
 
-    def ladder_identity(self, attributes: Attributes, settings: Settings) -> str:
-        """Return a digest of the attribute's name, its domain and the matrix."""
-        domain = self.domain_of(attributes)
+    def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
+        """Return a digest of the matrix."""
         entries = self.top(attributes, settings).dense()
-        shape = hashlib.sha256(np.ascontiguousarray(entries, dtype="<f8").tobytes()).hexdigest()
-        return ladder_digest("matrix ladder", 1, attributes[0].name, domain.fingerprint, shape)
+        return (hashlib.sha256(np.ascontiguousarray(entries, dtype="<f8").tobytes()).hexdigest(),)
 
-    def release(self, request: ReleaseRequest, context: Context) -> Mapping[str, pd.Series]:
-        """Return the released column: a pure function of the request."""
-        domain = self.domain_of(request.attributes)
-        name = request.attributes[0].name
-        entries = self.top(request.attributes, request.settings).dense()
-        key = request.keys.for_attribute(name, domain.fingerprint, self.name)
-        codes = release_below(
-            MatrixTop(entries), request.level, codes_of(request), request.record_ids, key, context
-        )
-        return {name: domain.decode(codes, name)}
+    def released_codes(self, request: ReleaseRequest, context: Context) -> Codes:
+        """Return the released codes, shape (n,)."""
+        top = MatrixTop(self.top(request.attributes, request.settings).dense())
+        codes, key = self.true_codes(request), self.key(request, self.name)
+        return release_below(top, request.level, codes, request.record_ids, key, context)
 
     def matrix(self, level: float, attributes: Attributes, settings: Settings) -> DenseMatrix:
-        """Return the matrix of a level: s·P + (1 − s)/m."""
+        """Return the matrix of a level: s·M + (1 − s)/m."""
         return _at_level(self.top(attributes, settings), check_retention(level))
 
-    def promise(self, level: float, attributes: Attributes, settings: Settings) -> Promise:
-        """Return what a release at this level promises, computed from its matrix."""
+    def own_facts(
+        self, level: float, attributes: Attributes, settings: Settings
+    ) -> tuple[Fact, ...]:
+        """Return none: the matrix says everything."""
+        return ()
+
+    def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:
+        """Say by how much a release multiplies the odds, or for which values there is no bound."""
         matrix = self.matrix(level, attributes, settings)
-        name = attributes[0].name
-        odds = matrix.worst_odds_ratios()
+        name, names = attributes[0].name, self.domain_of(attributes).names
         exposed = [
-            self.domain_of(attributes).names[place] for place in np.flatnonzero(np.isinf(odds.up))
+            names[place] for place in np.flatnonzero(np.isinf(matrix.worst_odds_ratios().up))
         ]
         if level == 0.0:
-            sentence = nothing_told(name)
-        elif exposed:
-            shown = listed(exposed[:3] + [Sentence("others")] * (len(exposed) > 3))
-            sentence = Sentence(
+            return nothing_told(name)
+        if exposed:
+            return Sentence(
                 "This release can rule out everything but one value of somebody's {name}: "
                 "it promises nothing for {shown}, because zeros of the matrix leave no "
                 "doubt.",
                 name=name,
-                shown=shown,
+                shown=listed(exposed[:3] + [Sentence("others")] * (len(exposed) > 3)),
             )
-        else:
-            sentence = Sentence(
-                "Whatever anyone believed about a person's {name}, this release multiplies "
-                "the odds on any value by at most {gamma}.",
-                name=name,
-                gamma=at_most(matrix.gamma),
-            )
-        return Promise(sentence, self.matrix_facts(matrix), LIMITS)
+        return Sentence(
+            "Whatever anyone believed about a person's {name}, this release multiplies "
+            "the odds on any value by at most {gamma}.",
+            name=name,
+            gamma=at_most(matrix.gamma),
+        )
 
     def published(self, level: float, attributes: Attributes, settings: Settings) -> PublishedFacts:
         """Return the matrix and the domain, with the guide that estimates from them."""

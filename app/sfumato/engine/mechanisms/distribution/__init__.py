@@ -1,1 +1,0 @@
-"""Retention with replacements from a published distribution."""

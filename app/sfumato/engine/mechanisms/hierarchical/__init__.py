@@ -1,1 +1,0 @@
-"""Hierarchical retention: what belongs to it alone."""

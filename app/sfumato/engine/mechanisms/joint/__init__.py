@@ -1,1 +1,0 @@
-"""Several categorical attributes protected as one, whose values are combinations of theirs."""

@@ -1,1 +1,0 @@
-"""Any transition matrix (PRAM)."""

@@ -1,1 +1,0 @@
-"""Limits for each value (Chaytor, Wang and Brantingham, 2010)."""

@@ -1,1 +1,0 @@
-"""Tables and queries of databases as sources: SQLite, DuckDB and PostgreSQL."""

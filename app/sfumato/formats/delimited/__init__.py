@@ -1,1 +1,0 @@
-"""Text files with one record a line and fields between delimiters."""

@@ -1,1 +1,0 @@
-"""The ledger: what happened to a project, and the releases it tells of."""
