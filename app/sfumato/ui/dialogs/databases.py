@@ -19,7 +19,7 @@ from sfumato.ui.dialogs.projects import SecretField
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, prompt, when_given
 from sfumato.ui.widgets.files import FileChooser
-from sfumato.ui.widgets.layout import button, form, row
+from sfumato.ui.widgets.layout import button, fill, form, row
 from sfumato.ui.widgets.messages import Message
 
 JOB: Final = "looking into a database"
@@ -100,8 +100,7 @@ class DatabaseDialog(Dialog):
         self.path.setAccessibleName(tr("File or folder"))
         prompt(self.host, tr("db.example.org, or a whole postgresql:// address"))
         prompt(self.password, tr("empty: from your password file, if you have one"))
-        self.body.addLayout(self.form)
-        self.body.addStretch(1)
+        fill(self.body, self.form, None)
         self.add_cancel()
         self.submit = self.add_primary(tr("Show its tables"))
         self.buttons.accepted.disconnect(self.accept)

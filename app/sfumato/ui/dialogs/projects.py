@@ -14,9 +14,9 @@ from sfumato.project.store.secret import Strength, strength_of
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.widgets.fields import WrappedCheckBox, prompt
+from sfumato.ui.widgets.fields import WrappedCheckBox, text_field
 from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.layout import Badge, label
+from sfumato.ui.widgets.layout import Badge, fill, label
 from sfumato.ui.widgets.messages import Message
 
 
@@ -222,20 +222,20 @@ class UnsealedDialog(Dialog):
         self.body.addSpacing(Space.INSIDE)
         form = QFormLayout()
         form.setHorizontalSpacing(Space.BETWEEN)
-        self.reason = QLineEdit(self)
-        prompt(self.reason, self.tr("Restored from a backup"))
+        self.reason = text_field(hint=self.tr("Restored from a backup"))
         form.addRow(self.tr("&Reason for accepting it"), self.reason)
         self.body.addLayout(form)
         self.understood = WrappedCheckBox(
             self.tr("I have checked the project and take responsibility for it as it stands"), self
         )
-        self.body.addWidget(self.understood)
-        self.body.addWidget(
+        fill(
+            self.body,
+            self.understood,
             label(
                 self.tr("Your reason and the findings are recorded in the ledger."),
                 "small",
                 wrap=True,
-            )
+            ),
         )
         self.add_cancel()
         role = QDialogButtonBox.ButtonRole.DestructiveRole
@@ -289,11 +289,7 @@ class ChoiceDialog(Dialog):
     """
 
     def __init__(
-        self,
-        title: str,
-        text: str,
-        ways: Sequence[tuple[str, str]],
-        parent: QWidget | None = None,
+        self, title: str, text: str, ways: Sequence[tuple[str, str]], parent: QWidget | None = None
     ) -> None:
         super().__init__(title, text, parent)
         self.chosen = ""

@@ -39,10 +39,7 @@ class FoundFiles(QObject):
     """
 
     def __init__(
-        self,
-        session: Session,
-        choose_project: Callable[[], object],
-        window: QWidget,
+        self, session: Session, choose_project: Callable[[], object], window: QWidget
     ) -> None:
         super().__init__(window)
         self._session = session

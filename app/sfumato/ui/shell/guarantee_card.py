@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -41,7 +41,8 @@ from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.icons import IconLabel, themed_icon
-from sfumato.ui.widgets.layout import Rule, ScrollPage, button, column, label, row
+from sfumato.ui.widgets.layout import Rule, ScrollPage, button, column, fill, label, row
+from sfumato.ui.widgets.paint_queue import delayed
 
 WIDE: Final = 288
 NARROW: Final = 44
@@ -87,9 +88,7 @@ class OpenCaution(QWidget):
         top.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
         top.setStretch(1, 1)
         buttons = column(self.protect, self.coarsen, self.drop, spacing=0)
-        lines = column(top, buttons, spacing=Space.TIGHT)
-        lines.setContentsMargins(0, 0, 0, 0)
-        self.setLayout(lines)
+        self.setLayout(column(top, buttons, spacing=Space.TIGHT))
 
     def _protect(self) -> None:
         document, table, noise = self._session.document, self._session.table, self._session.noise
@@ -148,8 +147,7 @@ class GuaranteeCard(QFrame):
         self._shield = IconLabel("shield", "accent", 20)
         self._toggle = QToolButton(self)
         self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
-        self.recipient = ChoiceField()
-        self.recipient.setAccessibleName(self.tr("The promise to this recipient"))
+        self.recipient = ChoiceField(name=self.tr("The promise to this recipient"))
         self.recipient.chosen.connect(lambda _name: self._fill())
         self._to = column(
             label(self.tr("Promised to"), "caption", wrap=True), self.recipient, spacing=4
@@ -158,10 +156,7 @@ class GuaranteeCard(QFrame):
         self._content: QWidget | None = None
         self._page.column.addStretch(1)
         self._layout()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(0)
-        self._timer.timeout.connect(self.refresh)
+        self._timer = delayed(self, self.refresh)
         for signal in (
             session.document_changed,
             session.table_changed,
@@ -178,14 +173,15 @@ class GuaranteeCard(QFrame):
 
     def _layout(self) -> None:
         self._head = row(self._shield, self._title, None, self._toggle)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.BETWEEN, Space.AROUND, Space.BETWEEN, Space.BETWEEN)
-        layout.setSpacing(Space.BETWEEN)
-        layout.addLayout(self._head)
+        layout = column(
+            self._head,
+            spacing=Space.BETWEEN,
+            margins=(Space.BETWEEN, Space.AROUND, Space.BETWEEN, Space.BETWEEN),
+        )
+        self.setLayout(layout)
         self._chooser = QWidget(self)
         self._chooser.setLayout(self._to)
-        layout.addWidget(self._chooser)
-        layout.addWidget(self._page, 1)
+        fill(layout, self._chooser, (self._page, 1))
         self._outer = layout
 
     @property
@@ -263,9 +259,8 @@ class GuaranteeCard(QFrame):
         if self._shown is None:
             return
         content = QWidget()
-        lines = QVBoxLayout(content)
-        lines.setContentsMargins(0, 0, Space.TIGHT, 0)
-        lines.setSpacing(12)
+        lines = column(spacing=12, margins=(0, 0, Space.TIGHT, 0))
+        content.setLayout(lines)
         chosen = self._shown.for_recipient(str(self.recipient.value))
         empty = any(map(self._empty, chosen))
         self._shield.show_icon("danger" if empty else "shield", "danger" if empty else "accent")
@@ -280,19 +275,15 @@ class GuaranteeCard(QFrame):
         if self._shown.instead:
             lines.addLayout(self._instead(self._shown.instead))
         if self._shown.coalition:
-            lines.addWidget(Rule())
-            lines.addLayout(self._titled(self.tr("Together"), [self._shown.coalition]))
+            fill(lines, Rule(), self._titled(self.tr("Together"), [self._shown.coalition]))
         if self._shown.editions:
-            lines.addWidget(Rule())
-            lines.addLayout(self._titled(self.tr("Editions"), self._shown.editions))
+            fill(lines, Rule(), self._titled(self.tr("Editions"), self._shown.editions))
         if cautions := (*self._shown.cautions, *self._shown.in_house):
-            lines.addWidget(Rule())
-            lines.addLayout(self._cautions(cautions))
+            fill(lines, Rule(), self._cautions(cautions))
         self._add_open_columns(lines, chosen)
         limits = tuple(dict.fromkeys(text for item in chosen for text in item.promise.limits))
         if limits:
-            lines.addWidget(Rule())
-            lines.addLayout(self._titled(self.tr("Not promised"), limits, "muted"))
+            fill(lines, Rule(), self._titled(self.tr("Not promised"), limits, "muted"))
         if self._shown.next_steps:
             if chosen:
                 lines.addWidget(Rule())
@@ -319,13 +310,11 @@ class GuaranteeCard(QFrame):
             entry.addLayout(line)
         entry.addWidget(label(typeset(promise.promise.sentence), wrap=True))
         if here := in_table(promise, self._attributes(), self._beside):
-            entry.addSpacing(Space.TIGHT)
-            entry.addWidget(label(typeset(here), "muted", wrap=True))
+            fill(entry, Space.TIGHT, label(typeset(here), "muted", wrap=True))
         facts = promise.promise.facts
         unfolded = bool(int(self._session.store.value(_FIGURES, 0) or 0))
         if unfolded:
-            entry.addSpacing(Space.TIGHT)
-            entry.addLayout(_facts(facts))
+            fill(entry, Space.TIGHT, _facts(facts))
         words = self.tr("Fewer figures") if unfolded else self.tr("All figures")
         more = button(words, lambda: self._fold_figures(not unfolded), "quiet")
         more.setAccessibleName(f"{words}: {promise.entry.key}")
@@ -355,8 +344,7 @@ class GuaranteeCard(QFrame):
             if figure.matters
         ]
         if told or self._beside.findings.hidden_relations:
-            lines.addWidget(Rule())
-            lines.addWidget(label(self.tr("What other columns tell"), "caption"))
+            fill(lines, Rule(), label(self.tr("What other columns tell"), "caption"))
         for figure in told:
             lines.addWidget(OpenCaution(self._session, figure))
         if self._beside.findings.hidden_relations:

@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QPushButton, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.databases.connection import Place
@@ -57,7 +57,7 @@ from sfumato.ui.widgets.keyboard import (
     next_stop,
     reading_order,
 )
-from sfumato.ui.widgets.layout import column, press_by_enter
+from sfumato.ui.widgets.layout import column, press_by_enter, row
 from sfumato.ui.widgets.messages import Message, MessageKind, announce
 
 SMALLEST: Final = (1100, 700)
@@ -120,16 +120,8 @@ class MainWindow(QMainWindow):
     def _assemble(self) -> None:
         self.setMinimumSize(*SMALLEST)
         self.setAcceptDrops(True)
-        centre = QHBoxLayout()
-        centre.setContentsMargins(0, 0, 0, 0)
-        centre.setSpacing(0)
-        centre.addWidget(self.rail)
-        centre.addWidget(self.panels.stack, 1)
-        centre.addWidget(self.guarantee)
-        whole = column(spacing=0)
-        whole.addLayout(centre, 1)
-        whole.addWidget(self.jobs)
-        self._page.setLayout(whole)
+        centre = row(self.rail, (self.panels.stack, 1), self.guarantee, spacing=0)
+        self._page.setLayout(column((centre, 1), self.jobs, spacing=0))
 
     def _connect(self) -> None:
         session, runner = self.session, self.session.runner
@@ -494,12 +486,7 @@ class WindowMenus(Menus):
         self.add(menu, "open-sample", _tr("Open the sa&mple"), window.open_sample, None, "sample")
         menu.addSeparator()
         self.add(
-            menu,
-            "open-project",
-            _tr("&Open project…"),
-            projects.choose_and_open,
-            Keys.Open,
-            "open",
+            menu, "open-project", _tr("&Open project…"), projects.choose_and_open, Keys.Open, "open"
         )
         self.recent = menu.addMenu(_tr("Open &recent"))
         menu.aboutToShow.connect(self.fill_recent)

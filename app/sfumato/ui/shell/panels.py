@@ -43,8 +43,8 @@ class Panels(QObject):
         self._built: dict[str, Panel] = {}
         self._begun: dict[str, Panel] = {}
         self.stack = QStackedWidget(parent)
-        for signal in (session.document_changed, session.project_changed):
-            signal.connect(self._need_all)
+        session.document_changed.connect(self._need_all)
+        session.project_changed.connect(self._need_all)
 
     def __iter__(self) -> Iterator[str]:
         """Return the names, in the order of the work."""

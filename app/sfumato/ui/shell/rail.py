@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QFrame, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QToolButton, QWidget
 
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.panels.base import PanelKind, PanelState
 from sfumato.ui.widgets.icons import IconLabel, draw_icon, themed_icon
-from sfumato.ui.widgets.layout import ElidedLabel, PaintedText, column, row
+from sfumato.ui.widgets.layout import ElidedLabel, column, fill, row, say
+from sfumato.ui.widgets.painted import PaintedText
 
 WIDE = 208
 NARROW = 60
@@ -195,18 +196,17 @@ class Rail(QFrame):
             panel.name: StepButton(panel.name, panel.translated_title(), panel.icon, self)
             for panel in panels
         }
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.INSIDE, Space.BETWEEN, Space.INSIDE, Space.INSIDE)
-        layout.setSpacing(2)
-        head = row(self._mark, self._head, spacing=12)
-        head.setContentsMargins(10, 0, 4, Space.BETWEEN)
+        layout = column(
+            spacing=2, margins=(Space.INSIDE, Space.BETWEEN, Space.INSIDE, Space.INSIDE)
+        )
+        self.setLayout(layout)
+        head = row(self._mark, self._head, spacing=12, margins=(10, 0, 4, Space.BETWEEN))
         head.setStretch(1, 1)
         layout.addLayout(head)
         for step in self._steps.values():
             step.clicked.connect(lambda _checked=False, name=step.name: self.chosen.emit(name))
             layout.addWidget(step)
-        layout.addStretch(1)
-        layout.addWidget(self._toggle)
+        fill(layout, None, self._toggle)
         self.set_compact(False)
 
     @property
@@ -240,8 +240,7 @@ class Rail(QFrame):
     def show_project(self, name: str, saved: str) -> None:
         """Show the project's name, and where its contents are safe."""
         self.project.setText(name)
-        self.saved.setText(saved)
-        self.saved.setVisible(bool(saved))
+        say(self.saved, saved)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move between the steps with the arrow keys."""

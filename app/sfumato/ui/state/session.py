@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
@@ -28,17 +28,12 @@ from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
 from sfumato.ui.state.attributes import AttributeCache, Wanted
 from sfumato.ui.state.history import History, State, changed_place
-from sfumato.ui.state.insights import (
-    Insight,
-    Insights,
-    LongSource,
-    OpenColumnsCache,
-    PooledCache,
-)
+from sfumato.ui.state.insights import Insight, Insights, LongSource, OpenColumnsCache, PooledCache
 from sfumato.ui.state.settings import MemoryLimit, MemoryStore, RecentProjects, Store
 from sfumato.ui.state.steps import Steps
 from sfumato.ui.widgets.files import FileChooser, PlatformChooser
 from sfumato.ui.widgets.messages import Message, MessageKind
+from sfumato.ui.widgets.paint_queue import delayed
 
 if TYPE_CHECKING:
     from sfumato.analysis.open_columns import OpenAnswer
@@ -145,10 +140,7 @@ class Session(QObject):
             self.ledger_changed,
         ):
             changed.connect(self.steps.take_notice)
-        self._autosave = QTimer(self)
-        self._autosave.setSingleShot(True)
-        self._autosave.setInterval(AUTOSAVE_MILLISECONDS)
-        self._autosave.timeout.connect(self.save)
+        self._autosave = delayed(self, self.save, AUTOSAVE_MILLISECONDS)
 
     # ----- what is open
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
 from sfumato.analysis.readiness import Readiness, examine, looked_through
@@ -17,6 +17,7 @@ from sfumato.engine.table.table import Attribute, Table
 from sfumato.jobs.runner import Ending, Job
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.release.long_table import LongTable, refuse_whole
+from sfumato.ui.widgets.paint_queue import delayed
 
 if TYPE_CHECKING:
     from sfumato.analysis.shown_columns import LeavingColumns
@@ -100,10 +101,7 @@ class Steps(QObject):
         """The objects whose identity stands for them in what was asked."""
         self._guarantee: tuple[tuple[object, ...], Guarantee] | None = None
         self._states: tuple[Work, dict[str, Step]] | None = None
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.setInterval(QUIET_MILLISECONDS)
-        self._quiet.timeout.connect(self.check_policy)
+        self._quiet = delayed(self, self.check_policy, QUIET_MILLISECONDS)
 
     # ----- what is asked
 

@@ -18,6 +18,7 @@ from sfumato.project.store.unsaved import UnsavedWork, new_unsaved, unsaved_in
 from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.session import AUTOSAVE_MILLISECONDS, Session
 from sfumato.ui.widgets.messages import Action, Message, MessageKind, error_texts
+from sfumato.ui.widgets.paint_queue import delayed
 
 TOPIC: Final = "unsaved"
 KEEPING: Final = "keeping unsaved work"
@@ -49,10 +50,7 @@ class Unsaved(QObject):
         self._work: UnsavedWork | None = None
         self._offered: UnsavedWork | None = None
         self._failed = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(AUTOSAVE_MILLISECONDS)
-        self._timer.timeout.connect(self.keep)
+        self._timer = delayed(self, self.keep, AUTOSAVE_MILLISECONDS)
         for signal in (
             session.document_changed,
             session.project_changed,

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from sfumato.engine.core.columns import Binning
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.table.profile import BinWidths, NumberSummary
-from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
+from sfumato.ui.look.theme import TextSize, current_theme, font, scaled
 from sfumato.ui.panels.attributes.hierarchy.forms import numbers_in
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, when_given
-from sfumato.ui.widgets.layout import column, label
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, text_field
+from sfumato.ui.widgets.layout import column, label, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import show_value
@@ -178,25 +178,24 @@ class BinningEditor(QWidget):
         )
         self.widths.setAccessibleName(self.tr("How the bins divide the numbers"))
         self.widths.chosen.connect(lambda _value: self._suggest())
-        self.edges = QLineEdit()
-        self.edges.setAccessibleName(self.tr("Edges of the bins"))
+        self.edges = text_field(name=self.tr("Edges of the bins"), given=self._give)
         self.edges.textEdited.connect(self._preview)
-        when_given(self.edges, self._give)
         self.problem = label("", "danger", wrap=True)
         self.problem.hide()
         self._choices = QWidget()
-        choosing = column(spacing=Space.INSIDE)
-        choosing.addLayout(FlowLayout(self.count, self.widths))
-        choosing.addWidget(label(self.tr("Edges, with semicolons between"), "small", wrap=True))
-        choosing.addWidget(self.edges)
-        choosing.addWidget(self.problem)
-        self._choices.setLayout(choosing)
+        self._choices.setLayout(
+            column(
+                FlowLayout(self.count, self.widths),
+                label(self.tr("Edges, with semicolons between"), "small", wrap=True),
+                self.edges,
+                self.problem,
+            )
+        )
         self.setLayout(column(self.use, self.consequence, self.histogram, self._choices))
 
     def show_consequence(self, text: str) -> None:
         """Say what having bins, or none, means for a release; nothing where it is empty."""
-        self.consequence.setText(text)
-        self.consequence.setVisible(bool(text))
+        say(self.consequence, text)
 
     def show_binning(self, binning: Binning | None, summary: NumberSummary | None) -> None:
         """Show a binning, or none, over the distribution of the numbers."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
 from sfumato.engine.core.columns import Coding, Pseudonym
 from sfumato.engine.core.errors import DomainError
@@ -48,11 +48,10 @@ class PseudonymEditor(QWidget):
         self.choice.chosen.connect(self._choose)
         self.meaning = label("", "muted", wrap=True)
         self.boxes: dict[str, WrappedCheckBox] = {}
-        self._places = QVBoxLayout()
-        self._places.setSpacing(Space.TIGHT)
+        self._places = column(spacing=Space.TIGHT)
         self.tick_all = TickAll(self._tick_all, self)
         parts = (self.choice, self.meaning, self._places, self.tick_all)
-        self.setLayout(column(*parts, spacing=Space.INSIDE))
+        self.setLayout(column(*parts))
 
     def show_pseudonym(self, pseudonym: Pseudonym | None, recipients: Sequence[str]) -> None:
         """Show what a column leaves as.
@@ -97,8 +96,7 @@ class PseudonymEditor(QWidget):
         clear_layout(self._places)
         self.boxes = {}
         for name in self._recipients:
-            box = WrappedCheckBox(name.replace("&", "&&"))
-            box.clicked.connect(self._tick)
+            box = WrappedCheckBox(name.replace("&", "&&"), clicked=self._tick)
             self.boxes[name] = box
             self._places.addWidget(box)
 

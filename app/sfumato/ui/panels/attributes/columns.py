@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import pandas as pd
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QCoreApplication,
-    QRectF,
-    QSize,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 

@@ -30,16 +30,7 @@ from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import (
-    Card,
-    ElidedLabel,
-    Rule,
-    boxed,
-    button,
-    column,
-    label,
-    row,
-)
+from sfumato.ui.widgets.layout import Card, ElidedLabel, Rule, boxed, button, column, label, row
 from sfumato.ui.widgets.messages import error_texts
 
 
@@ -49,9 +40,7 @@ class Section(QWidget):
     def __init__(self, title: str, *widgets: QWidget) -> None:
         super().__init__()
         titled = (label(title, "caption"), *widgets) if title else widgets
-        layout = column(Rule(), *titled, spacing=Space.INSIDE)
-        layout.setContentsMargins(0, Space.INSIDE, 0, 0)
-        self.setLayout(layout)
+        self.setLayout(column(Rule(), *titled, margins=(0, Space.INSIDE, 0, 0)))
 
 
 class Detail(Card):
@@ -72,11 +61,9 @@ class Detail(Card):
         super().__init__(parent=parent)
         self.title = ElidedLabel("", "heading")
         self.about = label("", "muted", wrap=True)
-        self.role = ChoiceField(role_choices())
-        self.role.setAccessibleName(self.tr("Role"))
+        self.role = ChoiceField(role_choices(), name=self.tr("Role"))
         self.role.chosen.connect(self.role_chosen)
-        self.kind = ChoiceField()
-        self.kind.setAccessibleName(self.tr("Kind"))
+        self.kind = ChoiceField(name=self.tr("Kind"))
         self.kind.chosen.connect(self.kind_chosen)
         self.meaning = label("", wrap=True)
         self.reason = label("", "muted", wrap=True)
@@ -102,26 +89,25 @@ class Detail(Card):
         self.body.addLayout(titles)
         self._kind_box = QWidget()
         self._kind_box.setLayout(self._titled(self.tr("Kind"), self.kind))
-        choices = row(spacing=Space.INSIDE)
-        choices.addLayout(self._titled(self.tr("Role"), self.role), 3)
-        choices.addWidget(self._kind_box, 2)
-        self.body.addSpacing(Space.TIGHT)
-        self.body.addLayout(choices)
-        self.body.addWidget(self.meaning)
-        self.body.addWidget(self.reason)
-        self.body.addWidget(self._relations)
-        self.body.addLayout(row(self.alike, None))
-        self.body.addWidget(self.problem)
+        choices = row((self._titled(self.tr("Role"), self.role), 3), (self._kind_box, 2))
+        self.put(
+            Space.TIGHT,
+            choices,
+            self.meaning,
+            self.reason,
+            self._relations,
+            row(self.alike, None),
+            self.problem,
+        )
         self._bins = Section(self.tr("Bins"), self.bins)
         self._pseudonyms = Section(self.tr("In releases"), self.pseudonyms)
         self._coding = Section(self.tr("Rounding and ends"), self.coding)
         self._missing = Section(self.tr("A missing value"), self.missing)
         self._domain = Section("", self.domain)
         self._hierarchy = Section(self.tr("Hierarchy"), self.hierarchy)
-        for section in (self._pseudonyms, self._bins, self._coding, self._missing):
-            self.body.addWidget(section)
-        for section in (self._hierarchy, self._domain):
-            self.body.addWidget(section)
+        self.put(
+            self._pseudonyms, self._bins, self._coding, self._missing, self._hierarchy, self._domain
+        )
 
     def _titled(self, title: str, field: ChoiceField) -> QVBoxLayout:
         field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)

@@ -5,28 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import (
-    QEvent,
-    QObject,
-    QRectF,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QLineEdit,
-    QStyle,
-    QStyledItemDelegate,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QWidget
 
 from sfumato.engine.core.columns import Domain
 from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.panels.attributes.columns import tr
-from sfumato.ui.widgets.fields import prompt
-from sfumato.ui.widgets.layout import boxed, button, column, label, row, tool
+from sfumato.ui.widgets.fields import text_field
+from sfumato.ui.widgets.layout import boxed, button, column, label, row, say, tool
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView, show_value
 
 VALUE, SHOWN, RECORDS = range(3)
@@ -131,8 +119,7 @@ class DomainEditor(QWidget):
         self.view = self._build_view()
         self.problem = label("", "danger", wrap=True)
         self.problem.hide()
-        self.new_value = QLineEdit()
-        prompt(self.new_value, self.tr("A value that could occur"))
+        self.new_value = text_field(hint=self.tr("A value that could occur"))
         self.new_value.setAccessibleName(self.tr("A value to add to the domain"))
         self.new_value.returnPressed.connect(self._add)
         self.add_button = button(self.tr("Add"), self._add, icon="add")
@@ -146,10 +133,9 @@ class DomainEditor(QWidget):
         self._tools = boxed(row(self.sort, self.up, self.down, self.remove, spacing=2))
         self.caption = label("", "caption")
         head = row(self.caption, None, self._tools)
-        whole = column(spacing=Space.TIGHT)
-        whole.addLayout(head)
-        for widget in (self.view, self._adding, self._origin, self.problem):
-            whole.addWidget(widget)
+        whole = column(
+            head, self.view, self._adding, self._origin, self.problem, spacing=Space.TIGHT
+        )
         whole.insertSpacing(2, Space.TIGHT)
         self.setLayout(whole)
         self.view.selectionModel().selectionChanged.connect(lambda *_: self._allow())
@@ -171,10 +157,8 @@ class DomainEditor(QWidget):
         self._origin.setVisible(from_rows)
 
     def _build_view(self) -> TableView:
-        view = TableView(row_numbers=False)
-        view.setModel(self.model)
+        view = TableView(row_numbers=False, model=self.model, whole_rows=True)
         view.setItemDelegateForColumn(RECORDS, RecordsDelegate(view))
-        view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         triggers = QAbstractItemView.EditTrigger
         view.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         view.setAccessibleName(self.tr("Values of the domain"))
@@ -218,8 +202,7 @@ class DomainEditor(QWidget):
 
     def show_problem(self, text: str) -> None:
         """Say why something could not be done; empty to take it back."""
-        self.problem.setText(text)
-        self.problem.setVisible(bool(text))
+        say(self.problem, text)
 
     def clear_new_value(self) -> None:
         """Empty the field for a new value, and show where the value was added."""

@@ -8,13 +8,7 @@ from functools import partial
 
 import pandas as pd
 from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt, Signal
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QMenu,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QSizePolicy, QWidget
 
 from sfumato.analysis.pooled_rows import proposed_key
 from sfumato.analysis.promise_checks import endangering, released_relations
@@ -31,12 +25,7 @@ from sfumato.engine.core.columns import (
 )
 from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.table.profile import (
-    BinWidths,
-    alone_at_ends,
-    suggest_binning,
-    suggest_ends,
-)
+from sfumato.engine.table.profile import BinWidths, alone_at_ends, suggest_binning, suggest_ends
 from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import Attribute, proposed_domain
 from sfumato.formats.language import grouped
@@ -119,19 +108,15 @@ class RecordKeyField(Card):
         self.body.setContentsMargins(
             Space.BETWEEN, Space.INSIDE + 4, Space.BETWEEN, Space.INSIDE + 4
         )
-        self.field = ChoiceField()
-        self.field.setAccessibleName(self.tr("Records are known by"))
+        self.field = ChoiceField(name=self.tr("Records are known by"), least=120)
         self.field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.field.setMinimumWidth(scaled(120))
         self.field.chosen.connect(self._choose)
         caption = label(self.tr("Records are known by"), "strong", wrap=True)
         caption.setBuddy(self.field)
         line = row((caption, 1), (self.field, 2), spacing=Space.BETWEEN)
         self.note = label("", "small", wrap=True)
         self.accept = button("", self._accept, "quiet", "key")
-        self.body.addLayout(line)
-        self.body.addWidget(self.note)
-        self.body.addWidget(self.accept)
+        self.put(line, self.note, self.accept)
 
     def found(self) -> tuple[str, str] | None:
         """Return the column by which records can be known, and why; None where none is proposed."""
@@ -258,20 +243,13 @@ class AttributesPanel(Panel):
         self.table = self._build_table()
         self.record_key = RecordKeyField(self.session)
         self.unit = UnitCard(self.session)
-        left = column(self.table, spacing=Space.BETWEEN)
-        left.addWidget(self.record_key)
-        left.addWidget(self.unit)
+        left = column(self.table, self.record_key, self.unit, spacing=Space.BETWEEN)
         scroll = ScrollPage(work)
         scroll.setMinimumWidth(scaled(250))
-        line = QHBoxLayout(work)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.BETWEEN)
-        line.addLayout(left, 1)
-        line.addWidget(scroll, 1)
+        work.setLayout(row((left, 1), (scroll, 1), spacing=Space.BETWEEN))
         yield
         self.detail = Detail(self.session, scroll.widget())
-        scroll.column.addWidget(self.detail)
-        scroll.column.addStretch(1)
+        scroll.put(self.detail, None)
         yield
 
     def _connect(self) -> None:

@@ -83,10 +83,7 @@ class UnitCard(Card):
         self.bound = boxed(bound, self)
         self.note = label("", "small", wrap=True)
         self.protect = button("", self._protect, "quiet", "shield")
-        self.body.addLayout(line)
-        self.body.addWidget(self.bound)
-        self.body.addWidget(self.note)
-        self.body.addWidget(self.protect)
+        self.put(line, self.bound, self.note, self.protect)
 
     def found(self) -> tuple[str, str] | None:
         """Return the column by which rows seem to belong together, and why; None without one."""

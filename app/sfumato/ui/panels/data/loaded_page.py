@@ -7,18 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pandas as pd
-from PySide6.QtCore import (
-    QCoreApplication,
-    QItemSelectionModel,
-    QModelIndex,
-    QRectF,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLineEdit,
     QListView,
     QStyle,
     QStyledItemDelegate,
@@ -34,7 +25,7 @@ from sfumato.project.release.long_table import frame_of
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField, when_given
+from sfumato.ui.widgets.fields import NumberField, text_field
 from sfumato.ui.widgets.layout import ElidedLabel, EmptyState, boxed, button, column, label, row
 from sfumato.ui.widgets.responsive import FlowLayout, Pages
 from sfumato.ui.widgets.tables import (
@@ -241,22 +232,18 @@ class LoadedPage(QWidget):
         self.file = ElidedLabel("", "heading", Qt.TextElideMode.ElideMiddle)
         self.about = ElidedLabel("", "muted")
         self.reread = button(self.tr("How it is read…"), lambda: None, "quiet")
-        self.title = QLineEdit()
+        self.title = text_field(name=self.tr("Title of the releases"), given=self._rename)
         self.title.setFixedWidth(scaled(TITLE_WIDTH))
-        self.title.setAccessibleName(self.tr("Title of the releases"))
         self.title.setToolTip(self.tr("Recipients read this title, and bundles are named by it."))
-        when_given(self.title, self._rename)
         self.profiles = ProfileList()
         self.profiles.selectionModel().currentChanged.connect(self._follow)
         self.profiles.setFixedWidth(scaled(LIST_WIDTH))
         self.looking = EmptyState("clock", self.tr("Looking at the columns"), "")
         self.looking.setFixedWidth(scaled(LIST_WIDTH))
         self.side = Pages()
-        self.side.addWidget(self.looking)
-        self.side.addWidget(self.profiles)
+        self.side.add(self.looking, self.profiles)
         self.side.setFixedWidth(scaled(LIST_WIDTH))
-        self.table = TableView()
-        self.table.setAccessibleName(self.tr("The table's rows"))
+        self.table = TableView(name=self.tr("The table's rows"))
         header = self.table.horizontalHeader()
         header.setSectionsClickable(True)
         header.setSortIndicatorShown(True)
@@ -294,19 +281,9 @@ class LoadedPage(QWidget):
         names = column(self.file, self.about, spacing=2)
         caption = label(self.tr("Released as"), "small")
         caption.setBuddy(self.title)
-        top = row(spacing=Space.INSIDE)
-        top.addLayout(names, 1)
-        for widget in (caption, self.title, self.reread):
-            top.addWidget(widget)
-        work = QHBoxLayout()
-        work.setSpacing(Space.BETWEEN)
-        work.addWidget(self.side)
-        work.addWidget(self.table, 1)
-        layout = column(spacing=12)
-        layout.addLayout(top)
-        layout.addWidget(self.parts)
-        layout.addLayout(work, 1)
-        self.setLayout(layout)
+        top = row((names, 1), caption, self.title, self.reread)
+        work = row(self.side, (self.table, 1), spacing=Space.BETWEEN)
+        self.setLayout(column(top, self.parts, (work, 1), spacing=12))
 
     def refresh(self) -> None:
         """Show the session's table."""

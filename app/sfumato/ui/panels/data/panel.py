@@ -175,13 +175,10 @@ class WelcomePage(QWidget):
         )
         self.empty.add_note(self.tr("The sample is a made-up clinic with 10,000 patients."))
         self.facts = self._build_facts()
-        self._recent = QVBoxLayout()
-        self._recent.setSpacing(Space.TIGHT)
+        self._recent = column(spacing=Space.TIGHT)
         self._recent_box = QWidget()
         self._recent_box.setLayout(self._recent)
-        layout = column(spacing=0)
-        layout.addWidget(self.empty, 1)
-        layout.addWidget(self.facts)
+        layout = column((self.empty, 1), self.facts, spacing=0)
         layout.addWidget(self._recent_box, 0, Qt.AlignmentFlag.AlignHCenter)
         self.setLayout(layout)
         session.project_changed.connect(self.refresh)
@@ -309,8 +306,7 @@ class DataPanel(Panel):
         self.waiting = WaitingPage(self.pages)
         self.loaded = LoadedPage(session, self.pages)
         self.gone = self._build_gone()
-        for page in (self.welcome, self.importing, self.waiting, self.loaded, self.gone):
-            self.pages.addWidget(page)
+        self.pages.add(self.welcome, self.importing, self.waiting, self.loaded, self.gone)
         self.body.addWidget(self.pages, 1)
         self.other = button(self.tr("Open another table…"), self.choose, icon="open")
         self.back = button(self.tr("Cancel"), self._cancel_import)
@@ -509,13 +505,7 @@ class DataPanel(Panel):
     def show_load_error(self, error: SfumatoError) -> None:
         """Show why the file can't be read so, with the ways that would do."""
         ways = error.ways if isinstance(error, FileError) else ()
-        actions = [
-            Action(
-                spoken(way.title),
-                partial(self._try, way.options),
-            )
-            for way in ways
-        ]
+        actions = [Action(spoken(way.title), partial(self._try, way.options)) for way in ways]
         self.show_error(error, *actions, topic=TOPIC)
 
     def _try(self, options: ReadOptions) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called, serving
@@ -30,7 +30,7 @@ from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import name_of
-from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox, prompt, when_given
+from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox, text_field, when_given
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
@@ -138,8 +138,7 @@ class Together(Card):
         self.body.addWidget(self.about)
         self.boxes: dict[str, WrappedCheckBox] = {}
         self._shown: tuple[Candidate, ...] = ()
-        self._list = QVBoxLayout()
-        self._list.setSpacing(Space.TIGHT)
+        self._list = column(spacing=Space.TIGHT)
         self.body.addLayout(self._list)
         self.advice = label("", wrap=True)
         icon = IconLabel("caution", "caution", 16)
@@ -166,13 +165,12 @@ class Together(Card):
         inside = sum(candidate.inside for candidate in self._shown)
         self.boxes = {}
         for candidate in self._shown:
-            box = WrappedCheckBox(candidate.name.replace("&", "&&"))
+            box = WrappedCheckBox(candidate.name.replace("&", "&&"), clicked=self._tell)
             only_one = candidate.inside and inside == 1
             box.setEnabled(not candidate.obstacle and not only_one)
             words = candidate.obstacle or _bond(candidate)
             box.setToolTip(words)
             box.setAccessibleDescription(words)
-            box.clicked.connect(self._tell)
             self.boxes[candidate.name] = box
             line = row(box, (label(words, "small", wrap=True), 1), spacing=Space.BETWEEN)
             self._list.addWidget(boxed(line, self))
@@ -384,8 +382,7 @@ class EntryPage(QWidget):
                 "Give the recipient this level for every attribute; change single ones afterwards"
             ),
         )
-        self.note = QLineEdit(self)
-        prompt(self.note, tr("Note: who this is, what the release is for"))
+        self.note = text_field(hint=tr("Note: who this is, what the release is for"))
         self.note.setAccessibleName(tr("Note on the recipient"))
         when_given(self.note, lambda: self.noted.emit(self.note.text().strip()))
         self.language = ChoiceField([(each, name_of(each)) for each in languages()], self)
@@ -397,11 +394,13 @@ class EntryPage(QWidget):
         self.level_card.body.addWidget(self._level_title)
         self.empty = DangerNote(self)
         self.refused = DangerNote(self)
-        self.level_card.body.addWidget(self.empty)
-        self.level_card.body.addWidget(self._level_missing)
-        self.level_card.body.addLayout(row(self.for_all, None))
-        self.level_card.body.addSpacing(Space.INSIDE)
-        self.level_card.body.addLayout(row(self.note, self.language))
+        self.level_card.put(
+            self.empty,
+            self._level_missing,
+            row(self.for_all, None),
+            Space.INSIDE,
+            row(self.note, self.language),
+        )
         self.together = Together(self)
         self._settings_place = QVBoxLayout()
         parts = (
@@ -411,15 +410,13 @@ class EntryPage(QWidget):
             self._settings_place,
             self._middle,
         )
-        whole = column(*parts, self.level_card, self.adopted, None, spacing=Space.BETWEEN)
-        self.setLayout(whole)
+        self.setLayout(column(*parts, self.level_card, self.adopted, None, spacing=Space.BETWEEN))
 
     def _build_head(self) -> QVBoxLayout:
         self._name = ElidedLabel("", "heading")
         self._about = label("", "muted")
-        self.mechanism = ChoiceField(parent=self)
+        self.mechanism = ChoiceField(parent=self, name=tr("Mechanism"))
         self.mechanism.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
-        self.mechanism.setAccessibleName(tr("Mechanism"))
         self.mechanism.chosen.connect(lambda name: self.mechanism_chosen.emit(str(name)))
         self.mechanism.installEventFilter(self)
         remove = tr("Remove the protection")
@@ -442,10 +439,10 @@ class EntryPage(QWidget):
         scale.setAccessibleName(tr("Scale of the ladder"))
         scale.chosen.connect(lambda logarithmic: self.ladder.set_logarithmic(bool(logarithmic)))
         heading = label(tr("Trust ladder"), "heading")
-        self._ladder_card.body.addLayout(row(heading, None, scale))
-        self._ladder_card.body.addWidget(self.ladder, 1)
-        self._ladder_card.body.addWidget(
-            label(tr("Drag a rung to change a level."), "small", wrap=True)
+        self._ladder_card.put(
+            row(heading, None, scale),
+            (self.ladder, 1),
+            label(tr("Drag a rung to change a level."), "small", wrap=True),
         )
 
     def show_entry(

@@ -24,9 +24,8 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from sfumato.formats.language import localized
 from sfumato.plots.ladders import LOWEST, Rung, height_of, spread
 from sfumato.ui.look.theme import TextSize, font, scaled, themes
-from sfumato.ui.widgets.accessible import Told, show_parts
-from sfumato.ui.widgets.layout import PaintedText
 from sfumato.ui.widgets.messages import announce
+from sfumato.ui.widgets.painted import PaintedText, Told, show_parts
 
 EDGE: Final = 20.0
 """Above the topmost rung and below the foot; at scale 1, as what follows."""

@@ -107,11 +107,9 @@ class PolicyPanel(Panel):
         self.list = EntryList(self)
         self.content = Pages(self)
         self._work = boxed(row(self.list, (self.content, 1), spacing=Space.BETWEEN), self)
-        self.pages.addWidget(self.nothing)
-        self.pages.addWidget(self._work)
+        self.pages.add(self.nothing, self._work)
         self._scroll = ScrollPage(self.content)
-        for page in (self._scroll, self.unprotected, self.waiting, self.misfit):
-            self.content.addWidget(page)
+        self.content.add(self._scroll, self.unprotected, self.waiting, self.misfit)
 
     def _connect(self) -> None:
         session = self.session

@@ -266,12 +266,11 @@ class RecipientsCard(Card):
         self.table.wrapped.connect(self._fit)
         self._problem = label("", "danger", wrap=True)
         self._pages = Pages(self)
-        self._pages.addWidget(self.table)
-        self._pages.addWidget(self._empty())
+        self._pages.add(self.table, self._empty())
         heading = label(tr("Recipients"), "heading")
-        self.body.addLayout(row(heading, None, self.up, self.down, self.remove))
-        self.body.addWidget(self._pages, 1)
-        self.body.addWidget(self._problem)
+        self.put(
+            row(heading, None, self.up, self.down, self.remove), (self._pages, 1), self._problem
+        )
         self.show_problem("")
 
     def _rename(self, texts: Mapping[tuple[int, int], str]) -> None:

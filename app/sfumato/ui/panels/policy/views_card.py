@@ -221,8 +221,8 @@ class ViewsCard(Card):
 
     def _build(self) -> None:
         self.model = ViewsModel(self)
-        self.table = SheetView(self.model, row_numbers=False, parent=self)
-        self.table.setAccessibleName(tr("Quasi-identifiers by recipient"))
+        name = tr("Quasi-identifiers by recipient")
+        self.table = SheetView(self.model, name=name, row_numbers=False, parent=self)
         self.table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = self.table.horizontalHeader()
         header.setTextElideMode(Qt.TextElideMode.ElideRight)
@@ -252,10 +252,7 @@ class ViewsCard(Card):
         self._proposed = label("", "muted", wrap=True)
         self.state_k = button(tr("State these"), self._state_k, "quiet")
         self._offer = boxed(row(self._proposed, self.state_k, wide=0))
-        for widget in (about, self.table, self._offer, self._note, self._problem):
-            self.body.addWidget(widget)
-        for widget in (*together, self.picture):
-            self.body.addWidget(widget)
+        self.put(about, self.table, self._offer, self._note, self._problem, *together, self.picture)
 
     @property
     def problem(self) -> str:

@@ -113,9 +113,7 @@ class ViewsPicture(QWidget):
         self._known: dict[tuple[str, Node], Looked] = {}
         self._known_for: tuple[object, ...] = ()
         self.node: Node | None = None
-        self.recipient = ChoiceField(parent=self)
-        self.recipient.setAccessibleName(tr("Recipient to move"))
-        self.recipient.setMinimumWidth(scaled(120))
+        self.recipient = ChoiceField(parent=self, name=tr("Recipient to move"), least=120)
         self.recipient.chosen.connect(self.choose)
         self.lattice = LatticeView(self.describe, self)
         self.lattice.setAccessibleName(tr("Lattice of levels"))
@@ -127,22 +125,18 @@ class ViewsPicture(QWidget):
         self.move_here = button(tr("Move here"), self._move, tip=tr("Move the recipient (Enter)"))
         self._zoom = zoom_buttons(self.lattice)
         self._legend = Legend(
-            (
-                (Symbol(safe=True), tr("may keep what is asked")),
-                (Symbol(), tr("can't")),
-            ),
-            self,
+            ((Symbol(safe=True), tr("may keep what is asked")), (Symbol(), tr("can't"))), self
         )
         self._head = label(tr("Move"), "small")
-        body = column(
-            row(self._head, (self.recipient, 1), *self._zoom),
-            self._legend,
-            self.lattice,
-            self.told,
-            row(None, self.move_here),
+        self.setLayout(
+            column(
+                row(self._head, (self.recipient, 1), *self._zoom),
+                self._legend,
+                self.lattice,
+                self.told,
+                row(None, self.move_here),
+            )
         )
-        body.setContentsMargins(0, 0, 0, 0)
-        self.setLayout(body)
 
     # ----- what is shown
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.analysis.number_estimates import EstimatesData
 from sfumato.analysis.previewed_numbers import (
@@ -36,7 +36,7 @@ from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.panels.preview.pages import ROW, TRUE, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, WrappedCheckBox
-from sfumato.ui.widgets.layout import ScrollPage, column, label
+from sfumato.ui.widgets.layout import ScrollPage, column, fill, label, row
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
@@ -120,7 +120,7 @@ class EstimatesPage(ScrollPage):
         self.beside = BesidePicker(self)
         self.regression_note = label("", "muted", wrap=True)
         self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
-        for part in (
+        self.put(
             self.plot,
             self.note,
             self.picker,
@@ -129,9 +129,8 @@ class EstimatesPage(ScrollPage):
             self.beside,
             self.regression,
             self.regression_note,
-        ):
-            self.column.addWidget(part)
-        self.column.addStretch(1)
+            None,
+        )
         for plot in (self.plot, self.quantiles, self.regression):
             plot.failed.connect(session.message)
         self.picker.chosen.connect(self._draw)
@@ -247,17 +246,15 @@ class AttributePicker(QWidget):
         super().__init__(parent)
         self._pair = pair
         self.fields = [ChoiceField(parent=self) for _ in range(2 if pair else 1)]
-        self.line = QHBoxLayout(self)
-        self.line.setContentsMargins(0, 0, 0, 0)
-        self.line.setSpacing(Space.INSIDE)
+        self.line = row()
+        self.setLayout(self.line)
         self._words = [label(words, "muted"), label(tr("and"), "muted")]
         for name, field in zip(self._words, self.fields, strict=False):
             name.setBuddy(field)
             field.setAccessibleName(words)
             field.setMinimumWidth(scaled(140))
             field.chosen.connect(lambda _value: self.chosen.emit())
-            self.line.addWidget(name)
-            self.line.addWidget(field)
+            fill(self.line, name, field)
         self.line.addStretch(1)
 
     def offer(self, attributes: tuple[str, ...]) -> None:
@@ -345,11 +342,15 @@ class NumberSamplePage(QWidget):
         self.headline = label("", "heading", wrap=True)
         self.note = label("", "muted", wrap=True)
         self.model = NumberSampleModel(parent=self)
-        self.table = TableView(self, row_numbers=False)
-        self.table.setModel(self.model)
-        self.table.setAccessibleName(tr("Sample rows"))
-        lines = column(self.picker, self.headline, self.note, self.table, spacing=Space.TIGHT)
-        lines.setContentsMargins(0, Space.BETWEEN, 0, 0)
+        self.table = TableView(self, row_numbers=False, model=self.model, name=tr("Sample rows"))
+        lines = column(
+            self.picker,
+            self.headline,
+            self.note,
+            self.table,
+            spacing=Space.TIGHT,
+            margins=(0, Space.BETWEEN, 0, 0),
+        )
         lines.insertSpacing(3, Space.INSIDE)
         lines.setStretch(4, 1)
         self.setLayout(lines)
@@ -398,9 +399,7 @@ class _PlotPage(ScrollPage):
         self.plot = PlotView(session.chooser, self)
         self.plot.failed.connect(session.message)
         self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
-        self.column.addWidget(self.picker)
-        self.column.addWidget(self.plot)
-        self.column.addStretch(1)
+        self.put(self.picker, self.plot, None)
         self.picker.chosen.connect(self.draw)
 
     def show_preview(self, preview: NumberPreview) -> None:
@@ -452,11 +451,7 @@ class RecordPage(_PlotPage):
         self.row = NumberField(1, 1, decimals=0, step=1, show_range=False)
         self.row.spin.setAccessibleName(tr("Which of the sample rows"))
         self.row.value_changed.connect(lambda _value: self.draw())
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        line.addWidget(label(tr("Sample row"), "muted"))
-        line.addWidget(self.row)
-        line.addStretch(1)
+        line = row(label(tr("Sample row"), "muted"), self.row, None)
         self.note = label(
             tr(
                 "Whoever pools releases of one ladder gains nothing over its most trusted member."

@@ -29,7 +29,7 @@ from sfumato.project.ledger.records import LedgerEvent, ReleaseRecord, ReleaseSt
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.ui.look.theme import Space, current_theme, scaled
 from sfumato.ui.look.wording import local_time, spoken, statement_text
-from sfumato.ui.widgets.fields import Segments, prompt
+from sfumato.ui.widgets.fields import Segments, text_field
 from sfumato.ui.widgets.icons import IconLabel, themed_icon
 from sfumato.ui.widgets.layout import Badge, Card, EmptyState, boxed, button, column, label, row
 from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
@@ -363,8 +363,7 @@ class VerificationView(QWidget):
         self.about = label("", "muted", wrap=True)
         self.back = button(self.tr("Back to the ledger"), self.closed.emit, "quiet", "chevron-left")
         self._checks: QWidget | None = None
-        head = row(self._icon)
-        head.addLayout(column(self.verdict, self.about, spacing=2), 1)
+        head = row(self._icon, (column(self.verdict, self.about, spacing=2), 1))
         head.addWidget(self.back, 0, Qt.AlignmentFlag.AlignTop)
         self._whole = column(head, spacing=Space.BETWEEN)
         self.setLayout(self._whole)
@@ -468,8 +467,7 @@ class LedgerCard(Card):
         self.report = VerificationView(self)
         self.pages = Pages(self)
         self.report.closed.connect(lambda: self.pages.setCurrentWidget(self._list))
-        for page in (self.table, self.empty, self.nothing, self.report):
-            self.pages.addWidget(page)
+        self.pages.add(self.table, self.empty, self.nothing, self.report)
         self._list: QWidget = self.empty
         self.pages.setCurrentWidget(self.empty)
         self.intact = Badge("verify", "muted", "")
@@ -491,9 +489,7 @@ class LedgerCard(Card):
         self.body.removeWidget(self.heading)
         title = boxed(row(self.heading, self.intact))
         deeds = (self.copy, self.show_folder, self.verify)
-        self.body.addLayout(FlowLayout(title, *deeds, apart=1))
-        self.body.addWidget(self.filters)
-        self.body.addWidget(self.pages, 1)
+        self.put(FlowLayout(title, *deeds, apart=1), self.filters, (self.pages, 1))
         self.setMinimumHeight(scaled(300))
 
     def _build_filters(self) -> QWidget:
@@ -509,8 +505,7 @@ class LedgerCard(Card):
             self,
         )
         self.subject.setAccessibleName(self.tr("What the ledger's lines are about"))
-        self.search = QLineEdit(self)
-        prompt(self.search, self.tr("Name, level, reason, file or digest"))
+        self.search = text_field(hint=self.tr("Name, level, reason, file or digest"))
         self.search.setAccessibleName(self.tr("Look for words in the ledger"))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(themed_icon("search"), QLineEdit.ActionPosition.LeadingPosition)

@@ -10,7 +10,6 @@ from typing import Final
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
     QProgressBar,
@@ -33,9 +32,9 @@ from sfumato.ui.panels.releases.recipients_model import (
     CandidatesModel,
 )
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import CatalogueChoice, Segments, TickAll, prompt
+from sfumato.ui.widgets.fields import CatalogueChoice, Segments, TickAll, prompt, text_field
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row
+from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, fill, label, row
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import TableView
 
@@ -61,8 +60,7 @@ class RowOrderChoice(QWidget):
             [(False, self.tr("In random order")), (True, self.tr("As in the table"))], self
         )
         self.order.setAccessibleName(self.tr("Order of rows"))
-        self.reason = QLineEdit(self)
-        self.reason.setAccessibleName(self.tr("Reason for the table's order"))
+        self.reason = text_field(name=self.tr("Reason for the table's order"))
         prompt(self.reason, self.tr("Reason, kept in the ledger"))
         self.warning = QWidget(self)
         icon = IconLabel("danger", "danger", 18)
@@ -76,8 +74,7 @@ class RowOrderChoice(QWidget):
         name.setBuddy(self.order)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addLayout(row(name, self.order, None))
-        whole.addWidget(self.warning)
+        fill(whole, row(name, self.order, None), self.warning)
         self.order.chosen.connect(self._choose)
         self.reason.textEdited.connect(self._write)
         session.document_changed.connect(self.refresh)
@@ -145,38 +142,34 @@ class OrderCard(Card):
         self.table = self._build_table()
         self.tick_all = TickAll(self.model.tick_all, self)
         formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
-        self.format = Segments(formats, self)
-        self.format.setAccessibleName(self.tr("Format"))
+        self.format = Segments(formats, self, name=self.tr("Format"))
         self.kind = Segments([(False, self.tr("Folder")), (True, self.tr("Zip file"))], self)
         self.kind.setAccessibleName(self.tr("Kind of bundle"))
         self.escape_formulas = self._build_escape()
         self.dcat = CatalogueChoice(self)
         self.rows = RowOrderChoice(session, CAPTION_WIDTH, self)
-        self.folder = QLineEdit(self)
-        self.folder.setAccessibleName(self.tr("Target folder"))
+        self.folder = text_field(name=self.tr("Target folder"))
         prompt(self.folder, self.tr("A folder for the bundles"))
         self.choose = button(self.tr("C&hoose…"), self.folder_asked.emit, icon="folder")
-        self.reason = QLineEdit(self)
-        self.reason.setAccessibleName(self.tr("Reason"))
-        prompt(self.reason, self.tr("Reason, kept in the ledger"))
+        self.reason = text_field(name=self.tr("Reason"), hint=self.tr("Reason, kept in the ledger"))
         self._conflict_text = label("", wrap=True)
         self.conflict = self._build_conflict()
         self.progress = self._build_progress()
         self.changes = label("", "muted", wrap=True)
         self.changes.hide()
-        self.body.addWidget(self.table)
-        self.body.addWidget(self.tick_all)
-        self.body.addWidget(self.changes)
+        self.put(self.table, self.tick_all, self.changes)
         ways = ResponsiveRow(WIDE, parent=self)
         ways.add(self._line(self.tr("Format"), self.format), 0)
         ways.add(self._line(self.tr("As"), self.kind))
-        self.body.addWidget(ways)
-        self.body.addWidget(self._line("", self.escape_formulas))
-        self.body.addWidget(self._line("", self.dcat))
-        self.body.addWidget(self.rows)
-        self.body.addWidget(self._line(self.tr("Into"), self.folder, self.choose))
-        self.body.addWidget(self.conflict)
-        self.body.addWidget(self.progress)
+        self.put(
+            ways,
+            self._line("", self.escape_formulas),
+            self._line("", self.dcat),
+            self.rows,
+            self._line(self.tr("Into"), self.folder, self.choose),
+            self.conflict,
+            self.progress,
+        )
         self.table.wrapped.connect(self._fit)
         self.model.ticked.connect(self.changed)
         self.folder.textChanged.connect(self.changed)
@@ -184,11 +177,8 @@ class OrderCard(Card):
         self.reason.textChanged.connect(self.changed)
 
     def _build_table(self) -> TableView:
-        table = TableView(self, row_numbers=False)
-        table.setModel(self.model)
-        table.setProperty("framed", False)
+        table = TableView(self, row_numbers=False, model=self.model, framed=False, whole_rows=True)
         table.setAccessibleName(self.tr("Recipients of this release"))
-        table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
         header = table.horizontalHeader()
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
@@ -228,12 +218,7 @@ class OrderCard(Card):
         self._doing = ElidedLabel("", "small")
         self.cancel = button(self.tr("Cancel"), self.cancel_asked.emit, "quiet")
         running = QWidget(pages)
-        line = QHBoxLayout(running)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.BETWEEN)
-        line.addWidget(self._bar, 1)
-        line.addWidget(self._doing, 1)
-        line.addWidget(self.cancel)
+        running.setLayout(row((self._bar, 1), (self._doing, 1), self.cancel, spacing=Space.BETWEEN))
         pages.addWidget(self._hint)
         pages.addWidget(running)
         pages.setFixedHeight(Space.FIELD + 4)

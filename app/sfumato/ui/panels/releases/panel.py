@@ -123,8 +123,7 @@ class ReleasesPanel(Panel):
         self.body.addWidget(self.pages, 1)
         self.empty = self._build_empty()
         self.work = ScrollPage(self.pages)
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.work)
+        self.pages.add(self.empty, self.work)
         below = self.work.column
         below.setSpacing(Space.BETWEEN)
         self.form = OrderCard(session, self.work.widget())

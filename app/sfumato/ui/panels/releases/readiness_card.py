@@ -9,7 +9,7 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.findings import About, Finding, Remedy, Severity
 from sfumato.analysis.readiness import Readiness, accepting, mended
@@ -22,7 +22,7 @@ from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import prompt
+from sfumato.ui.widgets.fields import prompt, text_field
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
@@ -59,17 +59,13 @@ class ReadinessCard(Card):
         self._offered: set[str] = set()
         self._told = ""
         self.note = label("", "muted", wrap=True)
-        self.reason = QLineEdit(self)
-        self.reason.setAccessibleName(self.tr("Reason for what stays open"))
+        self.reason = text_field(name=self.tr("Reason for what stays open"))
         prompt(self.reason, self.tr("Reason, kept in the ledger and the report"))
         self.asking = label("", "danger", wrap=True)
         self.ask = QWidget(self)
         self.ask.setLayout(column(self.asking, self.reason, spacing=Space.TIGHT))
-        self.list = QVBoxLayout()
-        self.list.setSpacing(Space.INSIDE)
-        self.body.addWidget(self.note)
-        self.body.addLayout(self.list)
-        self.body.addWidget(self.ask)
+        self.list = column()
+        self.put(self.note, self.list, self.ask)
         self.ask.hide()
         self.hide()
         for signal in (
@@ -170,10 +166,8 @@ class ReadinessCard(Card):
 
     def _block(self, names: Sequence[str], findings: Sequence[Finding]) -> QWidget:
         block = QWidget()
-        lines = QVBoxLayout(block)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(Space.TIGHT)
-        lines.addWidget(label(", ".join(names), "strong", wrap=True))
+        lines = column(label(", ".join(names), "strong", wrap=True), spacing=Space.TIGHT)
+        block.setLayout(lines)
         for one in findings:
             lines.addWidget(self._line(one))
         return block

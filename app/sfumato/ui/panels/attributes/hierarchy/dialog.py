@@ -105,9 +105,7 @@ class ProblemsView(QWidget):
         self.model = CellsModel((Heading(),), self)
         self._problems: tuple[Problem, ...] = ()
         self.badge = Badge("caution", "caution", "", look="")
-        self.view = TableView(row_numbers=False)
-        self.view.setModel(self.model)
-        self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.view = TableView(row_numbers=False, model=self.model, whole_rows=True)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.view.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.view.horizontalHeader().hide()
@@ -115,10 +113,7 @@ class ProblemsView(QWidget):
         self.view.selectionModel().selectionChanged.connect(lambda *_: self._offer())
         self.all_alike = WrappedCheckBox()
         self._buttons = FlowLayout()
-        layout = column(self.badge, self.view, spacing=Space.INSIDE)
-        layout.addWidget(self.all_alike)
-        layout.addLayout(self._buttons)
-        self.setLayout(layout)
+        self.setLayout(column(self.badge, self.view, self.all_alike, self._buttons))
 
     def show_problems(self, problems: tuple[Problem, ...]) -> None:
         """Show other problems, those that keep the table from being used first."""
@@ -222,14 +217,10 @@ class HierarchyDialog(Dialog):
 
     def _lay_out(self) -> None:
         scroll = ScrollPage()
-        scroll.column.addWidget(self.builder)
-        scroll.column.addStretch(1)
+        scroll.put(self.builder, None)
         scroll.setFixedWidth(scaled(LEFT))
-        right = column(self.problems, spacing=Space.INSIDE)
-        right.addWidget(self.preview, 1)
-        whole = row(spacing=Space.AROUND)
-        whole.addWidget(scroll)
-        whole.addLayout(right, 1)
+        right = column(self.problems, (self.preview, 1))
+        whole = row(scroll, (right, 1), spacing=Space.AROUND)
         self.body.addLayout(whole, 1)
 
     def _add_buttons(self) -> None:

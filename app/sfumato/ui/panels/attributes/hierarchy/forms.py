@@ -36,8 +36,14 @@ from sfumato.engine.generalization.hierarchies import (
 from sfumato.engine.generalization.hierarchies.recipes import MOST_LEVELS
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.draft import Ground
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, WrappedCheckBox, prompt
-from sfumato.ui.widgets.layout import boxed, button, column, label, row, tool
+from sfumato.ui.widgets.fields import (
+    ChoiceField,
+    NumberField,
+    Segments,
+    WrappedCheckBox,
+    text_field,
+)
+from sfumato.ui.widgets.layout import boxed, button, column, fill, label, row, tool
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import show_value
 
@@ -118,9 +124,7 @@ class OrderList(QWidget):
         self.too_many.hide()
         whole = column(spacing=Space.TIGHT)
         moving = boxed(row(self.natural, self.up, self.down, spacing=2))
-        whole.addLayout(FlowLayout(self.caption, moving, apart=1))
-        whole.addWidget(self.list, 1)
-        whole.addWidget(self.too_many)
+        fill(whole, FlowLayout(self.caption, moving, apart=1), (self.list, 1), self.too_many)
         self.setLayout(whole)
         self._allow()
 
@@ -180,8 +184,7 @@ _FIELD: Final = 148
 def _titled(title: str, field: QWidget, *beside: QWidget | None, wrap: bool = True) -> QWidget:
     """Return a field below its title, which is what it is called."""
     (field.spin if isinstance(field, NumberField) else field).setAccessibleName(title)
-    whole = column(label(title, "small", wrap=wrap), spacing=Space.TIGHT)
-    whole.addLayout(row(field, *beside))
+    whole = column(label(title, "small", wrap=wrap), row(field, *beside), spacing=Space.TIGHT)
     return boxed(whole)
 
 
@@ -207,21 +210,17 @@ class Form(QWidget):
         self.changed.emit()
 
     def _number(self, low: float, high: float, decimals: int = 0) -> NumberField:
-        made = NumberField(low, high, decimals=decimals, step=1, show_range=False)
-        made.spin.setFixedWidth(scaled(_FIELD))
+        made = NumberField(low, high, decimals=decimals, step=1, show_range=False, width=_FIELD)
         made.value_changed.connect(self._tell)
         return made
 
     def _line(self, placeholder: str = "") -> QLineEdit:
-        made = QLineEdit()
-        prompt(made, placeholder)
+        made = text_field(hint=placeholder)
         made.textEdited.connect(self._tell)
         return made
 
     def _choice(self, choices: Sequence[tuple[Hashable, str]]) -> ChoiceField:
-        made = ChoiceField(choices)
-        made.chosen.connect(self._tell)
-        return made
+        return ChoiceField(choices, chosen=self._tell)
 
     def _wholes(self, field: QLineEdit) -> tuple[int, ...]:
         try:
@@ -253,16 +252,19 @@ class IntervalsForm(Form):
             )
         )
         self._edged = _titled(self.tr("Edges at level 1, with semicolons between"), self.edges)
-        whole = column(self.way, self._sized, self._edged)
-        whole.addLayout(
-            FlowLayout(
-                _titled(self.tr("Levels of intervals"), self.steps, wrap=False),
-                _titled(self.tr("Merged per level"), self.growth, wrap=False),
+        self.setLayout(
+            column(
+                self.way,
+                self._sized,
+                self._edged,
+                FlowLayout(
+                    _titled(self.tr("Levels of intervals"), self.steps, wrap=False),
+                    _titled(self.tr("Merged per level"), self.growth, wrap=False),
+                ),
+                _titled(self.tr("Written as"), self.style_, None),
+                None,
             )
         )
-        whole.addWidget(_titled(self.tr("Written as"), self.style_, None))
-        whole.addStretch(1)
-        self.setLayout(whole)
 
     def _switch(self, way: object) -> None:
         self._show_way()
@@ -401,10 +403,7 @@ class DatesForm(Form):
         boxes = list(self.units.values())
         half = len(boxes) // 2
         sides = (boxed(column(*part)) for part in (boxes[:half], boxes[half:]))
-        whole = column()
-        whole.addLayout(FlowLayout(*sides, spacing=Space.AROUND))
-        whole.addStretch(1)
-        self.setLayout(whole)
+        self.setLayout(column(FlowLayout(*sides, spacing=Space.AROUND), None))
         for box in boxes:
             box.clicked.connect(self._tell)
 
@@ -457,14 +456,8 @@ class Builder(QWidget):
         for form in self.forms.values():
             self.stack.addWidget(form)
             form.changed.connect(self.changed)
-        choosing = row()
-        choosing.addWidget(self.kind, 1)
-        choosing.addWidget(self.propose)
-        whole = column()
-        whole.addLayout(choosing)
-        for widget in (self.meaning, self.reason, self.stack):
-            whole.addWidget(widget)
-        self.setLayout(whole)
+        choosing = row((self.kind, 1), self.propose)
+        self.setLayout(column(choosing, self.meaning, self.reason, self.stack))
 
     def show_recipe(self, recipe: Recipe | None, ground: Ground) -> None:
         """Show a recipe; None stands for a table."""

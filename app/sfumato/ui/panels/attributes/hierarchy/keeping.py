@@ -28,12 +28,7 @@ from sfumato.project.publication.hierarchy_files import (
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
-from sfumato.ui.panels.attributes.hierarchy.draft import (
-    Outcome,
-    as_draft,
-    ground_of,
-    outcome_of,
-)
+from sfumato.ui.panels.attributes.hierarchy.draft import Outcome, as_draft, ground_of, outcome_of
 from sfumato.ui.panels.attributes.hierarchy.forms import kind_name, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import LevelsView
 from sfumato.ui.state.attributes import ROWS_AT_ONCE
@@ -91,8 +86,7 @@ class HierarchyFilesDialog(Dialog):
         self._grid.setColumnStretch(0, 2)
         self._grid.setColumnStretch(2, 3)
         self.page.column.setContentsMargins(0, 0, Space.INSIDE, 0)
-        self.page.column.addLayout(self._grid)
-        self.page.column.addStretch(1)
+        self.page.put(self._grid, None)
         self.body.addWidget(self.page, 1)
         self.add_cancel()
         self.submit = self.add_primary(tr("Take them"))
@@ -178,8 +172,7 @@ class HierarchyFilesDialog(Dialog):
         name = self.files[place].path.name
         names = [column.name for column in self._session.document.columns]
         choices = [(NONE, tr("for no column")), *((each, each) for each in names)]
-        field = ChoiceField(choices, self)
-        field.setAccessibleName(tr("Column of {file}").format(file=name))
+        field = ChoiceField(choices, self, name=tr("Column of {file}").format(file=name))
         field.chosen.connect(partial(self._change, place))
         state = label("", wrap=True)
         self.columns.append(field)
@@ -265,9 +258,14 @@ class HierarchySection(QWidget):
             "quiet",
             tip=self.tr("Read hierarchies from files that are named after their columns"),
         )
-        whole = column(self.text, self.levels, self.problem, spacing=Space.INSIDE)
-        whole.addLayout(FlowLayout(self.propose, self.edit, self.remove, self.files))
-        self.setLayout(whole)
+        self.setLayout(
+            column(
+                self.text,
+                self.levels,
+                self.problem,
+                FlowLayout(self.propose, self.edit, self.remove, self.files),
+            )
+        )
 
     # ----- what is shown
 

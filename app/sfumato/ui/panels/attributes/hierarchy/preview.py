@@ -7,19 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QModelIndex,
-    QSize,
-    Qt,
-    Signal,
-)
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QTreeView,
-    QWidget,
-)
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QSize, Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QWidget
 
 from sfumato.engine.generalization.hierarchies import Rows
 from sfumato.formats.language import grouped
@@ -305,13 +294,11 @@ class Preview(QWidget):
         self.way.chosen.connect(lambda _value: self._turn())
         self.pages = Pages()
         self.pages.setMinimumHeight(scaled(LEAST_TREE))
-        for page in (self.nothing, self.tree, self.table):
-            self.pages.addWidget(page)
+        self.pages.add(self.nothing, self.tree, self.table)
         self.hint = label(self.tr("Double-click a name to change it"), "small")
-        whole = column(self.levels, spacing=Space.INSIDE)
-        whole.addLayout(FlowLayout(self.way, self.hint, apart=1))
-        whole.addWidget(self.pages, 1)
-        self.setLayout(whole)
+        self.setLayout(
+            column(self.levels, FlowLayout(self.way, self.hint, apart=1), (self.pages, 1))
+        )
         self.show_outcome(Outcome())
 
     def hasHeightForWidth(self) -> bool:
@@ -337,14 +324,12 @@ class Preview(QWidget):
         return view
 
     def _build_table(self) -> TableView:
-        view = TableView()
-        view.setModel(self.rows_model)
+        view = TableView(model=self.rows_model, name=self.tr("The hierarchy as a table"))
         view.verticalHeader().setDefaultAlignment(
             Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         )
         triggers = QAbstractItemView.EditTrigger
         view.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
-        view.setAccessibleName(self.tr("The hierarchy as a table"))
         return view
 
     def show_outcome(self, outcome: Outcome) -> None:

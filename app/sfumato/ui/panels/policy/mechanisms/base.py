@@ -21,7 +21,7 @@ from sfumato.ui.panels.policy.wording import kept, suspicion, tr, usefulness
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, SliderField
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import boxed, column, label, row
+from sfumato.ui.widgets.layout import boxed, column, fill, label, row
 from sfumato.ui.widgets.messages import error_texts
 
 Attributes = Sequence[Attribute]
@@ -154,10 +154,9 @@ class LevelEditor(QWidget):
             self.choices.hide()
             exactly.hide()
         fields = boxed(column(self._stack, self._notice))
-        lines = column(
-            self.choices, exactly, self.terms, fields, self.meaning, spacing=Space.BETWEEN
+        self.setLayout(
+            column(self.choices, exactly, self.terms, fields, self.meaning, spacing=Space.BETWEEN)
         )
-        self.setLayout(lines)
 
     # ----- what a mechanism's editor may say
 
@@ -339,14 +338,12 @@ class _TermPage(QWidget):
             field.value_changed.connect(self._tell)
             name.setBuddy(field)
             self.fields[each.name] = field
-            line.addWidget(name)
-            line.addWidget(field, 1 if single else 0)
+            fill(line, name, (field, 1 if single else 0))
         if not single:
             line.addStretch(1)
-        lines = column(spacing=Space.TIGHT)
-        lines.addLayout(line)
-        lines.addWidget(label(spoken(term.explanation), "small", wrap=True))
-        self.setLayout(lines)
+        self.setLayout(
+            column(line, label(spoken(term.explanation), "small", wrap=True), spacing=Space.TIGHT)
+        )
 
     def show_statement(self, statement: Statement, reach: Reach) -> None:
         for name, field in self.fields.items():

@@ -210,10 +210,7 @@ class Notice(QWidget):
         line = row(self._icon, self._text)
         line.setStretch(1, 1)
         line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
-        lines = column()
-        lines.addLayout(line)
-        lines.addLayout(FlowLayout(*actions))
-        self.setLayout(lines)
+        self.setLayout(column(line, FlowLayout(*actions)))
         self.hide()
 
     @property
@@ -318,8 +315,7 @@ class SourceChoice(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.source = Segments(sources, self)
-        self.source.setAccessibleName(about)
+        self.source = Segments(sources, self, name=about)
         self.epsilon = NumberField(*epsilon[0], decimals=3, show_range=False, parent=self)
         self.epsilon.spin.setAccessibleName(epsilon[1])
         name = label("ε0", "muted")

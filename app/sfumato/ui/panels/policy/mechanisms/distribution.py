@@ -56,13 +56,12 @@ class DistributionSettings(SettingsEditor):
         super().__init__(session, parent)
         self._attributes: Attributes = ()
         self.frequencies = FrequencyChoice(WORDS, self)
-        self.even = NumberField(0.0, 100.0, decimals=1, unit="%", step=5.0)
+        self.even = NumberField(0.0, 100.0, decimals=1, unit="%", step=5.0, given=self._state_even)
         headings = (tr("Value"), tr("In the table"), tr("As a replacement"))
         self.values = CellsModel(
             [Heading(name, right=at > 0) for at, name in enumerate(headings)], self
         )
-        self.list = TableView(self)
-        self.list.setModel(self.values)
+        self.list = TableView(self, model=self.values)
         fit_rows(self.list)
         header = self.list.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -85,14 +84,9 @@ class DistributionSettings(SettingsEditor):
             ),
         )
         card = Card(tr("What replaced values are drawn from"), parent=self)
-        card.body.addWidget(self.frequencies)
-        card.body.addLayout(form)
-        card.body.addWidget(self.problem)
-        card.body.addWidget(self.outcome)
-        card.body.addWidget(self.list)
+        card.put(self.frequencies, form, self.problem, self.outcome, self.list)
         self.setLayout(column(card))
         self.frequencies.stated.connect(self._state_frequencies)
-        self.even.value_changed.connect(self._state_even)
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's distribution."""

@@ -5,21 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.mechanisms.frequency_source import (
-    Frequencies,
-    FrequencySource,
-    frequencies_in,
-)
+from sfumato.engine.mechanisms.frequency_source import Frequencies, FrequencySource, frequencies_in
 from sfumato.engine.randomness.noisy_statistics import SENSITIVITY_OF_COUNTS, standard_deviation
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.wording import number
 from sfumato.ui.panels.policy.mechanisms.base import error_words
 from sfumato.ui.panels.policy.mechanisms.controls import SourceChoice
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.fields import prompt, when_given
+from sfumato.ui.widgets.fields import prompt, text_field
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class FrequencyChoice(SourceChoice):
 
     def __init__(self, words: FrequencyWords, parent: QWidget | None = None) -> None:
         self._texts = words
-        shares = QLineEdit()
+        shares = text_field(name=tr("Shares in the order of the domain"), given=self._state_shares)
         super().__init__(
             tr("Frequencies"),
             tr("Where frequencies come from"),
@@ -61,20 +57,14 @@ class FrequencyChoice(SourceChoice):
                 (FrequencySource.EQUAL, tr("All values equal")),
                 (FrequencySource.STATED, tr("Stated")),
             ],
-            (
-                (0.001, 5.0),
-                tr("ε0 of the noisy counts"),
-                tr(str(words.cost)),
-            ),
+            ((0.001, 5.0), tr("ε0 of the noisy counts"), tr(str(words.cost))),
             stated=shares,
             parent=parent,
         )
         self._shown = Frequencies(FrequencySource.EQUAL)
         self._size = 0
         self.shares = shares
-        shares.setAccessibleName(tr("Shares in the order of the domain"))
         prompt(shares, tr("Shares in the order of the domain, such as 50; 30; 20"))
-        when_given(shares, self._state_shares)
         self.source.chosen.connect(self._choose)
         self.measured.connect(self._set_epsilon)
 

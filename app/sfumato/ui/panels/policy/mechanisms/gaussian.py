@@ -227,9 +227,8 @@ class MeasureChoice(SourceChoice):
         self._form.clear()
         self.fields = {}
         for name in names:
-            field = NumberField(_NOT_STATED, 1e15, decimals=9, show_range=False)
+            field = NumberField(_NOT_STATED, 1e15, decimals=9, show_range=False, width=FIELD)
             field.spin.setSpecialValueText(" ")
-            field.spin.setFixedWidth(scaled(FIELD))
             field.value_changed.connect(self._state)
             self._form.add_field(tr("Spread of {name}", name=name), field)
             self.fields[name] = field
@@ -262,11 +261,9 @@ class GaussianSettingsEditor(SettingsEditor):
         self._draft: Forms | None = None
         self.measured = MeasureChoice(self)
         self.noise = Segments(
-            [
-                (Noise.PROPORTIONAL, tr("Varies as they do")),
-                (Noise.SEPARATE, tr("Each its own")),
-            ],
+            [(Noise.PROPORTIONAL, tr("Varies as they do")), (Noise.SEPARATE, tr("Each its own"))],
             self,
+            chosen=lambda noise: self.state({**self._in_force, "noise": Noise(noise).value}),
         )
         self.noise.setAccessibleName(tr("How the noise of several attributes hangs together"))
         self.noise_words = label("", "muted", wrap=True)
@@ -281,7 +278,7 @@ class GaussianSettingsEditor(SettingsEditor):
             " than one."
         )
         card = Card(tr("Noise"), parent=self)
-        for widget in (
+        card.put(
             self.measured,
             Rule(),
             self.together,
@@ -289,14 +286,10 @@ class GaussianSettingsEditor(SettingsEditor):
             self.forms,
             label(why, "muted", wrap=True),
             self.leak,
-        ):
-            card.body.addWidget(widget)
+        )
         self.setLayout(column(card))
         self.measured.measured.connect(lambda epsilon: self._find({"measured_epsilon": epsilon}))
         self.measured.spreads_stated.connect(lambda spreads: self._find({"spreads": spreads}))
-        self.noise.chosen.connect(
-            lambda noise: self.state({**self._in_force, "noise": Noise(noise).value})
-        )
         self.forms.changed.connect(self._try_forms)
 
     # ----- what is shown

@@ -46,7 +46,7 @@ class HierarchicalSettings(SettingsEditor):
         self._attributes: Attributes = ()
         self._read: tuple[str, Recipe] | None = None
         self.letters = NumberField(1, 100, decimals=0, step=1.0, show_range=False)
-        self.level = ChoiceField()
+        self.level = ChoiceField(chosen=self._by_level)
         self.from_file = button(tr("From a hierarchy file…"), self._read_file, "quiet")
         self.inside = NumberField(0.0, 100 * MOST_INSIDE, decimals=1, unit="%", step=5.0)
         self.chapters = CellsModel(
@@ -61,7 +61,6 @@ class HierarchicalSettings(SettingsEditor):
         self.problem = Notice(parent=self)
         self.setLayout(column(self._build()))
         self.letters.value_changed.connect(self._by_letters)
-        self.level.chosen.connect(self._by_level)
         self.inside.value_changed.connect(
             lambda share: self._try({**self._in_force, "inside_share": round(share / 100, 6)})
         )
@@ -99,13 +98,16 @@ class HierarchicalSettings(SettingsEditor):
             " into the lower list to move single values. Several selected cells are filled at once."
         )
         card = Card(tr("Which values are replaced by which first"), parent=self)
-        card.body.addLayout(form)
-        card.body.addLayout(row(None, self.from_file))
-        card.body.addLayout(share)
-        for widget in (self.problem, self.outcome, label(typed, "muted", wrap=True)):
-            card.body.addWidget(widget)
-        card.body.addWidget(self.chapter_sheet)
-        card.body.addWidget(self.value_sheet)
+        card.put(
+            form,
+            row(None, self.from_file),
+            share,
+            self.problem,
+            self.outcome,
+            label(typed, "muted", wrap=True),
+            self.chapter_sheet,
+            self.value_sheet,
+        )
         return card
 
     # ----- what is shown
@@ -240,10 +242,9 @@ class HierarchicalSettings(SettingsEditor):
 
 
 def _sheet(model: CellsModel, name: str, parent: QWidget) -> SheetView:
-    sheet = SheetView(model, row_numbers=False, parent=parent)
+    sheet = SheetView(model, row_numbers=False, parent=parent, name=name)
     fit_rows(sheet)
     sheet.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-    sheet.setAccessibleName(name)
     return sheet
 
 

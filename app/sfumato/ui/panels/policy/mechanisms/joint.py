@@ -89,7 +89,9 @@ class JointSettings(SettingsEditor):
         )
         self.kind.setAccessibleName(tr("How often combinations are kept"))
         self.mode = Segments(
-            [(BreachMode.STRICT, tr("Strict")), (BreachMode.PUBLISHED, tr("As published"))], self
+            [(BreachMode.STRICT, tr("Strict")), (BreachMode.PUBLISHED, tr("As published"))],
+            self,
+            chosen=lambda mode: self._take(replace(self._limits, mode=BreachMode(str(mode)))),
         )
         self.mode.setAccessibleName(tr("What the limits rule out"))
         self.limit_others = WrappedCheckBox(tr("Limit all other combinations"), self)
@@ -110,9 +112,6 @@ class JointSettings(SettingsEditor):
         self.all = _list(self.combinations, tr("How often each combination is kept"), self)
         self.setLayout(column(self._build()))
         self.kind.chosen.connect(self._set_kind)
-        self.mode.chosen.connect(
-            lambda mode: self._take(replace(self._limits, mode=BreachMode(str(mode))))
-        )
         self.limit_others.clicked.connect(self._set_others)
         for field in self.others:
             field.value_changed.connect(self._set_others)
@@ -143,9 +142,7 @@ class JointSettings(SettingsEditor):
             self.frequencies,
         )
         self._own = boxed(parts, self)
-        card.body.addWidget(self._own)
-        for widget in (self.problem, self.outcome, self.all):
-            card.body.addWidget(widget)
+        card.put(self._own, self.problem, self.outcome, self.all)
         return card
 
     # ----- what is shown
@@ -188,8 +185,7 @@ class JointSettings(SettingsEditor):
             figures = (shares, kept)
             names = MECHANISM.domain_of(attributes).names
             self.combinations.show_cells(
-                size,
-                lambda row, at: percent(float(figures[at - 1][row]), 2) if at else names[row],
+                size, lambda row, at: percent(float(figures[at - 1][row]), 2) if at else names[row]
             )
         self.outcome.setText(words)
 
@@ -219,8 +215,7 @@ class JointSettings(SettingsEditor):
         self.values = {}
         for attribute, domain in zip(attributes, domains_of(attributes), strict=True):
             choices = [("", tr("any value")), *((name, name) for name in domain.names)]
-            field = ChoiceField(choices, self)
-            field.setAccessibleName(tr("Value of {name}", name=attribute.name))
+            field = ChoiceField(choices, self, name=tr("Value of {name}", name=attribute.name))
             self.values[attribute.name] = field
             name = ElidedLabel(attribute.name, "caption")
             self._choices.addWidget(boxed(column(name, field, spacing=Space.TIGHT)))
@@ -317,9 +312,7 @@ def _solved(
 
 
 def _probability(name: str) -> NumberField:
-    field = NumberField(0.0001, 0.9999, decimals=4, step=0.05, show_range=False)
-    field.spin.setAccessibleName(name)
-    return field
+    return NumberField(0.0001, 0.9999, decimals=4, step=0.05, show_range=False, name=name)
 
 
 def _model(parent: QWidget, *headings: str) -> CellsModel:
@@ -327,10 +320,8 @@ def _model(parent: QWidget, *headings: str) -> CellsModel:
 
 
 def _list(model: CellsModel, name: str, parent: QWidget) -> TableView:
-    view = TableView(parent)
-    view.setModel(model)
+    view = TableView(parent, model=model, name=name)
     fit_rows(view)
-    view.setAccessibleName(name)
     header = view.horizontalHeader()
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
     header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)

@@ -17,11 +17,7 @@ from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.matrices.matrix import DenseMatrix, GarblingTest
 from sfumato.engine.mechanisms.base import Settings
-from sfumato.engine.mechanisms.matrix.mechanism import (
-    TOLERANCE,
-    TransitionMatrix,
-    read_matrix,
-)
+from sfumato.engine.mechanisms.matrix.mechanism import TOLERANCE, TransitionMatrix, read_matrix
 from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space, mix, scaled, themes
 from sfumato.ui.look.wording import number, spoken
@@ -206,11 +202,8 @@ class MatrixGrid(QWidget):
         super().__init__(parent)
         self.entries = EntriesModel(self)
         self.sums = SumsModel(self)
-        self.grid = SheetView(self.entries, blank="0", parent=self)
-        self.grid.setAccessibleName(tr("Transition matrix"))
-        self.footer = TableView(self)
-        self.footer.setModel(self.sums)
-        self.footer.setAccessibleName(tr("Sums of the columns"))
+        self.grid = SheetView(self.entries, blank="0", parent=self, name=tr("Transition matrix"))
+        self.footer = TableView(self, model=self.sums, name=tr("Sums of the columns"))
         for table in (self.grid, self.footer):
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
             table.horizontalHeader().setDefaultSectionSize(scaled(CELL_WIDTH))
@@ -260,14 +253,14 @@ class MatrixSettings(SettingsEditor):
         self.take_back = button(tr("Back to what is in force"), self._take_back)
         self.status = Notice(parent=self)
         card = Card(parent=self)
-        card.body.addLayout(
+        card.put(
             FlowLayout(
                 label(tr("Transition matrix"), "heading"), self.paste, self.from_file, apart=1
-            )
+            ),
+            self.matrix,
+            self.status,
+            FlowLayout(self.normalise, self.transpose, self.take_back),
         )
-        card.body.addWidget(self.matrix)
-        card.body.addWidget(self.status)
-        card.body.addLayout(FlowLayout(self.normalise, self.transpose, self.take_back))
         self.setLayout(column(card, self.compare, spacing=Space.BETWEEN))
         self.matrix.entries.written.connect(self._write)
         self.matrix.grid.pasted.connect(self._paste)
@@ -441,8 +434,7 @@ class CompareCard(Card):
         self.from_file = button(tr("Import it…"), self.import_asked.emit)
         self.verdict = Notice(parent=self)
         self._about: tuple[str, ...] = ()
-        self.body.addLayout(FlowLayout(self.paste, self.from_file))
-        self.body.addWidget(self.verdict)
+        self.put(FlowLayout(self.paste, self.from_file), self.verdict)
 
     def start(self, this: TransitionMatrix, other: TransitionMatrix, transposed: bool) -> None:
         """Compare two matrices, in a job; say so if the other one was transposed."""

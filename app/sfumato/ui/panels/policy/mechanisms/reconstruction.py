@@ -267,13 +267,7 @@ class ReconstructionSettings(SettingsEditor):
         choices.add_field(tr("Test"), self.rule, gloss=self.about_rule)
         choices.add_field(tr("Draw records"), self.sampling, gloss=self.about_sampling)
         asked = Card(tr("What a group must keep to itself"), parent=self)
-        asked.body.addWidget(self.meaning)
-        asked.body.addLayout(numbers)
-        asked.body.addWidget(self.status)
-        asked.body.addWidget(Rule())
-        asked.body.addLayout(choices)
-        asked.body.addWidget(Rule())
-        asked.body.addWidget(self.public)
+        asked.put(self.meaning, numbers, self.status, Rule(), choices, Rule(), self.public)
         outcome = Card(tr("What changes in this table"), parent=self)
         outcome.body.addWidget(self.figures)
         self.setLayout(column(asked, outcome, spacing=Space.BETWEEN))
@@ -407,11 +401,13 @@ class PublicColumns(QWidget):
         self.everything = button(
             tr("All that are released"), lambda: self.chosen.emit(None), "quiet"
         )
-        lines = column()
-        lines.addLayout(FlowLayout(label(tr("Public columns")), self.everything, apart=1))
-        lines.addWidget(self.words)
-        lines.addLayout(self._grid)
-        self.setLayout(lines)
+        self.setLayout(
+            column(
+                FlowLayout(label(tr("Public columns")), self.everything, apart=1),
+                self.words,
+                self._grid,
+            )
+        )
 
     def show_columns(self, released: Sequence[str], named: Sequence[str] | None) -> None:
         """Show which of the released columns make groups; all of them where `named` is None."""
@@ -437,9 +433,8 @@ class PublicColumns(QWidget):
             box.deleteLater()
         self.boxes = {}
         for place, name in enumerate(released):
-            box = WrappedCheckBox(name.replace("&", "&&"), self)
+            box = WrappedCheckBox(name.replace("&", "&&"), self, clicked=self._tell)
             box.setToolTip(name)
-            box.clicked.connect(self._tell)
             self._grid.addWidget(box, place // ABREAST, place % ABREAST)
             self.boxes[name] = box
 

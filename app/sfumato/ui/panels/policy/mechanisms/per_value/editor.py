@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
-from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
@@ -58,7 +58,13 @@ from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
 from sfumato.ui.panels.policy.mechanisms.per_value.outcome import AT_ONCE, Outcome, solved_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField, Segments, SliderField, WrappedCheckBox, prompt
+from sfumato.ui.widgets.fields import (
+    NumberField,
+    Segments,
+    SliderField,
+    WrappedCheckBox,
+    text_field,
+)
 from sfumato.ui.widgets.layout import Card, boxed, button, column, label
 from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveGrid, ResponsiveRow
 from sfumato.ui.widgets.sheets import sheet_rows
@@ -120,10 +126,7 @@ class Presets(QWidget):
             pages.addWidget(page)
         ways = self.way.values
         self.way.chosen.connect(lambda way: pages.setCurrentIndex(ways.index(way)))
-        lines = column()
-        lines.addLayout(FlowLayout(label(tr("Set limits")), self.way))
-        lines.addWidget(pages)
-        self.setLayout(lines)
+        self.setLayout(column(FlowLayout(label(tr("Set limits")), self.way), pages))
 
     def show_theta(self, theta: float | None) -> None:
         """Show the tolerance in force."""
@@ -232,9 +235,7 @@ class FineGrainSettings(SettingsEditor):
         self.frequencies = FrequencyChoice(FREQUENCY_WORDS, self)
         self._chosen = Frequencies(FrequencySource.EQUAL)
         self.presets = Presets(self)
-        self.search = QLineEdit(self)
-        prompt(self.search, tr("Find a value"))
-        self.search.setAccessibleName(tr("Find a value"))
+        self.search = text_field(name=tr("Find a value"), hint=tr("Find a value"))
         self.search.setClearButtonEnabled(True)
         self.only_own = WrappedCheckBox(tr("Only with limits of their own"), self)
         self.model = LimitsModel(self)
@@ -267,14 +268,15 @@ class FineGrainSettings(SettingsEditor):
         tip = tr("Back to the tolerance rule")
         clear = button(tr("Clear"), grid.clear_cells, "quiet", tip=tip)
         card = Card(parent=self)
-        card.body.addLayout(
-            FlowLayout(label(tr("Limits of the values"), "heading"), self.mode, apart=1)
+        card.put(
+            FlowLayout(label(tr("Limits of the values"), "heading"), self.mode, apart=1),
+            self.mode_words,
+            self.frequencies,
+            self.presets,
+            FlowLayout(self.search, self.only_own, paste, fill, clear),
+            grid,
+            self.status,
         )
-        for widget in (self.mode_words, self.frequencies, self.presets):
-            card.body.addWidget(widget)
-        card.body.addLayout(FlowLayout(self.search, self.only_own, paste, fill, clear))
-        card.body.addWidget(grid)
-        card.body.addWidget(self.status)
         self.setLayout(column(card, self.outcome, spacing=Space.BETWEEN))
 
     # ----- what is shown

@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
@@ -41,6 +40,7 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import button, column, label, row, say, set_look
+from sfumato.ui.widgets.paint_queue import delayed
 from sfumato.ui.widgets.plot_view import PlotView
 
 Counts = npt.NDArray[np.int64]
@@ -108,10 +108,7 @@ class Outcome(QWidget):
         self._session = session
         self._shown: tuple[Profile, Attribute] | None = None
         # Drawing takes a while: the pictures wait until a drag pauses, the words don't.
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE_MILLISECONDS)
-        self._pause.timeout.connect(self._draw)
+        self._pause = delayed(self, self._draw, PAUSE_MILLISECONDS)
         self.view.chosen.connect(self.show_view)
         self.show_view("values")
 
@@ -279,11 +276,7 @@ class CurvePage(QWidget):
         self.words = label(self._explanation(), "small", wrap=True)
         self.plot = PlotView(session.chooser, self)
         self.plot.failed.connect(session.message)
-        lines = column()
-        lines.addLayout(row(self.source, self.start, self.stop, None))
-        lines.addWidget(self.words)
-        lines.addWidget(self.plot)
-        self.setLayout(lines)
+        self.setLayout(column(row(self.source, self.start, self.stop, None), self.words, self.plot))
         self.stop.hide()
         self.plot.hide()
 
