@@ -17,7 +17,7 @@ from sfumato.plots.coalitions import build_realized_distribution
 from sfumato.plots.ladders import Rung, build_trust_ladder
 from sfumato.ui.look.theme import themes
 from sfumato.ui.panels import all_panels
-from sfumato.ui.panels.attributes.bins import Histogram
+from sfumato.ui.panels.attributes.domain import Histogram
 from sfumato.ui.panels.policy.entry_page import DangerNote
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Token
 from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView

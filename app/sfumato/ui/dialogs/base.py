@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Self
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
@@ -55,6 +56,14 @@ class Dialog(QDialog):
         below = row(self.buttons, margins=(Space.AROUND, 0, Space.AROUND, 0))
         self._page.addLayout(below)
 
+    def present(self, accepted: Callable[[], object] | None = None) -> Self:
+        """Open in front of its window, and go away by itself once it is closed."""
+        if accepted is not None:
+            self.accepted.connect(accepted)
+        self.finished.connect(self.deleteLater)
+        self.open()
+        return self
+
     def showEvent(self, event: QShowEvent) -> None:
         """Be as large as the content needs."""
         super().showEvent(event)
@@ -92,11 +101,14 @@ class Dialog(QDialog):
         parent = self.parentWidget()
         return parent.window().size() if parent is not None else self.size()
 
-    def add_primary(self, text: str) -> QPushButton:
-        """Add the button that does what the dialog is for."""
+    def add_primary(self, text: str, run: Callable[[], object] | None = None) -> QPushButton:
+        """Add the button that does what the dialog is for, where that is more than to close it."""
         made = self.buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
         set_look(made, "primary")  # the box has polished it already
         made.setDefault(True)
+        if run is not None:
+            self.buttons.accepted.disconnect(self.accept)
+            self.buttons.accepted.connect(run)
         return made
 
     def add_button(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QWidget
 
@@ -16,7 +16,7 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.fields import WrappedCheckBox, text_field
 from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.layout import Badge, fill, label
+from sfumato.ui.widgets.layout import Badge, fill, form, label
 from sfumato.ui.widgets.messages import Message
 
 
@@ -51,20 +51,14 @@ class _PassphraseDialog(Dialog):
 
     def __init__(self, title: str, text: str, action: str, parent: QWidget | None = None) -> None:
         super().__init__(title, text, parent)
-        self.form = QFormLayout()
-        self.form.setHorizontalSpacing(Space.BETWEEN)
-        self.form.setVerticalSpacing(Space.INSIDE)
-        sides = Qt.AlignmentFlag
-        self.form.setLabelAlignment(sides.AlignLeft | sides.AlignVCenter)
+        self.form = form()
         self.first = SecretField(self.tr("Show the passphrase"), self)
         self.form.addRow(self.tr("&Passphrase"), self.first)
         self.body.addLayout(self.form)
         self._fields: list[QWidget] = [self.first]
         self.add_cancel()
-        self.submit = self.add_primary(action)
+        self.submit = self.add_primary(action, self.submitted.emit)
         self.submit.setEnabled(False)
-        self.buttons.accepted.disconnect(self.accept)
-        self.buttons.accepted.connect(self.submitted)
 
     @property
     def passphrase(self) -> str:
@@ -240,9 +234,7 @@ class UnsealedDialog(Dialog):
         self.add_cancel()
         role = QDialogButtonBox.ButtonRole.DestructiveRole
         self.accept_button = self.add_button(self.tr("Accept and seal again"), self.accept, role)
-        self.read_button = self.add_primary(self.tr("Open read-only"))
-        self.buttons.accepted.disconnect(self.accept)
-        self.buttons.accepted.connect(self._read)
+        self.read_button = self.add_primary(self.tr("Open read-only"), self._read)
         self.reason.textChanged.connect(self._judge)
         self.understood.toggled.connect(self._judge)
         self._judge()

@@ -33,7 +33,7 @@ from sfumato.ui.widgets.layout import (
     label,
     row,
 )
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_texts, error_words
 from sfumato.ui.widgets.paint_queue import delayed
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import FrameModel, TableView
@@ -281,7 +281,7 @@ class OptionsForm(Card):
         try:
             options = replace(self._options, **changes)  # type: ignore[arg-type]
         except BadOptions as error:
-            self.problem.setText(" ".join(error_texts(error)))
+            self.problem.setText(error_words(error))
             self.problem.show()
             return
         self.problem.hide()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
@@ -33,15 +32,25 @@ from sfumato.analysis.open_columns import OpenAnswer, sampling_sentence
 from sfumato.analysis.open_figures import NAMED, OpenFigure, left_out, made_coarser, protected_too
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import Fact
-from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.icons import IconLabel, themed_icon
-from sfumato.ui.widgets.layout import Rule, ScrollPage, button, column, fill, label, row
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import (
+    Rule,
+    ScrollPage,
+    boxed,
+    button,
+    column,
+    fill,
+    label,
+    row,
+    show_tool,
+    signed,
+)
 from sfumato.ui.widgets.paint_queue import delayed
 
 WIDE: Final = 288
@@ -70,23 +79,16 @@ class OpenCaution(QWidget):
         self._figure = figure
         self._columns = figure.telling[:NAMED]
         names = ", ".join(self._columns)
-        self.protect = button(self.tr("Protect too"), self._protect, "quiet")
-        self.protect.setToolTip(
-            self.tr("Make {columns} sensitive and protect them together with {name}").format(
-                columns=names, name=figure.attribute
-            )
-        )
-        self.coarsen = button(self.tr("Make coarser"), self._coarsen, "quiet")
-        self.coarsen.setToolTip(self.tr("Divide {columns} into five bins").format(columns=names))
-        self.drop = button(self.tr("Leave out"), self._drop, "quiet")
-        self.drop.setToolTip(self.tr("Release {columns} to nobody").format(columns=names))
+        together = self.tr("Make {columns} sensitive and protect them together with {name}")
+        self.protect = button(self.tr("Protect too"), self._protect, "quiet", tip=together)
+        coarser = self.tr("Divide {columns} into five bins")
+        self.coarsen = button(self.tr("Make coarser"), self._coarsen, "quiet", tip=coarser)
+        none = self.tr("Release {columns} to nobody")
+        self.drop = button(self.tr("Leave out"), self._drop, "quiet", tip=none)
         for each in (self.protect, self.coarsen, self.drop):
+            each.setToolTip(each.toolTip().format(columns=names, name=figure.attribute))
             each.setAccessibleDescription(each.toolTip())
-        sign = IconLabel("caution", "caution", 16)
-        text = label(typeset(figure.caution), wrap=True)
-        top = row(sign, text)
-        top.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
-        top.setStretch(1, 1)
+        top = signed("caution", "caution", typeset(figure.caution))
         buttons = column(self.protect, self.coarsen, self.drop, spacing=0)
         self.setLayout(column(top, buttons, spacing=Space.TIGHT))
 
@@ -118,10 +120,7 @@ class OpenCaution(QWidget):
         self._session.edit(text, left_out(self._session.document, self._columns))
 
     def _run(self, template: str, work: Callable[[Context], Document]) -> None:
-        text = template.format(name=self._figure.attribute)
-        session = self._session
-        keep = session.unless_changed(text, partial(session.edit, text))
-        session.runner.run(text, work, keep, key=JOB)
+        self._session.edit_later(template.format(name=self._figure.attribute), work, key=JOB)
 
 
 class GuaranteeCard(QFrame):
@@ -149,40 +148,19 @@ class GuaranteeCard(QFrame):
         self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
         self.recipient = ChoiceField(name=self.tr("The promise to this recipient"))
         self.recipient.chosen.connect(lambda _name: self._fill())
-        self._to = column(
-            label(self.tr("Promised to"), "caption", wrap=True), self.recipient, spacing=4
-        )
+        promised = label(self.tr("Promised to"), "caption", wrap=True)
+        self._chooser = boxed(column(promised, self.recipient, spacing=4), self)
         self._page = ScrollPage(self)
         self._content: QWidget | None = None
         self._page.column.addStretch(1)
-        self._layout()
+        head = row(self._shield, self._title, None, self._toggle)
+        self._outer = column(head, self._chooser, (self._page, 1), spacing=Space.BETWEEN)
+        self.setLayout(self._outer)
         self._timer = delayed(self, self.refresh)
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.attribute_changed,
-            session.profiles_changed,
-            session.pooled_changed,
-            session.open_columns_changed,
-            session.ledger_changed,
-            session.project_changed,
-        ):
-            signal.connect(self._soon)
+        known = (session.profiles_changed, session.pooled_changed, session.open_columns_changed)
+        session.follow(self._soon, session.ledger_changed, *known)
         self.set_compact(False)
         self.refresh()
-
-    def _layout(self) -> None:
-        self._head = row(self._shield, self._title, None, self._toggle)
-        layout = column(
-            self._head,
-            spacing=Space.BETWEEN,
-            margins=(Space.BETWEEN, Space.AROUND, Space.BETWEEN, Space.BETWEEN),
-        )
-        self.setLayout(layout)
-        self._chooser = QWidget(self)
-        self._chooser.setLayout(self._to)
-        fill(layout, self._chooser, (self._page, 1))
-        self._outer = layout
 
     @property
     def compact(self) -> bool:
@@ -205,9 +183,7 @@ class GuaranteeCard(QFrame):
             widget.setVisible(not compact)
         self._chooser.setVisible(not compact and self._has_choice())
         words = self.tr("Show the guarantee") if compact else self.tr("Fold the guarantee")
-        self._toggle.setIcon(themed_icon("shield" if compact else "chevron-right"))
-        self._toggle.setToolTip(words)
-        self._toggle.setAccessibleName(words)
+        show_tool(self._toggle, "shield" if compact else "chevron-right", words)
         if changed:
             self.collapsed.emit(compact)
 
@@ -222,7 +198,7 @@ class GuaranteeCard(QFrame):
             releases = releases_of(session)
             pooled = session.pooled(releases)
             found = (
-                guarantee_of(session.document, self._attributes(), releases, pooled)
+                guarantee_of(session.document, session.attributes(), releases, pooled)
                 if releases or pooled
                 else session.steps.guarantee()
             )
@@ -236,12 +212,6 @@ class GuaranteeCard(QFrame):
         self.recipient.set_choices([(name, name) for name in people])
         self._chooser.setVisible(not self._compact and self._has_choice())
         self._fill()
-
-    def _attributes(self) -> dict[str, Attribute]:
-        """Return what is known of the policy's attributes, by name."""
-        names = {name for entry in self._session.document.policy for name in entry.attributes}
-        encoded = {name: self._session.attribute(name) for name in sorted(names)}
-        return {name: item.attribute for name, item in encoded.items() if item is not None}
 
     def text(self) -> str:
         """Return everything that is said, for those who listen and for tests."""
@@ -302,14 +272,10 @@ class GuaranteeCard(QFrame):
         if named:
             entry.addWidget(label(promise.entry.key, "caption", wrap=True))
         if empty := self._empty(promise):
-            sign = IconLabel("danger", "danger", 16)
             told = self.tr("Danger: {text}").format(text=typeset(empty))
-            line = row(sign, label(told, "danger", wrap=True))
-            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
-            line.setStretch(1, 1)
-            entry.addLayout(line)
+            entry.addLayout(signed("danger", "danger", told, "danger"))
         entry.addWidget(label(typeset(promise.promise.sentence), wrap=True))
-        if here := in_table(promise, self._attributes(), self._beside):
+        if here := in_table(promise, self._session.attributes(), self._beside):
             fill(entry, Space.TIGHT, label(typeset(here), "muted", wrap=True))
         facts = promise.promise.facts
         unfolded = bool(int(self._session.store.value(_FIGURES, 0) or 0))
@@ -325,7 +291,7 @@ class GuaranteeCard(QFrame):
 
     def _empty(self, promise: EntryPromise) -> str:
         """Say why a release hides nothing of an entry; empty where it hides something."""
-        known, entry = self._attributes(), promise.entry
+        known, entry = self._session.attributes(), promise.entry
         attributes = [known[name] for name in entry.attributes if name in known]
         if len(attributes) < len(entry.attributes):
             return ""
@@ -380,14 +346,8 @@ class GuaranteeCard(QFrame):
         )
 
     def _cautions(self, cautions: Sequence[str]) -> QVBoxLayout:
-        lines = column(label(self.tr("Caution"), "caption"))
-        for words in cautions:
-            sign = IconLabel("caution", "caution", 16)
-            line = row(sign, label(typeset(words), wrap=True))
-            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
-            line.setStretch(1, 1)
-            lines.addLayout(line)
-        return lines
+        told = (signed("caution", "caution", typeset(words)) for words in cautions)
+        return column(label(self.tr("Caution"), "caption"), *told)
 
     def _steps(self, steps: Sequence[str], *, promised: bool) -> QVBoxLayout:
         nothing, not_all = self.tr("Nothing is promised yet"), self.tr("Not everything is set yet")
@@ -397,12 +357,7 @@ class GuaranteeCard(QFrame):
             spacing=Space.TIGHT,
         )
         for step in steps:
-            lines.addSpacing(Space.TIGHT)
-            sign = IconLabel("step-empty", "muted", 16)
-            line = row(sign, label(spoken(step), wrap=True))
-            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
-            line.setStretch(1, 1)
-            lines.addLayout(line)
+            fill(lines, Space.TIGHT, signed("step-empty", "muted", spoken(step)))
         return lines
 
 

@@ -31,17 +31,14 @@ from sfumato.ui.dialogs.databases import DatabaseDialog
 from sfumato.ui.dialogs.help import AboutDialog, BugDialog, HelpDialog
 from sfumato.ui.look.theme import Appearance, scaled, themes
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels import all_panels
+from sfumato.ui.panels import Panels, all_panels
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.shell.found_files import FoundFiles
+from sfumato.ui.shell.files import RULES_SUFFIX, FoundFiles, Rules
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.job_bar import JobBar
 from sfumato.ui.shell.menus import Menus, copy_from_focus, fill_recent
-from sfumato.ui.shell.panels import Panels
 from sfumato.ui.shell.rail import Rail
 from sfumato.ui.state.projects import Projects
-from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
-from sfumato.ui.state.rules import Rules
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import AS_THE_SYSTEM, MemoryLimit, TextScale, choose, chosen, name_of
 from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
@@ -297,15 +294,11 @@ class MainWindow(QMainWindow):
 
     def show_about(self) -> None:
         """Open the About box."""
-        dialog = AboutDialog(self)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        AboutDialog(self).present()
 
     def show_bug(self, report: BugReport) -> None:
         """Say that Sfumato failed, with details to copy."""
-        dialog = BugDialog(report, self)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        BugDialog(report, self).present()
 
     def _remember_rail(self, folded: bool) -> None:
         if not self._narrow:

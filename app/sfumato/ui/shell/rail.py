@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QToolButton, QWidget
 
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.panels.base import PanelKind, PanelState
-from sfumato.ui.widgets.icons import IconLabel, draw_icon, themed_icon
-from sfumato.ui.widgets.layout import ElidedLabel, column, fill, row, say
-from sfumato.ui.widgets.painted import PaintedText
+from sfumato.ui.widgets.icons import IconLabel, draw_icon
+from sfumato.ui.widgets.layout import ElidedLabel, column, fill, row, say, show_tool
+from sfumato.ui.widgets.painted import PaintedText, draw_text, painter_on
 
 WIDE = 208
 NARROW = 60
@@ -95,8 +95,7 @@ class StepButton(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the step."""
         del event
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(self)
         self._paint_back(painter)
         icon_token = "accent" if self.isChecked() else "muted"
         middle, side = self.height() / 2, scaled(20)
@@ -135,11 +134,8 @@ class StepButton(QAbstractButton):
             draw_icon(painter, state_icon, token, QRectF(left, scaled(28), sign, sign))
         strong = self._state is PanelState.ATTENTION
         colours = (style.text, style.caution if strong else theme.quiet)
-        side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         for line, colour in zip(self.painted_texts(), colours, strict=False):
-            painter.setPen(QColor(colour))
-            painter.setFont(line.face)
-            painter.drawText(line.area, int(side), line.shown)
+            draw_text(painter, line.area, line.text, line.face, colour)
 
     def painted_texts(self) -> list[PaintedText]:
         """Return the name and the state as they are written."""
@@ -223,9 +219,7 @@ class Rail(QFrame):
         for step in self._steps.values():
             step.set_compact(compact)
         words = self.tr("Show the names") if compact else self.tr("Show icons only")
-        self._toggle.setIcon(themed_icon("chevron-right" if compact else "chevron-left"))
-        self._toggle.setToolTip(words)
-        self._toggle.setAccessibleName(words)
+        show_tool(self._toggle, "chevron-right" if compact else "chevron-left", words)
         if changed:
             self.collapsed.emit(compact)
 

@@ -90,11 +90,16 @@ def button(
 def tool(icon: str, words: str, run: Callable[[], object]) -> QToolButton:
     """Return a button that is a drawing, and says in a tip what it is for."""
     made = QToolButton()
-    made.setIcon(themed_icon(icon))
-    made.setToolTip(words)
-    made.setAccessibleName(words)
     made.clicked.connect(partial(_click, run))
+    show_tool(made, icon, words)
     return made
+
+
+def show_tool(shown: QToolButton, icon: str, words: str) -> None:
+    """Let such a button be for something else from now on."""
+    shown.setIcon(themed_icon(icon))
+    shown.setToolTip(words)
+    shown.setAccessibleName(words)
 
 
 def _click(run: Callable[[], object], _checked: bool = False) -> None:

@@ -176,6 +176,11 @@ def error_texts(error: SfumatoError) -> tuple[str, str]:
     return spoken(what, **error.details), spoken(remedy, **error.details)
 
 
+def error_words(error: SfumatoError) -> str:
+    """Return what happened and what to do, one after the other."""
+    return " ".join(error_texts(error)).strip()
+
+
 def announce(about: QWidget, text: str, *, urgent: bool = False) -> None:
     """Let a screen reader say a text: at the next pause or, where it is urgent, at once.
 

@@ -43,10 +43,10 @@ from sfumato.ui.panels.policy.generalized.page import Ways
 from sfumato.ui.panels.policy.recipients import standings_of
 from sfumato.ui.panels.policy.views_card import ViewsCard
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.state.attributes import ROWS_AT_ONCE
+from sfumato.ui.state.insights import ROWS_AT_ONCE
 from sfumato.ui.widgets.fields import SliderField
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, boxed, row
-from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
+from sfumato.ui.widgets.messages import Action, MessageKind, error_texts, error_words
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 
@@ -244,7 +244,7 @@ class PolicyPanel(Panel):
         self.page.show_entry(entry, attributes, candidates_for(entry, self._sensitive()))
         self.page.show_recipients(standings, self._recipient)
         refusal = unit_refusal(document, entry)
-        self.page.refused.show_text("" if refusal is None else " ".join(error_texts(refusal)))
+        self.page.refused.show_text("" if refusal is None else error_words(refusal))
         chosen = None
         if self._recipient:
             recipient = document.recipient(self._recipient)

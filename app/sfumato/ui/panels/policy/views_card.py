@@ -31,7 +31,7 @@ from sfumato.analysis.views import (
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped, localized
 from sfumato.jobs.runner import Ending, Job
 from sfumato.plots.axes import percent
@@ -45,7 +45,7 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.sheets import SheetView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index
@@ -299,7 +299,9 @@ class ViewsCard(Card):
             and not missing
             and any(r.view is not None for r in document.recipients)
         )
-        self._together = together_of(document, self._attributes()) if self.isVisible() else None
+        self._together = (
+            together_of(document, self.session.attributes()) if self.isVisible() else None
+        )
         keys, unit = self.session.keys, (document.unit, document.record_key)
         basis = (table, document.columns, unit, *document.hierarchies.items())
         views = tuple((each.name, each.view) for each in document.recipients)
@@ -340,11 +342,6 @@ class ViewsCard(Card):
         )
         job.finished.connect(partial(self._stopped, asked, job))
 
-    def _attributes(self) -> dict[str, Attribute]:
-        names = {name for entry in self.session.document.policy for name in entry.attributes}
-        encoded = {name: self.session.attribute(name) for name in sorted(names)}
-        return {name: item.attribute for name, item in encoded.items() if item is not None}
-
     def _show(self) -> None:
         document = self.session.document
         seen, places = {each.recipient: each for each in self._found}, numbered(document)
@@ -358,7 +355,7 @@ class ViewsCard(Card):
         self.model.show_lines(lines, quasi_identifiers(document))
         table, offered = self.session.source, dict[str, int]()
         if table is not None and self.isVisible():
-            offered = proposed_ks(document, self._attributes(), table)
+            offered = proposed_ks(document, self.session.attributes(), table)
         ks = ", ".join(tr("{name} k = {k}", name=name, k=k) for name, k in offered.items())
         self._offer.setVisible(bool(offered))
         self._proposed.setText(
@@ -417,7 +414,7 @@ class ViewsCard(Card):
             self._refuse(error)
 
     def _refuse(self, error: SfumatoError) -> None:
-        say(self._problem, " ".join(filter(None, error_texts(error))))
+        say(self._problem, error_words(error))
 
     # ----- what the person does
 
@@ -484,7 +481,7 @@ class ViewsCard(Card):
     def _state_k(self) -> None:
         session, table = self.session, self.session.source
         if table is not None:
-            changed = with_proposed_ks(session.document, self._attributes(), table)
+            changed = with_proposed_ks(session.document, session.attributes(), table)
             session.edit(tr("State proposed k"), changed)
             self._go_on()
 

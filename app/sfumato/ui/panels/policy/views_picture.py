@@ -31,7 +31,7 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import button, column, label, row, say
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_words
 
 LATTICE_JOB: Final = "views-lattice"
 NODE_JOB: Final = "views-node"
@@ -208,7 +208,7 @@ class ViewsPicture(QWidget):
     def _refuse(self, wanted: tuple[object, ...], error: SfumatoError) -> None:
         if wanted == self._asked:
             self._nodes, self._shape = None, ()
-            self.told.setText(" ".join(filter(None, error_texts(error))))
+            self.told.setText(error_words(error))
 
     def _show(self) -> None:
         if self._nodes is None:

@@ -37,7 +37,7 @@ from sfumato.ui.panels.preview.pages import ROW, TRUE, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, WrappedCheckBox
 from sfumato.ui.widgets.layout import ScrollPage, column, fill, label, row
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
@@ -219,7 +219,7 @@ class EstimatesPage(ScrollPage):
         if asked is not self._asked:
             return
         _show(self.regression, None)
-        self.regression_note.setText(" ".join(error_texts(error)))
+        self.regression_note.setText(error_words(error))
         self.regression_note.show()
 
 

@@ -22,7 +22,7 @@ from sfumato.ui.look.wording import told, value_name
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
 from sfumato.ui.widgets.layout import ScrollPage, column, label, row
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
@@ -306,4 +306,4 @@ class UtilityPage(ScrollPage):
                 )
             )
         elif preview.problem is not None:
-            self.note.setText(" ".join(error_texts(preview.problem)))
+            self.note.setText(error_words(preview.problem))

@@ -63,13 +63,7 @@ class PreviewPanel(Panel):
         self.pages.add(self.empty, self.problem, self.waiting, self.work)
         yield
         yield from self._build_work()
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.project_changed,
-            session.attribute_changed,
-        ):
-            signal.connect(self.in_sight(self._refresh))
+        session.follow(self.in_sight(self._refresh))
         self._refresh()
 
     def _build_empty(self) -> EmptyState:

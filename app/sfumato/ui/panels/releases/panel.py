@@ -169,13 +169,7 @@ class ReleasesPanel(Panel):
 
     def _connect(self) -> None:
         session = self.session
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.project_changed,
-            session.attribute_changed,
-        ):
-            signal.connect(self.in_sight(self._refresh))
+        session.follow(self.in_sight(self._refresh))
         session.ledger_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self.ledger.show_ledger)
@@ -200,7 +194,7 @@ class ReleasesPanel(Panel):
     def _refresh(self, _changed: object = None) -> None:
         session = self.session
         records = releases_of(session)
-        since = since_releases(session.document, session.steps.attributes(), records)
+        since = since_releases(session.document, session.attributes(), records)
         self.form.show_candidates(candidates_of(session.document, since))
         self.form.table.setVisible(bool(session.document.recipients))
         self._propose_folder()

@@ -34,7 +34,7 @@ from sfumato.ui.widgets.layout import (
     row,
     say,
 )
-from sfumato.ui.widgets.messages import Message, announce, error_texts
+from sfumato.ui.widgets.messages import Message, announce, error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 
 MENDING_JOB: Final = "releases-mending"
@@ -136,7 +136,7 @@ class ReadinessCard(Card):
         refusal = self._session.steps.refusal
         clear_layout(self.list)
         self._offered.clear()
-        words = "" if refusal is None else " ".join(error_texts(refusal))
+        words = "" if refusal is None else error_words(refusal)
         if self.found and (long := self._session.long) is not None:
             words = self.tr(
                 "Values and unique records are counted in all rows; what is estimated beside"

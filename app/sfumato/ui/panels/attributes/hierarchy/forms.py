@@ -120,7 +120,11 @@ class OrderList(QWidget):
         self.natural = button(self.tr("Natural order"), self._restore, "quiet")
         self.natural.setAutoDefault(False)
         self.caption = label(self.tr("The values in their order"), "small")
-        self.too_many = label("", "muted", wrap=True)
+        words = self.tr(
+            "The values are too many to be put in order by hand. They stand in their natural"
+            " order: numbers by size, texts by the alphabet."
+        )
+        self.too_many = label(words, "muted", wrap=True)
         self.too_many.hide()
         whole = column(spacing=Space.TIGHT)
         moving = boxed(row(self.natural, self.up, self.down, spacing=2))
@@ -143,12 +147,6 @@ class OrderList(QWidget):
         for widget in (self.list, self.up, self.down, self.natural):
             widget.setVisible(not many)
         self.too_many.setVisible(many)
-        self.too_many.setText(
-            self.tr(
-                "The values are too many to be put in order by hand. They stand in their natural"
-                " order: numbers by size, texts by the alphabet."
-            )
-        )
         self._allow()
 
     @property

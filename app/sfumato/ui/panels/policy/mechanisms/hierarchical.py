@@ -19,13 +19,8 @@ from sfumato.engine.mechanisms.hierarchical.mechanism import (
 )
 from sfumato.formats.hierarchies import read_hierarchy, usable_table
 from sfumato.ui.look.wording import number
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    SettingsEditor,
-    error_words,
-)
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, fit_rows
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import Form, fit_rows
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
@@ -41,9 +36,10 @@ class HierarchicalSettings(SettingsEditor):
     a file's; both lists are typed into as spreadsheets.
     """
 
+    engine = MECHANISM
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: Attributes = ()
         self._read: tuple[str, Recipe] | None = None
         self.letters = NumberField(1, 100, decimals=0, step=1.0, show_range=False)
         self.level = ChoiceField(chosen=self._by_level)
@@ -57,8 +53,6 @@ class HierarchicalSettings(SettingsEditor):
         )
         self.chapter_sheet = _sheet(self.chapters, tr("Chapters and their values"), self)
         self.value_sheet = _sheet(self.values, tr("Each value's chapter"), self)
-        self.outcome = label("", wrap=True)
-        self.problem = Notice(parent=self)
         self.setLayout(column(self._build()))
         self.letters.value_changed.connect(self._by_letters)
         self.inside.value_changed.connect(
@@ -74,23 +68,15 @@ class HierarchicalSettings(SettingsEditor):
         form.add_field(
             tr("Chapters by a level of a hierarchy"),
             self.level,
-            gloss=label(
-                tr("A file has a line for each value: the value, then its labels at each level."),
-                "muted",
-                wrap=True,
-            ),
+            gloss=tr("A file has a line for each value: the value, then its labels at each level."),
         )
         share = Form()
         share.add_field(
             tr("Share of the replacements that stay in the chapter"),
             self.inside,
-            gloss=label(
-                tr(
-                    "The more stay, the more often chapters are right, and the more a release"
-                    " tells about them at one retention probability."
-                ),
-                "muted",
-                wrap=True,
+            gloss=tr(
+                "The more stay, the more often chapters are right, and the more a release tells"
+                " about them at one retention probability."
             ),
         )
         typed = tr(
@@ -130,8 +116,7 @@ class HierarchicalSettings(SettingsEditor):
             self.inside.set_value(100 * inside_in(settings))
             found = MECHANISM.chapters(attributes, settings)
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
-            self.outcome.setText("")
+            self.show_nothing(error)
             self.chapters.lay_out(0)
             self.values.lay_out(0)
             return
@@ -159,24 +144,17 @@ class HierarchicalSettings(SettingsEditor):
         try:
             levels = [list(level) for level in MECHANISM.classes(self._attributes)]
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
+            self.refuse(error)
             levels = []
-        self.level.set_choices(
-            [
-                (0, tr("None") if levels else tr("There is no hierarchy")),
-                *(
-                    (
-                        at,
-                        tr(
-                            "Level {level}: {classes} {classes:chapter|chapters}",
-                            level=number(at),
-                            classes=number(len(set(level))),
-                        ),
-                    )
-                    for at, level in enumerate(levels, start=1)
-                ),
-            ]
-        )
+        choices = [(0, tr("None") if levels else tr("There is no hierarchy"))]
+        for at, level in enumerate(levels, start=1):
+            words = tr(
+                "Level {level}: {classes} {classes:chapter|chapters}",
+                level=number(at),
+                classes=number(len(set(level))),
+            )
+            choices.append((at, words))
+        self.level.set_choices(choices)
         self.level.setEnabled(bool(levels))
         self.level.set_value(levels.index(stated) + 1 if stated in levels else 0)
 
@@ -202,7 +180,7 @@ class HierarchicalSettings(SettingsEditor):
             recipe = usable_table(read_hierarchy(path).rows, values, name)
             recipe.classes(name, values)
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
+            self.refuse(error)
             return
         self._read = (name, recipe)
         self.show_settings(self._attributes, self._in_force)
@@ -236,7 +214,7 @@ class HierarchicalSettings(SettingsEditor):
         try:
             MECHANISM.check_settings(self._attributes, settings)
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
+            self.refuse(error)
             return
         self.state(settings)
 

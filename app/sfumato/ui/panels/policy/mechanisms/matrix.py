@@ -21,17 +21,12 @@ from sfumato.engine.mechanisms.matrix.mechanism import TOLERANCE, TransitionMatr
 from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space, mix, scaled, themes
 from sfumato.ui.look.wording import number, spoken
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    Preset,
-    SettingsEditor,
-    error_words,
-)
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, button, column, label
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.sheets import SheetView, sheet_rows, typed_number
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
@@ -251,14 +246,13 @@ class MatrixSettings(SettingsEditor):
             tr("Transpose"), self._transpose, tip=tr("Exchange rows and columns")
         )
         self.take_back = button(tr("Back to what is in force"), self._take_back)
-        self.status = Notice(parent=self)
         card = Card(parent=self)
         card.put(
             FlowLayout(
                 label(tr("Transition matrix"), "heading"), self.paste, self.from_file, apart=1
             ),
             self.matrix,
-            self.status,
+            self.problem,
             FlowLayout(self.normalise, self.transpose, self.take_back),
         )
         self.setLayout(column(card, self.compare, spacing=Space.BETWEEN))
@@ -298,13 +292,13 @@ class MatrixSettings(SettingsEditor):
         problems = draft.matrix.problems()
         self.take_back.setVisible(bool(problems))
         if not problems:
-            self.status.say("info", tr("Every column sums to 1. This matrix is in force."))
+            self.problem.say("info", tr("Every column sums to 1. This matrix is in force."))
             return
         lines = [spoken(problem.what) for problem in problems[:MOST_NAMED]]
         if len(problems) > MOST_NAMED:
             lines.append(tr("{count} more are marked.", count=len(problems) - MOST_NAMED))
         lines.append(tr("Until this is right, the matrix before stays in force."))
-        self.status.say("danger", "\n".join(lines))
+        self.problem.say("danger", "\n".join(lines))
 
     # ----- what the person does
 
@@ -321,7 +315,7 @@ class MatrixSettings(SettingsEditor):
         try:
             changed = change()
         except SfumatoError as error:
-            self.status.say("danger", error_words(error))
+            self.refuse(error)
             return
         self._take(MatrixDraft(changed))
 
@@ -357,12 +351,12 @@ class MatrixSettings(SettingsEditor):
         try:
             read, transposed = read_matrix(text, self._draft.matrix.names)
         except SfumatoError as error:
-            self.status.say("danger", error_words(error))
+            self.refuse(error)
             return
         self._take(MatrixDraft(read))
         if transposed:
             sign = "info" if self._draft.sound else "danger"
-            self.status.say(sign, f"{_transposed()}\n{self.status.words}")
+            self.problem.say(sign, f"{_transposed()}\n{self.problem.words}")
 
     def _import(self) -> None:
         text = self._chosen_text()
@@ -404,10 +398,10 @@ class MatrixSettings(SettingsEditor):
                 raise PolicyError("The file is too large to be a matrix.", "Choose another file.")
             return path.read_text(encoding="utf-8-sig")
         except SfumatoError as error:
-            self.status.say("danger", error_words(error))
+            self.refuse(error)
         except (OSError, UnicodeDecodeError):
             words = tr("The file can't be read as text. Save it as CSV in UTF-8.")
-            self.status.say("danger", words)
+            self.problem.say("danger", words)
         return None
 
 

@@ -31,18 +31,13 @@ from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    Reach,
-    SettingsEditor,
-    error_words,
-)
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Reach, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import Form
 from sfumato.ui.panels.policy.wording import NORMAL_95, suspicion, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments, WrappedCheckBox
 from sfumato.ui.widgets.layout import Card, Rule, button, column, label, set_look
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 
 JOB: Final = "groups"
@@ -230,7 +225,6 @@ class ReconstructionSettings(SettingsEditor):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: Attributes = ()
         self._draft: dict[str, Any] = {}
         self._shown: tuple[object, Limits] | None = None
         self.epsilon = NumberField(0.1, 100.0, decimals=1, unit="%", step=1.0)
@@ -244,7 +238,7 @@ class ReconstructionSettings(SettingsEditor):
         self.about_sampling = label("", "muted", wrap=True)
         self.figures = label("", "", wrap=True)
         self.take_back = button(tr("Back to what is in force"), self._take_back)
-        self.status = Notice(self.take_back, parent=self)
+        self.problem.offer(self.take_back)
         self._lay_out()
         for name, field, unit in (
             ("epsilon", self.epsilon, 100),
@@ -267,7 +261,7 @@ class ReconstructionSettings(SettingsEditor):
         choices.add_field(tr("Test"), self.rule, gloss=self.about_rule)
         choices.add_field(tr("Draw records"), self.sampling, gloss=self.about_sampling)
         asked = Card(tr("What a group must keep to itself"), parent=self)
-        asked.put(self.meaning, numbers, self.status, Rule(), choices, Rule(), self.public)
+        asked.put(self.meaning, numbers, self.problem, Rule(), choices, Rule(), self.public)
         outcome = Card(tr("What changes in this table"), parent=self)
         outcome.body.addWidget(self.figures)
         self.setLayout(column(asked, outcome, spacing=Space.BETWEEN))
@@ -311,7 +305,7 @@ class ReconstructionSettings(SettingsEditor):
         except SfumatoError as error:
             self._refuse(error)
             return
-        self.status.clear()
+        self.problem.clear()
         self.meaning.setText(_meaning(limits))
         self.about_sampling.setText(_about_sampling(limits.sampling))
         if draft == self._in_force:
@@ -321,10 +315,10 @@ class ReconstructionSettings(SettingsEditor):
         """Say what is wrong; what was in force stays."""
         words = error_words(error)
         if self._draft == self._in_force:
-            self.status.say("danger", words)
+            self.problem.say("danger", words)
             return
         stays = tr("Until this is right, what was asked before stays in force.")
-        self.status.say("danger", f"{words}\n{stays}", self.take_back)
+        self.problem.say("danger", f"{words}\n{stays}", self.take_back)
 
     def _work_out(self, limits: Limits) -> None:
         """Work out what the limits mean for the groups, unless that is in sight already."""
@@ -370,7 +364,7 @@ class ReconstructionSettings(SettingsEditor):
         """Take a change over; what holds comes into force, as one edit."""
         self._draft = {**self._draft, **change}
         self._show()
-        if self._draft != self._in_force and not self.status.words:
+        if self._draft != self._in_force and not self.problem.words:
             self.state(dict(self._draft))
 
     def _choose_public(self, names: tuple[str, ...] | None) -> None:

@@ -14,8 +14,8 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
-from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.frequency_source import (
     Frequencies,
     FrequencySource,
@@ -25,20 +25,12 @@ from sfumato.engine.mechanisms.frequency_source import (
 )
 from sfumato.engine.mechanisms.per_value.mechanism import MECHANISM, PrivacyLimits
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
-from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    Preset,
-    SettingsEditor,
-    error_words,
-)
-from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard, Notice
-from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice, FrequencyWords
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard, FrequencyChoice, FrequencyWords
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     EDITABLE,
     LOW,
@@ -66,6 +58,7 @@ from sfumato.ui.widgets.fields import (
     text_field,
 )
 from sfumato.ui.widgets.layout import Card, boxed, button, column, label
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveGrid, ResponsiveRow
 from sfumato.ui.widgets.sheets import sheet_rows
 
@@ -84,10 +77,6 @@ FREQUENCY_WORDS: Final = FrequencyWords(
         "Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once."
         " The retention probabilities, which recipients see, disclose at most ε0; every limit"
         " includes it.",
-    ),
-    unasked=QT_TRANSLATE_NOOP(
-        "Policy",
-        "The table is not used, so the retention probabilities disclose nothing about anyone.",
     ),
     exact=QT_TRANSLATE_NOOP(
         "Policy",
@@ -223,6 +212,8 @@ JOB: Final = "solve limits"
 class FineGrainSettings(SettingsEditor):
     """States the limits of every value; what they lead to stands below."""
 
+    engine = MECHANISM
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
         self._attribute: Attribute | None = None
@@ -244,10 +235,9 @@ class FineGrainSettings(SettingsEditor):
         self.remove_strays = button(tr("Remove the unknown values"), self._remove_strays)
         self.take_back = button(tr("Back to what is in force"), self._take_back)
         self.solve_again = button(tr("Solve again"), self._solve, "primary")
-        self.status = Notice(
-            self.show_cell, self.remove_strays, self.take_back, self.solve_again, parent=self
-        )
-        self.outcome = Outcome(session, self)
+        actions = (self.show_cell, self.remove_strays, self.take_back, self.solve_again)
+        self.problem.offer(*actions)
+        self.result = Outcome(session, self)
         self._lay_out()
         self.mode.chosen.connect(self._set_mode)
         self.frequencies.stated.connect(self._set_frequencies)
@@ -275,9 +265,9 @@ class FineGrainSettings(SettingsEditor):
             self.presets,
             FlowLayout(self.search, self.only_own, paste, fill, clear),
             grid,
-            self.status,
+            self.problem,
         )
-        self.setLayout(column(card, self.outcome, spacing=Space.BETWEEN))
+        self.setLayout(column(card, self.result, spacing=Space.BETWEEN))
 
     # ----- what is shown
 
@@ -308,7 +298,7 @@ class FineGrainSettings(SettingsEditor):
     def leave(self) -> None:
         """Stop solving and comparing."""
         self.session.runner.cancel(JOB)
-        self.outcome.curve.leave()
+        self.result.curve.leave()
 
     def _draft_in_force(self, attribute: Attribute) -> LimitsDraft:
         try:
@@ -358,10 +348,10 @@ class FineGrainSettings(SettingsEditor):
             profile = MECHANISM.solved((self._attribute,), self._in_force)
             shares = frequencies_in(self._in_force).of(self._attribute)
         except SfumatoError:
-            self.outcome.hide()
+            self.result.hide()
             return
-        self.outcome.show()
-        self.outcome.show_profile(profile, self._attribute, shares)
+        self.result.show()
+        self.result.show_profile(profile, self._attribute, shares)
 
     def _show_draft(self, draft: LimitsDraft) -> None:
         self._draft = draft
@@ -378,14 +368,14 @@ class FineGrainSettings(SettingsEditor):
             self._say_problems(draft, problems)
         elif solved is None:
             words = tr("These limits were solved for other values of the attribute.")
-            self.status.say("danger", words, self.solve_again)
+            self.problem.say("danger", words, self.solve_again)
         elif self._chosen.source is FrequencySource.EXACT:
             words = tr(
                 "These limits were solved for the exact counts, which the profile gives away."
             )
-            self.status.say("danger", words, self.solve_again)
+            self.problem.say("danger", words, self.solve_again)
         else:
-            self.status.clear()
+            self.problem.clear()
 
     def _say_problems(self, draft: LimitsDraft, problems: dict[tuple[int, int], str]) -> None:
         """Name what is wrong; the limits in force stay until it is right."""
@@ -410,11 +400,11 @@ class FineGrainSettings(SettingsEditor):
         if places:
             actions.insert(0, self.show_cell)
         lines.append(tr("Until this is right, the limits before stay in force."))
-        self.status.say("danger", "\n".join(lines), *actions)
+        self.problem.say("danger", "\n".join(lines), *actions)
 
-    def _refuse(self, error: SfumatoError) -> None:
+    def refuse(self, error: SfumatoError) -> None:
         """Say why limits that are sound by themselves can't be met."""
-        self.status.say("danger", error_words(error), self.take_back)
+        self.problem.say("danger", error_words(error), self.take_back)
 
     def _solved_in_force(self, attribute: Attribute) -> Solved | None:
         """Return what the profile in force does to each value; None where it fits no more."""
@@ -443,24 +433,21 @@ class FineGrainSettings(SettingsEditor):
             return
         self._chosen = self._to_solve_for(attribute)
         stated = {**draft.limits().to_dict(), **self._chosen.to_dict()}
-        work = partial(_solved_settings, attribute, stated, self.session.noise)
         if len(draft.names) <= AT_ONCE:
             try:
-                self._adopt(draft, work(None))
+                noise = self.session.noise
+                self._adopt(draft, MECHANISM.complete_settings((attribute,), stated, noise))
             except SfumatoError as error:
-                self._refuse(error)
+                self.refuse(error)
             return
         words = tr(
             "Solving the limits of {count} {count:value|values}…", count=grouped(len(draft.names))
         )
-        self.status.say("clock", words)
-        self.session.runner.run(
-            tr("Solving the limits of {name}", name=attribute.name),
-            work,
-            partial(self._adopt_later, draft),
-            self._refuse,
-            key=JOB,
-        )
+        self.problem.say("clock", words)
+        title = tr("Solving the limits of {name}", name=attribute.name)
+        doing, then = Sentence("Finding what keeps most"), partial(self._adopt_later, draft)
+        self._attributes = (attribute,)
+        self.complete_later(title, doing, stated, then, key=JOB)
 
     def _adopt_later(self, draft: LimitsDraft, settings: Settings) -> None:
         if draft is self._draft:
@@ -499,7 +486,7 @@ class FineGrainSettings(SettingsEditor):
         if places:
             self._take(self._draft.with_limits(places, each.pair))
         else:
-            self.status.say("info", tr("Select values in the grid first."))
+            self.problem.say("info", tr("Select values in the grid first."))
 
     def _write(self, texts: dict[tuple[int, int], str]) -> None:
         cells = {
@@ -510,7 +497,7 @@ class FineGrainSettings(SettingsEditor):
     def _paste(self, text: str) -> None:
         rows, current = sheet_rows(text), self.grid.currentIndex()
         if not rows:
-            self.status.say("info", tr("There is no text on the clipboard."))
+            self.problem.say("info", tr("There is no text on the clipboard."))
             return
         if is_list(rows, self._draft.names):
             draft, words = paste_list(self._draft, rows)
@@ -519,7 +506,7 @@ class FineGrainSettings(SettingsEditor):
             places = self.model.places_from(max(current.row(), 0))
             draft, words = paste_block(self._draft, rows, places, first)
         self._take(draft)
-        self.status.add(words)
+        self.problem.add(words)
 
     def _remove_strays(self) -> None:
         self._take(replace(self._draft, strays=()))
@@ -539,14 +526,6 @@ class FineGrainSettings(SettingsEditor):
         row = self.model.row_of(place)
         if row is not None:
             self.grid.show_cell(row, LOW + column)
-
-
-def _solved_settings(
-    attribute: Attribute, stated: Settings, noise: KeyedNoise, context: Context | None
-) -> Settings:
-    if context is not None:
-        context.report(0.1, "Finding what keeps most")
-    return MECHANISM.complete_settings((attribute,), stated, noise)
 
 
 def _same(first: Attribute, second: Attribute) -> bool:
@@ -589,12 +568,9 @@ class FineGrainEditor(LevelEditor):
         """Return the level at a place on the ladder: what is stated of it stops at thousandths."""
         return trust
 
-    def statement_at(self, trust: float, like: Statement) -> Statement | None:
-        """Return the statement for a place on the ladder, in the term that `like` uses."""
-        statement = super().statement_at(trust, like)
-        if statement is None:
-            return None
-        return {name: round(value, 3) or value for name, value in statement.items()}
+    def rounded(self, value: float) -> float:
+        """Return a number in thousandths."""
+        return round(value, 3) or value
 
 
 EDITOR = FineGrainEditor

@@ -34,12 +34,12 @@ from sfumato.plots.per_value import (
     build_utility_curve,
 )
 from sfumato.ui.look.wording import number, quoted
-from sfumato.ui.panels.policy.mechanisms.base import error_words
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import Floats, Solved, names_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import button, column, label, row, say, set_look
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.paint_queue import delayed
 from sfumato.ui.widgets.plot_view import PlotView
 
