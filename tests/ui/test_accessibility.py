@@ -18,7 +18,6 @@ from sfumato.plots.ladders import Rung, build_trust_ladder
 from sfumato.ui.look.theme import themes
 from sfumato.ui.panels import all_panels
 from sfumato.ui.panels.attributes.domain import Histogram
-from sfumato.ui.panels.policy.entry_page import DangerNote
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Token
 from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
 from sfumato.ui.panels.policy.generalized.node_list import Marks
@@ -208,10 +207,10 @@ class TestAnnouncements:
         assert announced == [("Too small.", False), ("Too large.", False)]
 
     def test_a_danger_is_announced_when_it_arises(self, page, announced):
-        note = DangerNote()
+        note = Notice()
         page.layout().addWidget(note)
         for words in ("Hides nothing.", "Hides nothing.", ""):
-            note.show_text(words)
+            note.warn(words)
         assert announced == [("Hides nothing.", False)]
 
     def test_the_panel_that_comes_into_sight_is_announced(self, window, announced):

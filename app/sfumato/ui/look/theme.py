@@ -34,6 +34,9 @@ _USUAL_ELSEWHERE: Final = 15.0
 _EM: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)em\b(?: ([+-]) (\d+)px)?")
 
 
+STATES: Final = ("good", "caution", "danger")
+
+
 class _Space:
     """Distances in pixels, in multiples of four; what holds a line of text grows with it."""
 
@@ -190,24 +193,11 @@ class Theme:
         lines = {f"{kind}_line": s.blend(colour, share) for kind, colour in kinds.items()}
         if s.strong:
             sheet += resource_path("style", "contrast.qss").read_text(encoding="utf-8")
+        shared = ("background", "surface", "text", "muted", "line", "accent", *STATES)
+        own = ("accent_hover", "on_accent", "rail", "hover", "quiet", "selected", "field_line")
         filled = Template(sheet).substitute(
-            background=s.background,
-            surface=s.surface,
-            text=s.text,
-            muted=s.muted,
-            line=s.line,
-            accent=s.accent,
-            good=s.good,
-            caution=s.caution,
-            danger=s.danger,
-            accent_hover=self.accent_hover,
-            on_accent=self.on_accent,
-            rail=self.rail,
-            hover=self.hover,
-            quiet=self.quiet,
-            selected=self.selected,
-            field_line=self.field_line,
-            disabled=self.disabled,
+            {name: getattr(s, name) for name in shared},
+            **{name: getattr(self, name) for name in (*own, "disabled")},
             assets=resource_path("style", self.name).as_posix(),
             **tints,
             **lines,

@@ -17,6 +17,7 @@ from PySide6.QtGui import (
     QColor,
     QFont,
     QFontMetricsF,
+    QPaintDevice,
     QPainter,
     QPen,
 )
@@ -111,9 +112,9 @@ LEFT: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT: Final = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
-def painter_on(widget: QWidget) -> QPainter:
-    """Return what paints on a widget, with smooth edges."""
-    painter = QPainter(widget)
+def painter_on(ground: QPaintDevice) -> QPainter:
+    """Return what paints on a widget or a picture, with smooth edges."""
+    painter = QPainter(ground)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     return painter
 

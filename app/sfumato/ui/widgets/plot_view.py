@@ -9,17 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
-from PySide6.QtCore import (
-    QT_TRANSLATE_NOOP,
-    QCoreApplication,
-    QEvent,
-    QPoint,
-    QPointF,
-    QRectF,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -41,6 +31,7 @@ from sfumato.plots.figure import HoverRegion, PlotFigure, exported, register_fon
 from sfumato.plots.style import PlotStyle
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled, themes
+from sfumato.ui.look.wording import marked
 from sfumato.ui.widgets.files import FileChooser, PlatformChooser
 from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import column, label, say, tool
@@ -62,70 +53,15 @@ CORNER: Final = 36
 DIGITS: Final = 5
 """A figure is read as well as it can be drawn; the file of values has all digits."""
 
-HEADINGS: Final = (
-    QT_TRANSLATE_NOOP("Plots", "about"),
-    QT_TRANSLATE_NOOP("Plots", "after"),
-    QT_TRANSLATE_NOOP("Plots", "at"),
-    QT_TRANSLATE_NOOP("Plots", "attacker"),
-    QT_TRANSLATE_NOOP("Plots", "average level"),
-    QT_TRANSLATE_NOOP("Plots", "before"),
-    QT_TRANSLATE_NOOP("Plots", "change"),
-    QT_TRANSLATE_NOOP("Plots", "classes after"),
-    QT_TRANSLATE_NOOP("Plots", "classes before"),
-    QT_TRANSLATE_NOOP("Plots", "copies"),
-    QT_TRANSLATE_NOOP("Plots", "correlated"),
-    QT_TRANSLATE_NOOP("Plots", "error"),
-    QT_TRANSLATE_NOOP("Plots", "estimate"),
-    QT_TRANSLATE_NOOP("Plots", "estimated"),
-    QT_TRANSLATE_NOOP("Plots", "expected"),
-    QT_TRANSLATE_NOOP("Plots", "figure"),
-    QT_TRANSLATE_NOOP("Plots", "from"),
-    QT_TRANSLATE_NOOP("Plots", "groups"),
-    QT_TRANSLATE_NOOP("Plots", "height"),
-    QT_TRANSLATE_NOOP("Plots", "high"),
-    QT_TRANSLATE_NOOP("Plots", "in coalition"),
-    QT_TRANSLATE_NOOP("Plots", "independent"),
-    QT_TRANSLATE_NOOP("Plots", "independent up to"),
-    QT_TRANSLATE_NOOP("Plots", "joined"),
-    QT_TRANSLATE_NOOP("Plots", "ladder"),
-    QT_TRANSLATE_NOOP("Plots", "ladder up to"),
-    QT_TRANSLATE_NOOP("Plots", "least"),
-    QT_TRANSLATE_NOOP("Plots", "level"),
-    QT_TRANSLATE_NOOP("Plots", "linearly dependent"),
-    QT_TRANSLATE_NOOP("Plots", "low"),
-    QT_TRANSLATE_NOOP("Plots", "lower quartile"),
-    QT_TRANSLATE_NOOP("Plots", "mean"),
-    QT_TRANSLATE_NOOP("Plots", "median"),
-    QT_TRANSLATE_NOOP("Plots", "most"),
-    QT_TRANSLATE_NOOP("Plots", "noise"),
-    QT_TRANSLATE_NOOP("Plots", "one row"),
-    QT_TRANSLATE_NOOP("Plots", "pooled"),
-    QT_TRANSLATE_NOOP("Plots", "realized"),
-    QT_TRANSLATE_NOOP("Plots", "recipient"),
-    QT_TRANSLATE_NOOP("Plots", "reconstructed"),
-    QT_TRANSLATE_NOOP("Plots", "record share"),
-    QT_TRANSLATE_NOOP("Plots", "records"),
-    QT_TRANSLATE_NOOP("Plots", "records after"),
-    QT_TRANSLATE_NOOP("Plots", "records before"),
-    QT_TRANSLATE_NOOP("Plots", "released"),
-    QT_TRANSLATE_NOOP("Plots", "restored"),
-    QT_TRANSLATE_NOOP("Plots", "retention"),
-    QT_TRANSLATE_NOOP("Plots", "share"),
-    QT_TRANSLATE_NOOP("Plots", "spread"),
-    QT_TRANSLATE_NOOP("Plots", "standard error"),
-    QT_TRANSLATE_NOOP("Plots", "table share"),
-    QT_TRANSLATE_NOOP("Plots", "to"),
-    QT_TRANSLATE_NOOP("Plots", "true"),
-    QT_TRANSLATE_NOOP("Plots", "trust"),
-    QT_TRANSLATE_NOOP("Plots", "trust from"),
-    QT_TRANSLATE_NOOP("Plots", "trust to"),
-    QT_TRANSLATE_NOOP("Plots", "truth"),
-    QT_TRANSLATE_NOOP("Plots", "upper quartile"),
-    QT_TRANSLATE_NOOP("Plots", "value"),
-    QT_TRANSLATE_NOOP("Plots", "violates"),
-    QT_TRANSLATE_NOOP("Plots", "violating groups"),
-    QT_TRANSLATE_NOOP("Plots", "who"),
-    QT_TRANSLATE_NOOP("Plots", "within"),
+HEADINGS: Final = marked(
+    "Plots",
+    "about|after|at|attacker|average level|before|change|classes after|classes before|"
+    "copies|correlated|error|estimate|estimated|expected|figure|from|groups|height|high|"
+    "in coalition|independent|independent up to|joined|ladder|ladder up to|least|level|"
+    "linearly dependent|low|lower quartile|mean|median|most|noise|one row|pooled|realized|"
+    "recipient|reconstructed|record share|records|records after|records before|released|"
+    "restored|retention|share|spread|standard error|table share|to|true|trust|trust from|"
+    "trust to|truth|upper quartile|value|violates|violating groups|who|within",
 )
 """How plots call their columns; what else heads one is a name of the table or of a recipient."""
 
@@ -185,6 +121,8 @@ class PlotView(QWidget):
         Asks where to save; the platform's dialogs when absent.
     parent
         The owner.
+    tell
+        Called with a `Message` where the plot could not be saved, as `failed` is emitted.
     """
 
     accessible_role = QAccessible.Role.Chart
@@ -192,8 +130,15 @@ class PlotView(QWidget):
     failed = Signal(object)
     """A `Message`: the plot could not be saved."""
 
-    def __init__(self, chooser: FileChooser | None = None, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        chooser: FileChooser | None = None,
+        parent: QWidget | None = None,
+        tell: Callable[[Message], object] | None = None,
+    ) -> None:
         super().__init__(parent)
+        if tell is not None:
+            self.failed.connect(tell)
         self._chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
         register_fonts(resource_path("fonts"))
         self._build: Build | None = None

@@ -127,14 +127,12 @@ class PolicyPanel(Panel):
         page = self.page
         page.mechanism_chosen.connect(self._choose_mechanism)
         page.together.members_chosen.connect(self._choose_members)
-        page.removal_asked.connect(self._remove_entry)
+        page.remove.clicked.connect(self._remove_entry)
         page.stated.connect(self._state)
         page.finished.connect(session.end_merge)
-        page.for_all_asked.connect(self._state_for_all)
+        page.for_all.clicked.connect(self._state_for_all)
         page.settings_stated.connect(self._set_settings)
         page.level_asked.connect(self._give_level)
-        page.noted.connect(self._note)
-        page.language_chosen.connect(self._choose_language)
         page.ladder.chosen.connect(self._choose_recipient)
         page.ladder.dragged.connect(self._drag)
         page.ladder.drag_finished.connect(session.end_merge)
@@ -143,7 +141,6 @@ class PolicyPanel(Panel):
         card.table.chosen.connect(self._choose_recipient)
         # Queued: the table must have closed its editor before its rows change.
         card.renamed.connect(self._rename, Qt.ConnectionType.QueuedConnection)
-        card.add_asked.connect(self._add_recipient)
         card.typical_asked.connect(self._add_typical)
         card.remove_asked.connect(self._remove_recipient)
         card.move_asked.connect(self._move)
@@ -160,8 +157,7 @@ class PolicyPanel(Panel):
         """Return the entries, by their keys, that promise a recipient nothing."""
         document, found = self.session.document, set()
         for entry in document.policy if self.session.source is not None else ():
-            known = all(self.session.attribute(name) is not None for name in entry.attributes)
-            attributes = self._attributes_of(entry) if known else None
+            attributes = self._attributes_of(entry)
             if attributes is not None and edits.misfit(entry, attributes) is None:
                 standings = standings_of(document.recipients, entry, attributes)
                 found |= {entry.key} if any(each.empty for each in standings) else set()
@@ -244,7 +240,7 @@ class PolicyPanel(Panel):
         self.page.show_entry(entry, attributes, candidates_for(entry, self._sensitive()))
         self.page.show_recipients(standings, self._recipient)
         refusal = unit_refusal(document, entry)
-        self.page.refused.show_text("" if refusal is None else error_words(refusal))
+        self.page.refused.warn("" if refusal is None else error_words(refusal))
         chosen = None
         if self._recipient:
             recipient = document.recipient(self._recipient)
@@ -265,15 +261,12 @@ class PolicyPanel(Panel):
         return next((e for e in self.session.document.policy if e.key == self._key), None)
 
     def _attributes_of(self, entry: PolicyEntry) -> tuple[Attribute, ...] | None:
-        encoded = [self.session.attribute(name) for name in entry.attributes]
-        known = tuple(column.attribute for column in encoded if column is not None)
-        return known if len(known) == len(encoded) else None
+        known = tuple(self.session.attributes(entry.attributes).values())
+        return known if len(known) == len(entry.attributes) else None
 
     def _sensitive(self) -> dict[str, Attribute]:
         """Return every sensitive attribute that is known, in the table's order."""
-        names = [column.name for column in self.session.document.sensitive]
-        encoded = {name: self.session.attribute(name) for name in names}
-        return {name: column.attribute for name, column in encoded.items() if column is not None}
+        return self.session.attributes(column.name for column in self.session.document.sensitive)
 
     # ----- what the person does
 
@@ -284,12 +277,10 @@ class PolicyPanel(Panel):
 
     def go_to(self, name: str, recipient: str) -> None:
         """Choose what protects an attribute, or a recipient's view of a quasi-identifier."""
-        document = self.session.document
-        entry = next((e for e in document.policy if name in (e.key, *e.attributes)), None)
-        if recipient in [each.name for each in document.recipients]:
-            self._recipient = recipient
-        self.choose(self._key if entry is None else entry.key)
-        if entry is None and self.views.go_to(name, recipient):
+        entries = self.session.document.policy
+        protected = any(name in (each.key, *each.attributes) for each in entries)
+        self.show_changed(name, recipient)
+        if not protected and self.views.go_to(name, recipient):
             self.scroll_to(self.views)
             return
         self.page.recipients.table.setFocus()
@@ -519,16 +510,6 @@ class PolicyPanel(Panel):
         self.session.edit(
             tr("Rename {old} to {new}", old=recipient, new=name),
             edits.renamed(self.session.document, recipient, name),
-        )
-
-    def _choose_language(self, language: str) -> None:
-        document = edits.with_language(self.session.document, self._recipient, language)
-        self.session.edit(tr("Choose the language of a recipient's bundles"), document)
-
-    def _note(self, note: str) -> None:
-        self.session.edit(
-            tr("Change the note on {name}", name=self._recipient),
-            edits.with_note(self.session.document, self._recipient, note),
         )
 
     def _remove_recipient(self) -> None:

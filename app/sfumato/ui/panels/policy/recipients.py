@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPixmap
+from PySide6.QtGui import QColor, QKeyEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.guarantee import promise_is_empty
@@ -22,6 +22,7 @@ from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.look.wording import number, statement_text, typeset
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import Card, EmptyState, button, label, row, say, tool
+from sfumato.ui.widgets.painted import painter_on
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
@@ -124,8 +125,7 @@ def _dot(trust: float | None) -> QPixmap:
     pixmap.setDevicePixelRatio(ratio)
     pixmap.fill(Qt.GlobalColor.transparent)
     if trust is not None:
-        painter = QPainter(pixmap)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(pixmap)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(themes().current.style.trust_colour(trust)))
         painter.drawEllipse(QRectF(0.5, 0.5, DOT - 1, DOT - 1))
@@ -247,7 +247,6 @@ class RecipientsCard(Card):
 
     renamed = Signal(str, str)
     """(recipient, the name wanted); the document decides."""
-    add_asked = Signal()
     typical_asked = Signal()
     remove_asked = Signal()
     move_asked = Signal(int)

@@ -33,10 +33,10 @@ from sfumato.plots.numbers import (
     build_number_scatter,
 )
 from sfumato.ui.look.theme import Space, scaled, themes
-from sfumato.ui.panels.preview.pages import ROW, TRUE, tr
+from sfumato.ui.panels.preview.pages import ROW, TRUE, PlotPage, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, WrappedCheckBox
-from sfumato.ui.widgets.layout import ScrollPage, column, fill, label, row
+from sfumato.ui.widgets.layout import column, fill, label, row
 from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
@@ -95,16 +95,16 @@ class BesidePicker(QWidget):
         self.chosen.emit()
 
 
-class EstimatesPage(ScrollPage):
+class EstimatesPage(PlotPage):
     """How well a recipient can estimate means, spreads, correlations, quantiles and slopes."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
+        super().__init__(session)
         self._session = session
         self._preview: NumberPreview | None = None
         self._asked: object = None
-        self.plot, self.quantiles, self.regression = (
-            PlotView(session.chooser, self) for _ in "123"
+        self.quantiles, self.regression = (
+            PlotView(session.chooser, self, session.message.emit) for _ in range(2)
         )
         self.note = label(
             tr(
@@ -119,7 +119,6 @@ class EstimatesPage(ScrollPage):
         self.quantiles_note = label("", "muted", wrap=True)
         self.beside = BesidePicker(self)
         self.regression_note = label("", "muted", wrap=True)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
         self.put(
             self.plot,
             self.note,
@@ -131,8 +130,6 @@ class EstimatesPage(ScrollPage):
             self.regression_note,
             None,
         )
-        for plot in (self.plot, self.quantiles, self.regression):
-            plot.failed.connect(session.message)
         self.picker.chosen.connect(self._draw)
         self.beside.chosen.connect(self._regress)
 
@@ -389,16 +386,13 @@ class NumberSamplePage(QWidget):
         self.table.fit_columns()
 
 
-class _PlotPage(ScrollPage):
-    """A page with a picker above a plot."""
+class _PickedPage(PlotPage):
+    """A page with a picker above its plot."""
 
     def __init__(self, session: Session, picker: AttributePicker) -> None:
-        super().__init__()
+        super().__init__(session)
         self._preview: NumberPreview | None = None
         self.picker = picker
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
         self.put(self.picker, self.plot, None)
         self.picker.chosen.connect(self.draw)
 
@@ -412,7 +406,7 @@ class _PlotPage(ScrollPage):
         """Draw the plot for what is picked."""
 
 
-class DistributionPage(_PlotPage):
+class DistributionPage(_PickedPage):
     """How the released numbers spread beside the true ones."""
 
     def __init__(self, session: Session) -> None:
@@ -425,7 +419,7 @@ class DistributionPage(_PlotPage):
             self.plot.show_plot(partial(build_number_distribution, data))
 
 
-class ScatterPage(_PlotPage):
+class ScatterPage(_PickedPage):
     """What stays of the dependence between two attributes."""
 
     def __init__(self, session: Session) -> None:
@@ -443,7 +437,7 @@ class ScatterPage(_PlotPage):
             self.plot.show_plot(partial(build_number_scatter, data))
 
 
-class RecordPage(_PlotPage):
+class RecordPage(_PickedPage):
     """How closely one record can be told, by one recipient and by several together."""
 
     def __init__(self, session: Session) -> None:

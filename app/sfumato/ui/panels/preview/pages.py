@@ -21,7 +21,7 @@ from sfumato.ui.look.theme import Space, themes
 from sfumato.ui.look.wording import told, value_name
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
-from sfumato.ui.widgets.layout import ScrollPage, column, label, row
+from sfumato.ui.widgets.layout import ScrollPage, boxed, column, label, row
 from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
@@ -124,11 +124,20 @@ class SamplePage(QWidget):
         self.table.fit_columns()
 
 
-class MatrixPage(ScrollPage):
-    """The perturbation matrix."""
+class PlotPage(ScrollPage):
+    """A page around a plot."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
+        self.plot = PlotView(session.chooser, self, session.message.emit)
+
+
+class MatrixPage(PlotPage):
+    """The perturbation matrix."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
         self._matrix: PerturbationMatrix | None = None
         self._names: tuple[str, ...] = ()
         self._recipient = ""
@@ -138,11 +147,7 @@ class MatrixPage(ScrollPage):
         self._from = label(tr("from value"), "muted")
         self.mode.chosen.connect(self._draw)
         self.first.value_changed.connect(self._draw)
-        self._bar = QWidget(self)
-        self._bar.setLayout(row(self.mode, self._from, self.first, None))
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
+        self._bar = boxed(row(self.mode, self._from, self.first, None), self)
         self.put(self._bar, self.plot, None)
 
     def show_matrix(
@@ -236,19 +241,16 @@ def _ranges(matrix: PerturbationMatrix) -> tuple[tuple[float, float], tuple[floa
     )
 
 
-class PosteriorPage(ScrollPage):
+class PosteriorPage(PlotPage):
     """What a released value tells about the true one."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(session, parent)
         self._preview: Preview | None = None
         self.picker = ChoiceField(parent=self, name=tr("Released value"), least=220)
         self.picker.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.picker.chosen.connect(self._draw)
         line = row(label(tr("Someone sees the released value"), "muted"), self.picker, None)
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
         self.put(line, self.plot, None)
 
     def show_preview(self, preview: Preview) -> None:
@@ -281,15 +283,12 @@ class PosteriorPage(ScrollPage):
         self.plot.show_plot(partial(build_posterior_bars, data))
 
 
-class UtilityPage(ScrollPage):
+class UtilityPage(PlotPage):
     """How well a recipient can estimate the values' shares."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
+        super().__init__(session, parent)
         self.note = label("", "muted", wrap=True)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
         self.put(self.plot, self.note, None)
 
     def show_preview(self, preview: Preview) -> None:

@@ -28,9 +28,8 @@ from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import LedgerCard
 from sfumato.ui.panels.releases.making import Made, Refusal, make_all
-from sfumato.ui.panels.releases.order_card import OrderCard
+from sfumato.ui.panels.releases.order_card import OrderCard, candidates_of
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
-from sfumato.ui.panels.releases.recipients_model import candidates_of
 from sfumato.ui.state.records import count_entries, events_of, releases_of
 from sfumato.ui.widgets.files import DropHint, table_filters
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -28,10 +28,11 @@ from sfumato.ui.widgets.layout import (
     Card,
     ElidedButton,
     ScrollPage,
+    beside,
+    boxed,
     clear_layout,
     column,
     label,
-    row,
     say,
 )
 from sfumato.ui.widgets.messages import Message, announce, error_words
@@ -196,13 +197,7 @@ class ReadinessCard(Card):
         if finding.severity is not Severity.GOOD and finding.about is not About.RELEASE:
             ways += [*self._way_to_k(finding), self._way_to(finding)]
         texts.addLayout(FlowLayout(*ways, spacing=0, elided=True))
-        icon = IconLabel(look, look, 18)
-        line = row(icon)
-        line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
-        line.addLayout(texts, 1)
-        whole = QWidget()
-        whole.setLayout(line)
-        return whole
+        return boxed(beside(IconLabel(look, look, 18), texts))
 
     def _way_to(self, finding: Finding) -> QWidget:
         """Return the button that leads to where a finding is mended otherwise."""

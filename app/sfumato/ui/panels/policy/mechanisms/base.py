@@ -103,6 +103,15 @@ class SettingsEditor(QWidget):
         """Say what is wrong with what was stated."""
         self.problem.say("danger", error_words(error))
 
+    def holds(self, settings: Settings) -> bool:
+        """Return whether settings hold for the attributes in sight; say why where they don't."""
+        try:
+            self.engine.check_settings(self._attributes, settings)
+        except SfumatoError as error:
+            self.refuse(error)
+            return False
+        return True
+
     def show_nothing(self, error: SfumatoError) -> None:
         """Say what is wrong with settings, and nothing of what they come to."""
         self.refuse(error)

@@ -244,6 +244,13 @@ class Notice(QWidget):
         if new and self.isVisible():
             announce(self, text)
 
+    def warn(self, text: str) -> None:
+        """Say that something is a danger; an empty text takes it back."""
+        if text:
+            self.say("danger", text)
+        else:
+            self.clear()
+
     def add(self, text: str) -> None:
         """Say something beside what is said already, or by itself."""
         if self.isHidden():

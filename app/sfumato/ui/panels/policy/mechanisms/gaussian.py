@@ -373,10 +373,7 @@ class GaussianSettingsEditor(SettingsEditor):
             return
         self._draft = forms
         settings = with_forms(self._in_force, forms)
-        try:
-            MECHANISM.check_settings(self._attributes, settings)
-        except SfumatoError as error:
-            self.refuse(error)
+        if not self.holds(settings):
             return
         if not any(forms.values()):
             self._accept()

@@ -211,12 +211,8 @@ class HierarchicalSettings(SettingsEditor):
             self.problem.say("danger", tr("A chapter has no name. Give every value a chapter."))
 
     def _try(self, settings: Settings) -> None:
-        try:
-            MECHANISM.check_settings(self._attributes, settings)
-        except SfumatoError as error:
-            self.refuse(error)
-            return
-        self.state(settings)
+        if self.holds(settings):
+            self.state(settings)
 
 
 def _sheet(model: CellsModel, name: str, parent: QWidget) -> SheetView:

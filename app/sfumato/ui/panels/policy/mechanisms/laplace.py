@@ -150,13 +150,9 @@ class LaplaceSettings(SettingsEditor):
         settings = {**kept, **self._wanted}
         if name != "step" and "step" not in self._wanted:
             settings["step"] = self._fitting(settings)
-        try:
-            MECHANISM.check_settings(self._attributes, settings)
-        except SfumatoError as error:
-            self.refuse(error)
-            return
-        self._wanted = {}
-        self.state(settings)
+        if self.holds(settings):
+            self._wanted = {}
+            self.state(settings)
 
     def _fitting(self, settings: Settings) -> float:
         """Return the step in force, or the usual one where it no longer divides the range."""

@@ -97,14 +97,13 @@ class Outcome(QWidget):
             self,
         )
         self.view.setAccessibleName(tr("What comes of the limits"))
-        self.values = PlotView(session.chooser, self)
-        self.matrices = PlotView(session.chooser, self)
+        self.values, self.matrices = (
+            PlotView(session.chooser, self, session.message.emit) for _ in range(2)
+        )
         self.curve = CurvePage(session, self)
         self._pages = {"values": self.values, "matrices": self.matrices, "curve": self.curve}
         words = (self.sentence, self.binding, self.note)
         self.setLayout(column(*words, self.view, *self._pages.values()))
-        for plot in (self.values, self.matrices):
-            plot.failed.connect(session.message)
         self._session = session
         self._shown: tuple[Profile, Attribute] | None = None
         # Drawing takes a while: the pictures wait until a drag pauses, the words don't.
@@ -274,8 +273,7 @@ class CurvePage(QWidget):
         self.start = button(tr("Compare over θ"), self.compare)
         self.stop = button(tr("Cancel"), self.leave)
         self.words = label(self._explanation(), "small", wrap=True)
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
+        self.plot = PlotView(session.chooser, self, session.message.emit)
         self.setLayout(column(row(self.source, self.start, self.stop, None), self.words, self.plot))
         self.stop.hide()
         self.plot.hide()
