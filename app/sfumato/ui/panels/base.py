@@ -26,19 +26,14 @@ from sfumato.ui.widgets.responsive import FlowLayout, Room
 def all_rows_needed(session: Session) -> EmptyState:
     """Return what stands where something needs all rows of a table that is read in parts."""
     tr = QCoreApplication.translate
-    made = EmptyState(
-        "table",
-        tr("Panels", "All rows are needed at once"),
-        tr(
-            "Panels",
-            "The table is read in parts, since it would take more memory than it may. What is"
-            " computed here needs all its rows at once: read all of it, on a machine with the"
-            " memory for it.",
-        ),
+    words = tr(
+        "Panels",
+        "The table is read in parts, since it would take more memory than it may. What is"
+        " computed here needs all its rows at once: read all of it, on a machine with the"
+        " memory for it.",
     )
-    read = session.whole_requested.emit
-    made.add_button(button(tr("Panels", "Read all of it"), read, icon="table"))
-    return made
+    read = button(tr("Panels", "Read all of it"), session.whole_requested.emit, icon="table")
+    return EmptyState("table", tr("Panels", "All rows are needed at once"), words, offer=read)
 
 
 TITLE_ROOM: Final = 360

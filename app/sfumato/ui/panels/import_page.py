@@ -90,8 +90,8 @@ class _QueryField(QPlainTextEdit):
 
     edited = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setTabChangesFocus(True)
         self.setFixedHeight(5 * self.fontMetrics().lineSpacing() + 2 * Space.INSIDE)
 
@@ -399,10 +399,7 @@ class ImportPage(QWidget):
         cautions = [spoken(note.template, **note.details) for note in read.notes if note.caution]
         self.caution.show_state("caution", "caution", "\n".join(cautions))
         self.caution.setVisible(bool(cautions))
-        model = FrameModel(table.frame, table.value_labels)
-        model.setParent(self.table)
-        self.table.setModel(model)
-        self.table.fit_columns()
+        self.table.show_model(FrameModel(table.frame, table.value_labels))
         self.pages.setCurrentWidget(self.table)
         self.previewed.emit(True)
 

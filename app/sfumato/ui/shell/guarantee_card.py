@@ -37,6 +37,7 @@ from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
@@ -73,8 +74,8 @@ class OpenCaution(QWidget):
         What is told.
     """
 
-    def __init__(self, session: Session, figure: OpenFigure, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, figure: OpenFigure) -> None:
+        super().__init__()
         self._session = session
         self._figure = figure
         self._columns = figure.telling[:NAMED]
@@ -145,7 +146,7 @@ class GuaranteeCard(QFrame):
         self._title = label(self.tr("Guarantee"), "heading")
         self._shield = IconLabel("shield", "accent", 20)
         self._toggle = QToolButton(self)
-        self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
+        self._toggle.clicked.connect(self.fold)
         self.recipient = ChoiceField(name=self.tr("The promise to this recipient"))
         self.recipient.chosen.connect(lambda _name: self._fill())
         promised = label(self.tr("Promised to"), "caption", wrap=True)
@@ -171,6 +172,10 @@ class GuaranteeCard(QFrame):
     def guarantee(self) -> Guarantee | None:
         """What is shown."""
         return self._shown
+
+    def fold(self) -> None:
+        """Fold the card to its edge, or unfold it again."""
+        self.set_compact(not self._compact)
 
     def set_compact(self, compact: bool) -> None:
         """Fold the card to its edge, or unfold it."""
@@ -278,7 +283,7 @@ class GuaranteeCard(QFrame):
         if here := in_table(promise, self._session.attributes(), self._beside):
             fill(entry, Space.TIGHT, label(typeset(here), "muted", wrap=True))
         facts = promise.promise.facts
-        unfolded = bool(int(self._session.store.value(_FIGURES, 0) or 0))
+        unfolded = is_on(self._session.store, _FIGURES)
         if unfolded:
             fill(entry, Space.TIGHT, _facts(facts))
         words = self.tr("Fewer figures") if unfolded else self.tr("All figures")

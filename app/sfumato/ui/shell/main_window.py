@@ -40,7 +40,15 @@ from sfumato.ui.shell.menus import Menus, copy_from_focus, fill_recent
 from sfumato.ui.shell.rail import Rail
 from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import AS_THE_SYSTEM, MemoryLimit, TextScale, choose, chosen, name_of
+from sfumato.ui.state.settings import (
+    AS_THE_SYSTEM,
+    MemoryLimit,
+    TextScale,
+    choose,
+    chosen,
+    is_on,
+    name_of,
+)
 from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
 from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
@@ -84,8 +92,8 @@ class MainWindow(QMainWindow):
         What is open.
     """
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self.session = session
         session.setParent(self)
         self.projects = Projects(session, self)
@@ -155,8 +163,8 @@ class MainWindow(QMainWindow):
         geometry = store.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
-        self.rail.set_compact(bool(int(store.value(_RAIL, 0) or 0)))
-        self.guarantee.set_compact(bool(int(store.value(_CARD, 0) or 0)))
+        self.rail.set_compact(is_on(store, _RAIL))
+        self.guarantee.set_compact(is_on(store, _CARD))
         themes().set_appearance(self.appearance)
         themes().still = self.still
 
@@ -169,7 +177,7 @@ class MainWindow(QMainWindow):
     @property
     def still(self) -> bool:
         """Whether the person wants nothing to move by itself."""
-        return bool(int(self.session.store.value(_STILL, 0) or 0))
+        return is_on(self.session.store, _STILL)
 
     # ----- what the menus do
 
@@ -423,12 +431,11 @@ class MainWindow(QMainWindow):
         crowded = self.width() < scaled(CROWDED)
         if crowded != self._crowded:
             self._crowded = crowded
-            folded = bool(int(self.session.store.value(_CARD, 0) or 0))
-            self.guarantee.set_compact(crowded or folded)
+            self.guarantee.set_compact(crowded or is_on(self.session.store, _CARD))
         narrow = self.width() < scaled(ROOMY)
         if narrow != self._narrow:
             self._narrow = narrow
-            self.rail.set_compact(narrow or bool(int(self.session.store.value(_RAIL, 0) or 0)))
+            self.rail.set_compact(narrow or is_on(self.session.store, _RAIL))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave once nothing can be lost."""
@@ -478,9 +485,8 @@ class WindowMenus(Menus):
         self.add(menu, "open-database", _tr("Open from a &database…"), window.choose_database)
         self.add(menu, "open-sample", _tr("Open the sa&mple"), window.open_sample, None, "sample")
         menu.addSeparator()
-        self.add(
-            menu, "open-project", _tr("&Open project…"), projects.choose_and_open, Keys.Open, "open"
-        )
+        words, ask = _tr("&Open project…"), projects.choose_and_open
+        self.add(menu, "open-project", words, ask, Keys.Open, "open")
         self.recent = menu.addMenu(_tr("Open &recent"))
         menu.aboutToShow.connect(self.fill_recent)
         menu.addSeparator()
@@ -532,26 +538,12 @@ class WindowMenus(Menus):
         self._add_text_sizes(menu)
         self._add_memory(menu)
         self._add_languages(menu)
-        rail, card = window.rail, window.guarantee
-        self.add(
-            menu,
-            "fold-rail",
-            _tr("Fold the &steps"),
-            lambda: rail.set_compact(not rail.compact),
-            "Ctrl+Shift+L",
-            "panel-left",
-        )
-        self.add(
-            menu,
-            "fold-guarantee",
-            _tr("Fold the &guarantee"),
-            lambda: card.set_compact(not card.compact),
-            "Ctrl+Shift+G",
-            "panel-right",
-        )
-        self.add(
-            menu, "full-screen", _tr("&Full screen"), window.toggle_full_screen, Keys.FullScreen
-        )
+        words, run = _tr("Fold the &steps"), window.rail.fold
+        self.add(menu, "fold-rail", words, run, "Ctrl+Shift+L", "panel-left")
+        words, run = _tr("Fold the &guarantee"), window.guarantee.fold
+        self.add(menu, "fold-guarantee", words, run, "Ctrl+Shift+G", "panel-right")
+        words, run = _tr("&Full screen"), window.toggle_full_screen
+        self.add(menu, "full-screen", words, run, Keys.FullScreen)
 
     def _add_text_sizes(self, menu: QMenu) -> None:
         """Add the choice of how large text is."""

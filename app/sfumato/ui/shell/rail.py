@@ -187,7 +187,7 @@ class Rail(QFrame):
         self._head.setFixedHeight(scaled(38))  # the saved line comes and goes; the steps stay
         self._mark = IconLabel("ladder", "accent", 24)
         self._toggle = QToolButton(self)
-        self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
+        self._toggle.clicked.connect(self.fold)
         self._steps = {
             panel.name: StepButton(panel.name, panel.translated_title(), panel.icon, self)
             for panel in panels
@@ -209,6 +209,10 @@ class Rail(QFrame):
     def compact(self) -> bool:
         """Whether the icons stand alone."""
         return self._compact
+
+    def fold(self) -> None:
+        """Turn to icons alone, or back to names and states with them."""
+        self.set_compact(not self._compact)
 
     def set_compact(self, compact: bool) -> None:
         """Show icons alone, or names and states with them."""

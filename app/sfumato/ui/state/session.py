@@ -120,9 +120,8 @@ class Session(QObject):
         runner: JobRunner | None = None,
         store: Store | None = None,
         chooser: FileChooser | None = None,
-        parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.runner = runner if runner is not None else JobRunner(self)
         self.store: Store = store if store is not None else MemoryStore()
         self.chooser: FileChooser = chooser if chooser is not None else PlatformChooser()

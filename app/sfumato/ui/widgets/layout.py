@@ -384,13 +384,9 @@ class ElidedLabel(QLabel):
     """A label of one line that ends in an ellipsis where it has too little room."""
 
     def __init__(
-        self,
-        text: str = "",
-        look: str = "",
-        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
-        parent: QWidget | None = None,
+        self, text: str = "", look: str = "", mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight
     ) -> None:
-        super().__init__(text, parent)
+        super().__init__(text)
         self._mode = mode
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("look", look)

@@ -80,8 +80,8 @@ class PseudonymEditor(QWidget):
     given = Signal(object)
     """A `Pseudonym`, or None to drop the column."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._recipients: tuple[str, ...] = ()
         self.choice = ChoiceField(
             (
@@ -181,8 +181,8 @@ class CodingEditor(QWidget):
     ends_wanted = Signal()
     """Ends that single records don't tell should be proposed."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._coding: Coding | None = None
         titles = (self.tr("No less than"), self.tr("No more than"), self.tr("Multiples of"))
         self.fields = tuple(QLineEdit(self) for _ in titles)

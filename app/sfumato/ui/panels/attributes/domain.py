@@ -17,8 +17,9 @@ from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.panels.attributes.columns import tr
 from sfumato.ui.panels.attributes.hierarchy.forms import numbers_in
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, text_field
-from sfumato.ui.widgets.layout import boxed, button, column, label, row, say, tool
+from sfumato.ui.widgets.layout import boxed, button, column, label, row, say, show_tool, tool
 from sfumato.ui.widgets.messages import error_words
+from sfumato.ui.widgets.painted import RIGHT, draw_text, painter_on
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView, show_value
 
@@ -95,10 +96,11 @@ class RecordsDelegate(QStyledItemDelegate):
         width = (area.width() - 16) * model.share(index.row())
         bar = QRectF(area.right() - 8 - width, area.bottom() - 7, width, 3)
         painter.fillRect(bar, QColor(theme.style.blend(theme.style.original, 0.75)))
-        painter.setPen(QColor(theme.style.text if model.count(index.row()) else theme.quiet))
-        painter.setFont(font(TextSize.BODY, tabular=True))
-        side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(area.adjusted(8, -2, -11, -2), int(side), str(index.data()))
+        colour, face = theme.style.text, font(tabular=True)
+        if not model.count(index.row()):
+            colour = theme.quiet
+        inner = area.adjusted(8, -2, -11, -2)
+        draw_text(painter, inner, str(index.data()), face, colour, RIGHT)
         painter.restore()
 
 
@@ -117,8 +119,8 @@ class DomainEditor(QWidget):
     """These are the values that could occur, says the person."""
     labelled = Signal(int, str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.model = DomainModel(self)
         self.model.label_given.connect(self.labelled)
         self.view = self._build_view()
@@ -230,8 +232,7 @@ class DomainEditor(QWidget):
         words = self.tr("Remove from the domain")
         if occurring:
             words = self.tr("A value that records have can't be removed")
-        self.remove.setToolTip(words)
-        self.remove.setAccessibleName(words)
+        show_tool(self.remove, "remove", words)
 
     def _add(self) -> None:
         self.added.emit(self.new_value.text())
@@ -274,8 +275,8 @@ class Histogram(QWidget):
 
     accessible_role = QAccessible.Role.Graphic
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._summary: NumberSummary | None = None
         self._edges: tuple[float, ...] = ()
         self.setAccessibleName(self.tr("Distribution of the numbers"))
@@ -329,8 +330,7 @@ class Histogram(QWidget):
         summary = self._summary
         if summary is None:
             return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(self)
         area = QRectF(self.rect()).adjusted(1, 4, -1, -scaled(BELOW))
         low, high = self._span(summary)
 
@@ -398,8 +398,8 @@ class BinningEditor(QWidget):
     edges_given = Signal(object)
     """A `Binning` with these edges, or None for no bins."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._summary: NumberSummary | None = None
         self._binning: Binning | None = None
         words = self.tr("Divide the numbers into bins")

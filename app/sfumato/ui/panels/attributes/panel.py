@@ -92,7 +92,13 @@ class AttributesPanel(Panel):
         session = self.session
         self._provisional = ""
         self.model = ColumnsModel(session, self)
-        self.empty = self._build_empty()
+        request = partial(session.panel_requested.emit, "data")
+        self.empty = EmptyState(
+            "attributes",
+            self.tr("There are no columns yet"),
+            self.tr("Open a table first. Each of its columns gets a role here."),
+            offer=button(self.tr("Go to Data"), request, "primary", "data"),
+        )
         self.pages = Pages(self)
         self.body.addWidget(self.pages, 1)
         self.pages.addWidget(self.empty)
@@ -105,16 +111,6 @@ class AttributesPanel(Panel):
         self.refresh()
 
     # ----- assembly
-
-    def _build_empty(self) -> EmptyState:
-        made = EmptyState(
-            "attributes",
-            self.tr("There are no columns yet"),
-            self.tr("Open a table first. Each of its columns gets a role here."),
-        )
-        request = self.session.panel_requested.emit
-        made.add_button(button(self.tr("Go to Data"), lambda: request("data"), "primary", "data"))
-        return made
 
     def _build_table(self) -> TableView:
         table = ColumnsTable(row_numbers=False)

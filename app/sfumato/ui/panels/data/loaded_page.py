@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QModelIndex, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import (
     QListView,
     QStyle,
@@ -27,6 +27,7 @@ from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, text_field
 from sfumato.ui.widgets.layout import ElidedLabel, EmptyState, boxed, button, column, label, row
+from sfumato.ui.widgets.painted import draw_text
 from sfumato.ui.widgets.responsive import FlowLayout, Pages
 from sfumato.ui.widgets.tables import (
     Cell,
@@ -153,18 +154,12 @@ class ProfileDelegate(QStyledItemDelegate):
             scaled(PICTURE.height()),
         )
         words = inner.width() - picture.width() - 12
-        side = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        for text, top, size, strong, colour in (
-            (profile.name, 9, TextSize.BODY, True, theme.style.text),
-            (describe(profile), 28, TextSize.SMALL, False, muted),
+        for text, top, face, colour in (
+            (profile.name, 9, font(strong=True), theme.style.text),
+            (describe(profile), 28, font(TextSize.SMALL), muted),
         ):
-            painter.setFont(font(size, strong=strong))
-            painter.setPen(QColor(colour))
-            metrics = QFontMetrics(painter.font())
-            shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(words))
-            painter.drawText(
-                QRectF(inner.left(), inner.top() + scaled(top), words, scaled(19)), side, shown
-            )
+            line = QRectF(inner.left(), inner.top() + scaled(top), words, scaled(19))
+            draw_text(painter, line, text, face, colour)
         draw_distribution(painter, picture, profile)
         painter.restore()
 
@@ -193,8 +188,8 @@ def draw_distribution(painter: QPainter, area: QRectF, profile: ColumnProfile) -
 class ProfileList(QListView):
     """The columns' profiles; choosing one is told by `chosen`."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setProperty("framed", True)
         self.setItemDelegate(ProfileDelegate(self))
         self.setUniformItemSizes(True)
@@ -310,10 +305,8 @@ class LoadedPage(QWidget):
 
     def _show_rows(self, model: FrameModel) -> None:
         self._model = model
-        model.setParent(self.table)
         self.table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        self.table.setModel(model)
-        self.table.fit_columns()
+        self.table.show_model(model)
 
     def _show_around(self, place: int) -> None:
         """Read the rows around one of a long table, and show them."""

@@ -5,12 +5,13 @@ The work of the loading job, and what becomes of earlier decisions, is here too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from sfumato.analysis.steps import Step, StepState
@@ -147,13 +148,17 @@ class WelcomePage(QWidget):
     ----------
     session
         Knows the recent projects.
+    choose, open_sample
+        What the person does to open a table.
     """
 
-    table_wanted = Signal()
-    sample_wanted = Signal()
-    database_wanted = Signal()
-
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        choose: Callable[[], object],
+        open_sample: Callable[[], object],
+        parent: QWidget,
+    ) -> None:
         super().__init__(parent)
         self._session = session
         self.empty = EmptyState(
@@ -164,15 +169,12 @@ class WelcomePage(QWidget):
                 " where it is: Sfumato only reads it."
             ),
         )
-        self.open_button = self.empty.add_button(
-            button(self.tr("Open a table…"), self.table_wanted.emit, "primary", "open")
-        )
-        self.database_button = self.empty.add_button(
-            button(self.tr("From a database…"), self.database_wanted.emit, icon="data")
-        )
-        self.sample_button = self.empty.add_button(
-            button(self.tr("Try the sample"), self.sample_wanted.emit, icon="sample")
-        )
+        ask = partial(session.database_requested.emit, None, None)
+        self.open_button = button(self.tr("Open a table…"), choose, "primary", "open")
+        self.database_button = button(self.tr("From a database…"), ask, icon="data")
+        self.sample_button = button(self.tr("Try the sample"), open_sample, icon="sample")
+        for each in (self.open_button, self.database_button, self.sample_button):
+            self.empty.add_button(each)
         self.empty.add_note(self.tr("The sample is a made-up clinic with 10,000 patients."))
         self.facts = self._build_facts()
         self._recent = column(spacing=Space.TIGHT)
@@ -300,7 +302,7 @@ class DataPanel(Panel):
         """Build the panel."""
         session = self.session
         self.pages = Pages(self)
-        self.welcome = WelcomePage(session, self.pages)
+        self.welcome = WelcomePage(session, self.choose, self.open_sample, self.pages)
         self.importing = ImportPage(session, self.pages)
         yield
         self.waiting = WaitingPage(self.pages)
@@ -320,10 +322,6 @@ class DataPanel(Panel):
 
     def _connect(self) -> None:
         session = self.session
-        self.welcome.table_wanted.connect(self.choose)
-        wanted = session.database_requested
-        self.welcome.database_wanted.connect(lambda: wanted.emit(None, None))
-        self.welcome.sample_wanted.connect(self.open_sample)
         self.importing.previewed.connect(self._allow_loading)
         self.loaded.reread.clicked.connect(self._read_again)
         session.table_requested.connect(self.open_file)
@@ -333,7 +331,8 @@ class DataPanel(Panel):
 
     def _build_gone(self) -> EmptyState:
         """Return the page of an opened project whose table is not read."""
-        made = EmptyState(
+        show = self.session.locate_requested.emit
+        return EmptyState(
             "file",
             self.tr("The project's table is not open"),
             self.tr(
@@ -341,10 +340,8 @@ class DataPanel(Panel):
                 " file is being read, it appears by itself."
             ),
             self.pages,
+            button(self.tr("Show where it is…"), show, "primary", "folder"),
         )
-        show = self.session.locate_requested.emit
-        made.add_button(button(self.tr("Show where it is…"), show, "primary", "folder"))
-        return made
 
     # ----- what the rail and the head show
 
@@ -394,14 +391,7 @@ class DataPanel(Panel):
     def open_file(self, path: Place) -> None:
         """Look at a file and show how it would be read."""
         self.messages.clear()
-        job = self.session.runner.run(
-            self.tr("Looking at {file}").format(file=path.name),
-            lambda context: look(path, context),
-            self._show_found,
-            self._show_refusal,
-            key=LOAD_KEY,
-        )
-        self.waiting.watch(job)
+        self.waiting.watch(self._look(path, partial(look, path)))
 
     def _show_found(self, found: Found) -> None:
         self._turn_to(self.importing)
@@ -414,13 +404,12 @@ class DataPanel(Panel):
         if source is None:
             return
         path, options = source.place, ReadOptions.from_dict(dict(source.options))
-        self.session.runner.run(
-            self.tr("Looking at {file}").format(file=path.name),
-            lambda context: Found(path, options, sheets_of(path, context)),
-            self._show_found,
-            self._show_refusal,
-            key=LOAD_KEY,
-        )
+        self._look(path, lambda context: Found(path, options, sheets_of(path, context)))
+
+    def _look(self, path: Place, work: Callable[[Context], Found]) -> Job:
+        words = self.tr("Looking at {file}").format(file=path.name)
+        run = self.session.runner.run
+        return run(words, work, self._show_found, self._show_refusal, key=LOAD_KEY)
 
     def _cancel_import(self) -> None:
         self.session.runner.cancel(LOAD_KEY)
@@ -481,13 +470,9 @@ class DataPanel(Panel):
 
     def _tell(self, loaded: Loaded) -> None:
         if loaded.skipped:
-            self.tell(
-                MessageKind.CAUTION,
-                self.tr("{count} {count:row|rows} of the file {count:was|were} left out.").format(
-                    count=grouped(loaded.skipped)
-                ),
-                self.tr("You chose so in how the file is read."),
-            )
+            words = self.tr("{count} {count:row|rows} of the file {count:was|were} left out.")
+            told = words.format(count=grouped(loaded.skipped))
+            self.tell(MessageKind.CAUTION, told, self.tr("You chose so in how the file is read."))
         for note in loaded.notes:
             kind = MessageKind.CAUTION if note.caution else MessageKind.INFO
             self.tell(kind, spoken(note.template, **note.details))

@@ -615,7 +615,7 @@ class AdoptedCard(Card):
         self._session.edit(tr("Adopt an earlier release of {name}", name=self._key), document)
 
     def _refuse(self, error: SfumatoError) -> None:
-        self._session.message.emit(Message.of_error(error, topic="adoption"))
+        self._session.say_error(error, topic="adoption")
 
     def _remove(self, digest: str) -> None:
         session = self._session
@@ -634,10 +634,6 @@ class AdoptedCard(Card):
         if path is None:
             return
         text = tr("Show where an adopted release is")
-        session.runner.run(
-            tr("Reading {name}", name=Path(path).name),
-            partial(with_new_place, session.document, self._key, digest, path),
-            session.unless_changed(text, partial(session.edit, text)),
-            self._refuse,
-            key=PLACE_JOB,
-        )
+        work = partial(with_new_place, session.document, self._key, digest, path)
+        title = tr("Reading {name}", name=path.name)
+        session.edit_later(text, work, self._refuse, title=title, key=PLACE_JOB)

@@ -317,7 +317,7 @@ class RecipientsCard(Card):
             ),
         )
         empty.text.setFixedWidth(scaled(290))
-        self.add_typical = empty.add_button(
-            button(tr("Start with three typical ones"), self.typical_asked.emit, icon="people")
-        )
+        words = tr("Start with three typical ones")
+        self.add_typical = button(words, self.typical_asked.emit, icon="people")
+        empty.add_button(self.add_typical)
         return empty

@@ -56,8 +56,18 @@ class PreviewPanel(Panel):
         self._seen: Document | None = None
         self.pages = Pages(self)
         self.body.addWidget(self.pages, 1)
-        self.empty = self._build_empty()
-        self.problem = self._build_problem()
+        go, words = partial(session.panel_requested.emit, "policy"), self.tr("Go to Policy")
+        self.empty = EmptyState(
+            "preview",
+            self.tr("There is nothing to preview yet"),
+            self.tr(
+                "Open a table, mark what is sensitive, choose its protection and add a recipient:"
+                " then you see here what they would get."
+            ),
+            offer=button(words, go, "primary"),
+        )
+        what = self.tr("This can't be previewed yet")
+        self.problem = EmptyState("danger", what, offer=button(words, go))
         self.waiting = EmptyState("clock", "", self.tr("This takes a moment for a large table."))
         self.work = QWidget(self.pages)
         self.pages.add(self.empty, self.problem, self.waiting, self.work)
@@ -65,31 +75,6 @@ class PreviewPanel(Panel):
         yield from self._build_work()
         session.follow(self.in_sight(self._refresh))
         self._refresh()
-
-    def _build_empty(self) -> EmptyState:
-        empty = EmptyState(
-            "preview",
-            self.tr("There is nothing to preview yet"),
-            self.tr(
-                "Open a table, mark what is sensitive, choose its protection and add a recipient:"
-                " then you see here what they would get."
-            ),
-        )
-        empty.add_button(
-            button(
-                self.tr("Go to Policy"),
-                lambda: self.session.panel_requested.emit("policy"),
-                "primary",
-            )
-        )
-        return empty
-
-    def _build_problem(self) -> EmptyState:
-        empty = EmptyState("danger", self.tr("This can't be previewed yet"), "")
-        empty.add_button(
-            button(self.tr("Go to Policy"), lambda: self.session.panel_requested.emit("policy"))
-        )
-        return empty
 
     def _build_work(self) -> Steps:
         self.attribute = ChoiceField(parent=self)

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from PySide6.QtCore import (
-    QT_TRANSLATE_NOOP,
-    QCoreApplication,
-    QModelIndex,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHeaderView, QLineEdit, QToolButton, QWidget
 
@@ -35,7 +28,6 @@ from sfumato.ui.widgets.layout import Badge, Card, EmptyState, boxed, button, co
 from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
-Index = QModelIndex | QPersistentModelIndex
 STATE, WHEN, RECIPIENT, LEVELS, BUNDLE, DIGEST = range(6)
 DIGEST_SHOWN: Final = 8
 NARROW: Final = 560

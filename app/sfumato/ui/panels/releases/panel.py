@@ -31,6 +31,7 @@ from sfumato.ui.panels.releases.making import Made, Refusal, make_all
 from sfumato.ui.panels.releases.order_card import OrderCard, candidates_of
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.state.records import count_entries, events_of, releases_of
+from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.files import DropHint, table_filters
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
@@ -160,10 +161,10 @@ class ReleasesPanel(Panel):
         if stored in self.form.format.values:
             self.form.format.set_value(stored)
             self.form.escape_formulas.setEnabled(stored == "csv")
-        self.form.kind.set_value(bool(int(store.value(_ZIP, 0) or 0)))
+        self.form.kind.set_value(is_on(store, _ZIP))
         self.form.format.chosen.connect(lambda value: store.setValue(_FORMAT, value))
         self.form.kind.chosen.connect(lambda value: store.setValue(_ZIP, int(value)))
-        self.form.dcat.setChecked(bool(int(store.value(_DCAT, 0) or 0)))
+        self.form.dcat.setChecked(is_on(store, _DCAT))
         self.form.dcat.toggled.connect(lambda value: store.setValue(_DCAT, int(value)))
 
     def _connect(self) -> None:

@@ -100,8 +100,8 @@ class ProblemsView(QWidget):
     mend_wanted = Signal(list, object)
     """Problems, and the `Mend` for all of them."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.model = CellsModel((Heading(),), self)
         self._problems: tuple[Problem, ...] = ()
         self.badge = Badge("caution", "caution", "", look="")

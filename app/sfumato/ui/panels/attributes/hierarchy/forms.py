@@ -103,8 +103,8 @@ class OrderList(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._natural: list[str] = []
         self._kept: tuple[str, ...] = ()
         self.list = QListWidget()
@@ -232,8 +232,8 @@ class Form(QWidget):
 class IntervalsForm(Form):
     """Intervals of one width, or between given edges."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.way = Segments((("width", self.tr("One width")), ("edges", self.tr("Own edges"))))
         self.way.chosen.connect(self._switch)
         self.width_ = self._number(1e-6, 1e12, decimals=6)
@@ -310,8 +310,8 @@ class IntervalsForm(Form):
 class FourLevelsForm(Form):
     """The order that is cut in four."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.order = OrderList()
         self.order.changed.connect(self.changed)
         self._page = column(self.order)
@@ -329,8 +329,8 @@ class FourLevelsForm(Form):
 class OrdersForm(FourLevelsForm):
     """Groups of neighbours, and the order they are neighbours in."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.sizes = self._line()
         words = self.tr("Members of a class, level by level")
         self._page.insertWidget(0, _titled(words, self.sizes))
@@ -348,8 +348,8 @@ class OrdersForm(FourLevelsForm):
 class MaskingForm(Form):
     """How many characters each level hides, and at which end."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.hidden = self._line()
         sides = ((Side.RIGHT, tr("the last ones first")), (Side.LEFT, tr("the first ones first")))
         self.side = self._choice(sides)
@@ -385,8 +385,8 @@ class MaskingForm(Form):
 class DatesForm(Form):
     """Which spans of the calendar are levels."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         names = {
             DateUnit.DAY: tr("Day"),
             DateUnit.MONTH: tr("Month"),
@@ -425,8 +425,8 @@ class Builder(QWidget):
     changed = Signal()
     """A setting was changed."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.kind = ChoiceField([(kind, kind_name(kind)) for kind in RECIPES])
         self.kind.setAccessibleName(self.tr("How the hierarchy is made"))
         self.propose = button(self.tr("Propose"), lambda: None, icon="refresh")

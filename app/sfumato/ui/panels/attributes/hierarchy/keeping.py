@@ -247,8 +247,8 @@ class HierarchySection(QWidget):
     refused = Signal(object)
     """Why a proposal could not be made."""
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         self._known: dict[str, _Known] = {}
         self._shown = ""

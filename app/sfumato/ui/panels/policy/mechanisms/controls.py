@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QGridLayout,
@@ -42,6 +42,7 @@ from sfumato.ui.widgets.layout import (
     set_look,
 )
 from sfumato.ui.widgets.messages import announce, error_words
+from sfumato.ui.widgets.painted import painter_on
 from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveGrid, ResponsiveRow
 from sfumato.ui.widgets.tables import CellsModel, Heading, TableView
 
@@ -136,8 +137,7 @@ class ChoiceCard(QAbstractButton):
         del event
         theme = themes().current
         style = theme.style
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(self)
         ground = theme.hover if self.underMouse() and self.isEnabled() else style.surface
         strong = self.isChecked() or self.hasFocus()
         width = 2.0 if strong else 1.0
