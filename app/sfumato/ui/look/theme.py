@@ -34,9 +34,6 @@ _USUAL_ELSEWHERE: Final = 15.0
 _EM: Final = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)em\b(?: ([+-]) (\d+)px)?")
 
 
-STATES: Final = ("good", "caution", "danger")
-
-
 class _Space:
     """Distances in pixels, in multiples of four; what holds a line of text grows with it."""
 
@@ -193,10 +190,11 @@ class Theme:
         lines = {f"{kind}_line": s.blend(colour, share) for kind, colour in kinds.items()}
         if s.strong:
             sheet += resource_path("style", "contrast.qss").read_text(encoding="utf-8")
-        shared = ("background", "surface", "text", "muted", "line", "accent", *STATES)
+        shared = ("background", "surface", "text", "muted", "line", "accent")
         own = ("accent_hover", "on_accent", "rail", "hover", "quiet", "selected", "field_line")
         filled = Template(sheet).substitute(
-            {name: getattr(s, name) for name in shared},
+            kinds,
+            **{name: getattr(s, name) for name in shared},
             **{name: getattr(self, name) for name in (*own, "disabled")},
             assets=resource_path("style", self.name).as_posix(),
             **tints,

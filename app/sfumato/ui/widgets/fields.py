@@ -39,7 +39,7 @@ from PySide6.QtWidgets import (
 from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space, font, scaled
 from sfumato.ui.look.wording import parted, parts
-from sfumato.ui.widgets.layout import boxed, button, column, label, row, set_look
+from sfumato.ui.widgets.layout import button, label, row, set_look
 from sfumato.ui.widgets.painted import elided
 from sfumato.ui.widgets.responsive import FlowLayout
 
@@ -121,14 +121,6 @@ def text_field(
     if given is not None:
         when_given(made, given)
     return made
-
-
-def captioned(words: str, field: QWidget, *beside: QWidget | None, wrap: bool = False) -> QWidget:
-    """Return a field below the words that say what it is."""
-    caption = label(words, "small", wrap=wrap)
-    caption.setBuddy(field)
-    (field.spin if isinstance(field, NumberField) else field).setAccessibleName(words)
-    return boxed(column(caption, row(field, *beside) if beside else field, spacing=Space.TIGHT))
 
 
 class WrappedCheckBox(QCheckBox):

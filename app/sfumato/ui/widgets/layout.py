@@ -74,23 +74,25 @@ def set_look(widget: QWidget, look: object, aspect: str = "look") -> None:
 
 
 def button(
-    text: str, run: Callable[[], object], look: str = "", icon: str = "", tip: str = ""
+    text: str, run: Callable[[], object] | None, look: str = "", icon: str = "", tip: str = ""
 ) -> QPushButton:
-    """Return a push button: ``primary``, ``quiet`` or plain."""
+    """Return a push button: ``primary``, ``quiet`` or plain; None leaves it to its `clicked`."""
     made = QPushButton(text)
     made.setProperty("look", look)
     made.setToolTip(tip)
     if icon:
         tokens = {"primary": "on_accent", "quiet": "accent"}
         put_icon(made, icon, tokens.get(look, "muted"))
-    made.clicked.connect(partial(_click, run))
+    if run is not None:
+        made.clicked.connect(partial(_click, run))
     return made
 
 
-def tool(icon: str, words: str, run: Callable[[], object]) -> QToolButton:
-    """Return a button that is a drawing, and says in a tip what it is for."""
+def tool(icon: str, words: str, run: Callable[[], object] | None) -> QToolButton:
+    """Return a button that is a drawing, and says in a tip what it is for; see `button`."""
     made = QToolButton()
-    made.clicked.connect(partial(_click, run))
+    if run is not None:
+        made.clicked.connect(partial(_click, run))
     show_tool(made, icon, words)
     return made
 

@@ -43,7 +43,6 @@ from sfumato.ui.widgets.fields import (
     ChoiceField,
     TickAll,
     WrappedCheckBox,
-    captioned,
     prompt,
     when_given,
 )
@@ -307,7 +306,7 @@ class Detail(Card):
         self.relations = label("", wrap=True)
         self._sign = IconLabel("info", "muted", 18)
         self._relations = boxed(beside(self._sign, self.relations), self)
-        self.alike = button("", lambda: None, "quiet", "people")
+        self.alike = button("", None, "quiet", "people")
         words = self.tr("A missing value")
         self.missing = ChoiceField([(rule, missing_name(rule)) for rule in MissingRule], name=words)
         self.bins = BinningEditor()
@@ -316,7 +315,7 @@ class Detail(Card):
         self.domain = DomainEditor()
         self.hierarchy = HierarchySection(session)
         self.problem = label("", "danger", wrap=True)
-        self._kind_box = captioned(self.tr("Kind"), self.kind)
+        self._kind_box = _captioned(self.tr("Kind"), self.kind)
         self._parts: dict[QWidget, Section] = {
             editor: Section(title, editor)
             for title, editor in (
@@ -328,7 +327,7 @@ class Detail(Card):
                 ("", self.domain),
             )
         }
-        choices = row((captioned(self.tr("Role"), self.role), 3), (self._kind_box, 2))
+        choices = row((_captioned(self.tr("Role"), self.role), 3), (self._kind_box, 2))
         self.put(column(self.title, self.about, spacing=2), Space.TIGHT, choices, self.meaning)
         self.put(self.reason, self._relations, row(self.alike, None), self.problem)
         self.put(*self._parts.values())
@@ -452,6 +451,14 @@ class Detail(Card):
         self.domain.show_domain(domain, counts, fixed=spec.binning is not None)
         self.domain.show_origin(from_rows=spec.tells_rows)
         say(self.problem, error_words(error) if error is not None else "")
+
+
+def _captioned(words: str, field: ChoiceField) -> QWidget:
+    """Return a field below the words that say what it is."""
+    caption = label(words, "small")
+    caption.setBuddy(field)
+    field.setAccessibleName(words)
+    return boxed(column(caption, field, spacing=Space.TIGHT))
 
 
 def _about(profile: ColumnProfile | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractItemView, QSizePolicy, QStyle, QStyledItemDelegate, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStyle, QStyledItemDelegate, QWidget
 
 from sfumato.engine.core.columns import Binning, Domain
 from sfumato.engine.core.errors import DomainError
@@ -164,10 +164,8 @@ class DomainEditor(QWidget):
         self._origin.setVisible(from_rows)
 
     def _build_view(self) -> TableView:
-        view = TableView(row_numbers=False, model=self.model, whole_rows=True)
+        view = TableView(row_numbers=False, model=self.model, whole_rows=True, edits=True)
         view.setItemDelegateForColumn(RECORDS, RecordsDelegate(view))
-        triggers = QAbstractItemView.EditTrigger
-        view.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         view.setAccessibleName(self.tr("Values of the domain"))
         view.set_widths({SHOWN: 104, RECORDS: 84})
         view.wrap_rows(VALUE)

@@ -8,7 +8,7 @@ from functools import partial
 
 import pandas as pd
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from sfumato.analysis.promise_checks import endangering, released_relations
 from sfumato.engine.core.columns import (
@@ -113,13 +113,9 @@ class AttributesPanel(Panel):
     # ----- assembly
 
     def _build_table(self) -> TableView:
-        table = ColumnsTable(row_numbers=False)
-        table.setModel(self.model)
+        table = ColumnsTable(row_numbers=False, model=self.model, whole_rows=True, edits=True)
         table.setItemDelegate(ColumnsDelegate(table))
         table.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        triggers = QAbstractItemView.EditTrigger
-        table.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         table.clicked.connect(lambda index: table.edit(index) if index.column() != NAME else None)
         table.setAccessibleName(self.tr("Columns with their roles and kinds"))
         table.setMinimumWidth(scaled(330))

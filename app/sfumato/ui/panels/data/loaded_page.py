@@ -226,7 +226,7 @@ class LoadedPage(QWidget):
         self._model: FrameModel | None = None
         self.file = ElidedLabel("", "heading", Qt.TextElideMode.ElideMiddle)
         self.about = ElidedLabel("", "muted")
-        self.reread = button(self.tr("How it is read…"), lambda: None, "quiet")
+        self.reread = button(self.tr("How it is read…"), None, "quiet")
         self.title = text_field(name=self.tr("Title of the releases"), given=self._rename)
         self.title.setFixedWidth(scaled(TITLE_WIDTH))
         self.title.setToolTip(self.tr("Recipients read this title, and bundles are named by it."))

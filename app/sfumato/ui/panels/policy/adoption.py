@@ -103,9 +103,6 @@ class ClaimForm(QWidget):
     """
 
     changed = Signal()
-    file_asked = Signal()
-    reading_asked = Signal()
-    """The person wants to see or change how the file is read."""
 
     def __init__(
         self,
@@ -120,8 +117,8 @@ class ClaimForm(QWidget):
         self._entry, self._attributes = entry, tuple(attributes)
         self.opened: Opened | None = None
         self.path = path
-        self.choose = button(tr("Choose &file…"), self.file_asked.emit, icon="folder")
-        self.reading = button(tr("How it is &read…"), self.reading_asked.emit, "quiet", "settings")
+        self.choose = button(tr("Choose &file…"), None, icon="folder")
+        self.reading = button(tr("How it is &read…"), None, "quiet", "settings")
         self.reading.setEnabled(False)
         self.columns = {
             name: self._choice(tr("Column of {name}", name=name)) for name in entry.attributes
@@ -361,8 +358,8 @@ class AdoptDialog(FileDialog):
         self.findings.clear(tr("Choose the file; Sfumato then examines it."))
         fill(self.column, self.form, self.meanings, self.findings, None)
         self.form.choose.setFocus()
-        self.form.file_asked.connect(self._choose)
-        self.form.reading_asked.connect(self._ask_how)
+        self.form.choose.clicked.connect(self._choose)
+        self.form.reading.clicked.connect(self._ask_how)
         self.form.changed.connect(self._examine)
         self.meanings.changed.connect(self._take_meaning)
         for choice in self.form.columns.values():

@@ -141,7 +141,7 @@ class PolicyPanel(Panel):
         card.table.chosen.connect(self._choose_recipient)
         # Queued: the table must have closed its editor before its rows change.
         card.renamed.connect(self._rename, Qt.ConnectionType.QueuedConnection)
-        card.typical_asked.connect(self._add_typical)
+        card.add_typical.clicked.connect(self._add_typical)
         card.remove_asked.connect(self._remove_recipient)
         card.move_asked.connect(self._move)
 

@@ -190,19 +190,18 @@ class RecipientsTable(TableView):
     """The delete key was pressed."""
 
     def __init__(self, rows: RecipientsModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent, row_numbers=False)
+        super().__init__(
+            parent,
+            row_numbers=False,
+            model=rows,
+            name=tr("Recipients"),
+            whole_rows=True,
+            edits=True,
+            framed=False,
+            widest=NAME,
+        )
         self._rows, self._quiet = rows, False
-        self.setModel(rows)
-        self.setProperty("framed", False)
-        self.setAccessibleName(tr("Recipients"))
-        self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
         self.setSelectionMode(self.SelectionMode.SingleSelection)
-        triggers = self.EditTrigger
-        self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        header = self.horizontalHeader()
-        header.setSectionResizeMode(header.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(NAME, header.ResizeMode.Stretch)
         self.wrap_rows(NAME)
         self.selectionModel().currentRowChanged.connect(self._tell)
 
@@ -247,7 +246,6 @@ class RecipientsCard(Card):
 
     renamed = Signal(str, str)
     """(recipient, the name wanted); the document decides."""
-    typical_asked = Signal()
     remove_asked = Signal()
     move_asked = Signal(int)
     """By how many places, negative for up."""
@@ -318,6 +316,6 @@ class RecipientsCard(Card):
         )
         empty.text.setFixedWidth(scaled(290))
         words = tr("Start with three typical ones")
-        self.add_typical = button(words, self.typical_asked.emit, icon="people")
+        self.add_typical = button(words, None, icon="people")
         empty.add_button(self.add_typical)
         return empty

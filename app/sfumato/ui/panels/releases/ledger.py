@@ -440,7 +440,6 @@ class LedgerCard(Card):
 
     folder_asked = Signal(object)
     """The folder of a release should be shown: its `Path`."""
-    verify_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Ledger"), parent=parent)
@@ -466,7 +465,7 @@ class LedgerCard(Card):
         self.show_folder = button(self.tr("Show &folder"), self._ask_for_folder, icon="folder")
         self.verify = button(
             self.tr("&Verify a file…"),
-            self.verify_asked.emit,
+            None,
             icon="verify",
             tip=self.tr("Choose a bundle, or drop one here"),
         )
@@ -515,18 +514,14 @@ class LedgerCard(Card):
         return line
 
     def _build_table(self) -> TableView:
-        table = _LedgerTable(self)
-        table.setModel(self.model)
-        table.setProperty("framed", False)
+        table = _LedgerTable(
+            self, row_numbers=False, model=self.model, whole_rows=True, framed=False, widest=BUNDLE
+        )
         table.setAccessibleName(self.tr("What the ledger tells of"))
-        table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
         table.setSortingEnabled(True)
         table.sortByColumn(WHEN, Qt.SortOrder.DescendingOrder)
         table.setTextElideMode(Qt.TextElideMode.ElideRight)
-        header = table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(BUNDLE, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
+        table.horizontalHeader().setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
         table.wrap_rows(LEVELS)
         table.selectionModel().selectionChanged.connect(self._allow_folder)
         table.doubleClicked.connect(lambda _index: self._ask_for_folder())
@@ -606,9 +601,6 @@ class LedgerCard(Card):
 
 class _LedgerTable(TableView):
     """Lines that are copied with whole paths, digests and the entries' numbers."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, row_numbers=False)
 
     def copy(self) -> bool:
         """Copy the chosen lines as tab-separated text; return whether there were any."""

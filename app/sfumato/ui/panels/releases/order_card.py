@@ -240,8 +240,6 @@ class OrderCard(Card):
     """Recipients, format, kind of bundle and folder; and the progress while it is carried out."""
 
     changed = Signal()
-    folder_asked = Signal()
-    cancel_asked = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Make releases"), parent=parent)
@@ -257,7 +255,7 @@ class OrderCard(Card):
         self.rows = RowOrderChoice(session, CAPTION_WIDTH, self)
         self.folder = text_field(name=self.tr("Target folder"))
         prompt(self.folder, self.tr("A folder for the bundles"))
-        self.choose = button(self.tr("C&hoose…"), self.folder_asked.emit, icon="folder")
+        self.choose = button(self.tr("C&hoose…"), None, icon="folder")
         self.reason = text_field(name=self.tr("Reason"), hint=self.tr("Reason, kept in the ledger"))
         self._conflict_text = label("", wrap=True)
         self.conflict = self._build_conflict()
@@ -323,7 +321,7 @@ class OrderCard(Card):
         self._bar.setRange(0, 1000)
         self._bar.setAccessibleName(self.tr("Progress of the release"))
         self._doing = ElidedLabel("", "small")
-        self.cancel = button(self.tr("Cancel"), self.cancel_asked.emit, "quiet")
+        self.cancel = button(self.tr("Cancel"), None, "quiet")
         running = QWidget(pages)
         running.setLayout(row((self._bar, 1), (self._doing, 1), self.cancel, spacing=Space.BETWEEN))
         pages.addWidget(self._hint)

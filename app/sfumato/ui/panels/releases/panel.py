@@ -174,10 +174,10 @@ class ReleasesPanel(Panel):
         session.project_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self.ledger.show_ledger)
         self.form.changed.connect(self._refresh_button)
-        self.form.folder_asked.connect(self._choose_folder)
-        self.form.cancel_asked.connect(lambda: session.runner.cancel(RELEASE_JOB))
+        self.form.choose.clicked.connect(self._choose_folder)
+        self.form.cancel.clicked.connect(lambda: session.runner.cancel(RELEASE_JOB))
         self.ledger.folder_asked.connect(self._show_folder)
-        self.ledger.verify_asked.connect(self._choose_bundle)
+        self.ledger.verify.clicked.connect(self._choose_bundle)
 
     # ----- what is shown
 

@@ -429,7 +429,7 @@ class Builder(QWidget):
         super().__init__()
         self.kind = ChoiceField([(kind, kind_name(kind)) for kind in RECIPES])
         self.kind.setAccessibleName(self.tr("How the hierarchy is made"))
-        self.propose = button(self.tr("Propose"), lambda: None, icon="refresh")
+        self.propose = button(self.tr("Propose"), None, icon="refresh")
         self.propose.setToolTip(self.tr("Make a hierarchy from the column's kind and its values"))
         self.propose.setAutoDefault(False)
         self.meaning = label("", "muted", wrap=True)

@@ -16,6 +16,7 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.draft import Outcome, examples
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import EmptyState, column, label
+from sfumato.ui.widgets.painted import LEFT, RIGHT
 from sfumato.ui.widgets.responsive import FlowLayout, Pages
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
@@ -138,7 +139,7 @@ class TreeModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return (self.tr("Class"), self.tr("Level"), self.tr("Records"))[section]
         if role == Qt.ItemDataRole.TextAlignmentRole and section != CLASS:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return RIGHT
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -146,8 +147,7 @@ class TreeModel(QAbstractItemModel):
         level, code = self.node(index)
         column = index.column()
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignLeft if column == CLASS else Qt.AlignmentFlag.AlignRight
-            return side | Qt.AlignmentFlag.AlignVCenter
+            return LEFT if column == CLASS else RIGHT
         if role == Qt.ItemDataRole.SizeHintRole:
             return QSize(0, scaled(_HEIGHT))
         if role in (Qt.ItemDataRole.EditRole, Qt.ItemDataRole.DisplayRole):
@@ -324,12 +324,9 @@ class Preview(QWidget):
         return view
 
     def _build_table(self) -> TableView:
-        view = TableView(model=self.rows_model, name=self.tr("The hierarchy as a table"))
-        view.verticalHeader().setDefaultAlignment(
-            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        )
-        triggers = QAbstractItemView.EditTrigger
-        view.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
+        name = self.tr("The hierarchy as a table")
+        view = TableView(model=self.rows_model, name=name, edits=True)
+        view.verticalHeader().setDefaultAlignment(RIGHT)
         return view
 
     def show_outcome(self, outcome: Outcome) -> None:

@@ -259,7 +259,7 @@ class MatrixSettings(SettingsEditor):
         self.matrix.entries.written.connect(self._write)
         self.matrix.grid.pasted.connect(self._paste)
         self.compare.pasted.connect(self._compare)
-        self.compare.import_asked.connect(self._compare_imported)
+        self.compare.from_file.clicked.connect(self._compare_imported)
 
     # ----- what is shown
 
@@ -409,7 +409,6 @@ class CompareCard(Card):
     """Takes a second matrix and says how it stands to the one in the grid."""
 
     pasted = Signal(str)
-    import_asked = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(
@@ -425,7 +424,7 @@ class CompareCard(Card):
             tr("Paste the other matrix"),
             lambda: self.pasted.emit(QGuiApplication.clipboard().text()),
         )
-        self.from_file = button(tr("Import it…"), self.import_asked.emit)
+        self.from_file = button(tr("Import it…"), None)
         self.verdict = Notice(parent=self)
         self._about: tuple[str, ...] = ()
         self.put(FlowLayout(self.paste, self.from_file), self.verdict)
