@@ -58,14 +58,11 @@ class DatabaseDialog(Dialog):
         place: Place | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(
-            self.tr("Open a table of a database"),
-            self.tr(
-                "Sfumato only reads. The password is forgotten when the project is closed, and"
-                " never saved."
-            ),
-            parent,
+        words = self.tr(
+            "Sfumato only reads. The password is forgotten when the project is closed, and"
+            " never saved."
         )
+        super().__init__(self.tr("Open a table of a database"), words, parent)
         self._runner, self._chooser = runner, chooser
         self._settings: tuple[tuple[str, str], ...] = ()
         self._states_port = True

@@ -261,14 +261,11 @@ class AboutDialog(Dialog):
         mark.setAccessibleName(self.tr("Sfumato's mark"))
         grid.addWidget(mark, 0, 4, len(versions()), 1, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(grid)
-        licence = label(
-            self.tr(
-                "On the right is each part's licence. The font is Inter (SIL Open Font License);"
-                " most icons are Lucide (ISC)."
-            ),
-            "small",
-            wrap=True,
+        words = self.tr(
+            "On the right is each part's licence. The font is Inter (SIL Open Font License);"
+            " most icons are Lucide (ISC)."
         )
+        licence = label(words, "small", wrap=True)
         self.body.addWidget(licence)
         self.add_button(
             self.tr("Copy versions"), lambda: QGuiApplication.clipboard().setText(versions_text())
@@ -277,16 +274,11 @@ class AboutDialog(Dialog):
 
     def _privacy(self) -> Badge:
         """Return what is promised about networks."""
-        return Badge(
-            "shield",
-            "muted",
-            self.tr(
-                "Sfumato connects to no network, unless you open a database: it looks for no"
-                " updates and reports nothing to anybody."
-            ),
-            look="",
-            wrap=True,
+        words = self.tr(
+            "Sfumato connects to no network, unless you open a database: it looks for no"
+            " updates and reports nothing to anybody."
         )
+        return Badge("shield", "muted", words, look="", wrap=True)
 
 
 class BugDialog(Dialog):

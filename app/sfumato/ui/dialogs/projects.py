@@ -96,12 +96,9 @@ class OpenPassphraseDialog(_PassphraseDialog):
 
     def __init__(self, project: str, parent: QWidget | None = None) -> None:
         tr = QCoreApplication.translate
-        super().__init__(
-            tr("OpenPassphraseDialog", "Open {project}").format(project=project),
-            "",
-            tr("OpenPassphraseDialog", "Open"),
-            parent,
-        )
+        words = tr("OpenPassphraseDialog", "Open {project}")
+        told = tr("OpenPassphraseDialog", "Open")
+        super().__init__(words.format(project=project), "", told, parent)
         self.first.textChanged.connect(lambda text: self.submit.setEnabled(bool(text)))
 
 
@@ -199,18 +196,15 @@ class UnsealedDialog(Dialog):
             frozenset({Part.OLDER}): tr("UnsealedDialog", "{project} is an older copy"),
         }
         changed = tr("UnsealedDialog", "{project} was changed outside Sfumato")
-        super().__init__(
-            titles.get(error.parts, changed).format(project=project),
-            tr(
-                "UnsealedDialog",
-                "Nothing has been written and no unfinished work was carried out. The safest"
-                " course is to restore a copy from before the change. You can also open the"
-                " project read-only, to inspect it and save its rules. Accept it as it stands"
-                " only if you know how the change came about and have checked every column,"
-                " level and recipient.",
-            ),
-            parent,
+        words = tr(
+            "UnsealedDialog",
+            "Nothing has been written and no unfinished work was carried out. The safest"
+            " course is to restore a copy from before the change. You can also open the"
+            " project read-only, to inspect it and save its rules. Accept it as it stands"
+            " only if you know how the change came about and have checked every column,"
+            " level and recipient.",
         )
+        super().__init__(titles.get(error.parts, changed).format(project=project), words, parent)
         self.reading = False
         self._add_findings(error)
         self.body.addSpacing(Space.INSIDE)
@@ -222,15 +216,8 @@ class UnsealedDialog(Dialog):
         self.understood = WrappedCheckBox(
             self.tr("I have checked the project and take responsibility for it as it stands"), self
         )
-        fill(
-            self.body,
-            self.understood,
-            label(
-                self.tr("Your reason and the findings are recorded in the ledger."),
-                "small",
-                wrap=True,
-            ),
-        )
+        words = self.tr("Your reason and the findings are recorded in the ledger.")
+        fill(self.body, self.understood, label(words, "small", wrap=True))
         self.add_cancel()
         role = QDialogButtonBox.ButtonRole.DestructiveRole
         self.accept_button = self.add_button(self.tr("Accept and seal again"), self.accept, role)
@@ -240,13 +227,8 @@ class UnsealedDialog(Dialog):
         self._judge()
 
     def _add_findings(self, error: NotSealed) -> None:
-        self.warning = Badge(
-            "danger",
-            "danger",
-            self.tr("Danger: Sfumato cannot vouch for what this project says"),
-            look="danger",
-            wrap=True,
-        )
+        words = self.tr("Danger: Sfumato cannot vouch for what this project says")
+        self.warning = Badge("danger", "danger", words, look="danger", wrap=True)
         self.body.addWidget(self.warning)
         self.findings = [
             label(spoken(finding.what), "danger", wrap=True) for finding in error.findings

@@ -133,11 +133,8 @@ class OptionsForm(Card):
         self._captions: dict[str, QLabel] = {}
         self._sheets: Sequence[str] = ()
         self._concerned: frozenset[str] = frozenset()
-        self.nothing = label(
-            self.tr("The file itself says how it is read. There is nothing to choose."),
-            "muted",
-            wrap=True,
-        )
+        words = self.tr("The file itself says how it is read. There is nothing to choose.")
+        self.nothing = label(words, "muted", wrap=True)
         self.problem = label("", "danger", wrap=True)
         self._build_fields()
         self.put(self.nothing, self.problem, None)

@@ -73,11 +73,9 @@ class FoundFiles(QObject):
 
     def _look(self, path: Path) -> None:
         releases = releases_of(self._session)
+        title = self.tr("Looking at {file}").format(file=path.name)
         self._session.runner.run(
-            self.tr("Looking at {file}").format(file=path.name),
-            lambda context: find_file(path, releases, context),
-            self._ask,
-            key=FIND_JOB,
+            title, lambda context: find_file(path, releases, context), self._ask, key=FIND_JOB
         )
 
     def _ask(self, found: FoundFile) -> None:
@@ -85,12 +83,8 @@ class FoundFiles(QObject):
         if found.path.suffix.lower() == _ZIP:
             ways = tuple(way for way in ways if way[0] != "table")
             text = text + " " + self.tr("To open the table in it, unpack it first.")
-        dialog = ChoiceDialog(
-            self.tr("What do you want to do with {name}?").format(name=found.path.name),
-            text,
-            ways,
-            self._window,
-        )
+        words = self.tr("What do you want to do with {name}?")
+        dialog = ChoiceDialog(words.format(name=found.path.name), text, ways, self._window)
         dialog.present(lambda: self._do(dialog.chosen, found))
 
     def _question(self, found: FoundFile) -> tuple[str, Ways]:

@@ -166,12 +166,8 @@ class SourceReader(QObject):
             self._attach(table, project.document.source)
             session.ledger_changed.emit()
             words = self.tr("The new edition has {rows} {rows:row|rows}.")
-            session.say(
-                MessageKind.GOOD,
-                words.format(rows=grouped(rows)),
-                self.tr("The ledger records that it took the place of the old one."),
-                topic=TOPIC,
-            )
+            told = self.tr("The ledger records that it took the place of the old one.")
+            session.say(MessageKind.GOOD, words.format(rows=grouped(rows)), told, topic=TOPIC)
 
         session.runner.run(
             self.tr("Reading the new edition"), work, accepted, self._refused, key=TOPIC
@@ -340,11 +336,8 @@ class Projects(QObject):
         if project.tampering is not None:
             session.say_error(project.tampering, topic="tampering")
         if project.accepted:
-            session.say(
-                MessageKind.GOOD,
-                self.tr("The project is sealed as it stands."),
-                self.tr("Your reason and the findings are recorded in its ledger."),
-            )
+            words = self.tr("Your reason and the findings are recorded in its ledger.")
+            session.say(MessageKind.GOOD, self.tr("The project is sealed as it stands."), words)
         if session.document.source is not None:
             self.sources.read()
 
@@ -407,11 +400,9 @@ class Projects(QObject):
             copy_project(project, path)
 
         def copied(_result: None) -> None:
-            self._session.say(
-                MessageKind.GOOD,
-                self.tr("The copy is at {path}.").format(path=path),
-                self.tr("It opens with the same passphrase."),
-            )
+            words = self.tr("It opens with the same passphrase.")
+            told = self.tr("The copy is at {path}.")
+            self._session.say(MessageKind.GOOD, told.format(path=path), words)
 
         self._session.runner.run(self.tr("Saving a copy"), work, copied)
 

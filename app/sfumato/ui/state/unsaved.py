@@ -84,11 +84,9 @@ class Unsaved(QObject):
         if work is None:
             return  # the user has no folder for it
         work.document = self._session.document
+        words = self.tr("Keeping unsaved work")
         self._session.runner.run(
-            self.tr("Keeping unsaved work"),
-            partial(_write, work),
-            on_error=self._tell_failure,
-            key=KEEPING,
+            words, partial(_write, work), on_error=self._tell_failure, key=KEEPING
         )
 
     def _tell_failure(self, error: SfumatoError) -> None:

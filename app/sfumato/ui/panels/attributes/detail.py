@@ -39,13 +39,7 @@ from sfumato.ui.panels.attributes.columns import (
 from sfumato.ui.panels.attributes.domain import BinningEditor, DomainEditor
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import (
-    ChoiceField,
-    TickAll,
-    WrappedCheckBox,
-    prompt,
-    when_given,
-)
+from sfumato.ui.widgets.fields import ChoiceField, TickAll, WrappedCheckBox, prompt, when_given
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
@@ -196,13 +190,9 @@ class CodingEditor(QWidget):
             grid.addWidget(label(title, "small", wrap=True), 0, place)
             grid.setColumnStretch(place, 1)
             grid.addWidget(field, 1, place)
-        self.propose = button(
-            self.tr("Propose ends"),
-            self.ends_wanted.emit,
-            "quiet",
-            "refresh",
-            self.tr("Round numbers that several records reach"),
-        )
+        words = self.tr("Round numbers that several records reach")
+        told = self.tr("Propose ends")
+        self.propose = button(told, self.ends_wanted.emit, "quiet", "refresh", words)
         self.told = label("", "muted", wrap=True)
         self.problem = label("", "danger", wrap=True)
         self.setLayout(column(grid, self.told, self.problem, row(self.propose, None)))

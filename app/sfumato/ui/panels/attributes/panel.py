@@ -516,10 +516,8 @@ class AttributesPanel(Panel):
             self.detail.domain.show_problem(tr("Give each bin a name of its own."))
             return
         changed = replace(spec, binning=binning, domain=None)
-        self._edit(
-            tr("Name a bin of {column}").format(column=spec.name),
-            self.session.document.with_column(changed),
-        )
+        words = tr("Name a bin of {column}")
+        self._edit(words.format(column=spec.name), self.session.document.with_column(changed))
 
 
 def _complete_long(

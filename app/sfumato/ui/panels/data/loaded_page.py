@@ -57,10 +57,8 @@ def describe(profile: ColumnProfile) -> str:
         parts.append(span.format(low=profile.earliest, high=profile.latest))
     else:
         count = grouped(profile.distinct)
-        parts += [
-            spoken(profile.type_name),
-            tr("Profiles", "{count} {count:value|values}").format(count=count),
-        ]
+        words = tr("Profiles", "{count} {count:value|values}")
+        parts += [spoken(profile.type_name), words.format(count=count)]
     if profile.missing:
         share = 100 * profile.missing / max(profile.count, 1)
         shown = localized(f"{share:.0f}") if share >= 1 else "<1"
@@ -253,12 +251,9 @@ class LoadedPage(QWidget):
     def _build_parts(self) -> None:
         """Make what stands above the rows of a table that is read in parts."""
         self.in_parts = label("", "muted", wrap=True)
-        self.whole = button(
-            self.tr("Read all of it"),
-            self._session.whole_requested.emit,
-            "quiet",
-            tip=self.tr("Hold all rows in memory, which may take more than there is"),
-        )
+        words = self.tr("Hold all rows in memory, which may take more than there is")
+        told = self.tr("Read all of it")
+        self.whole = button(told, self._session.whole_requested.emit, "quiet", tip=words)
         self.place = NumberField(1, 1, decimals=0, step=1, show_range=False)
         self.place.spin.setAccessibleName(self.tr("Show the rows around this one"))
         self.place.value_changed.connect(lambda row: self._show_around(int(row) - 1))

@@ -161,14 +161,11 @@ class WelcomePage(QWidget):
     ) -> None:
         super().__init__(parent)
         self._session = session
-        self.empty = EmptyState(
-            "table",
-            self.tr("Open a table, or drop one here"),
-            self.tr(
-                "One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays"
-                " where it is: Sfumato only reads it."
-            ),
+        words = self.tr(
+            "One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays"
+            " where it is: Sfumato only reads it."
         )
+        self.empty = EmptyState("table", self.tr("Open a table, or drop one here"), words)
         ask = partial(session.database_requested.emit, None, None)
         self.open_button = button(self.tr("Open a table…"), choose, "primary", "open")
         self.database_button = button(self.tr("From a database…"), ask, icon="data")
@@ -477,12 +474,8 @@ class DataPanel(Panel):
             kind = MessageKind.CAUTION if note.caution else MessageKind.INFO
             self.tell(kind, spoken(note.template, **note.details))
         if loaded.kept:
-            self.tell(
-                MessageKind.INFO,
-                self.tr("The columns are the same, so your earlier decisions are kept."),
-                "",
-                Action(self.tr("Undo"), self.session.undo),
-            )
+            words = self.tr("The columns are the same, so your earlier decisions are kept.")
+            self.tell(MessageKind.INFO, words, "", Action(self.tr("Undo"), self.session.undo))
 
     def _show_refusal(self, error: SfumatoError) -> None:
         self.show_error(error, Action(self.tr("Choose another file…"), self.choose), topic=TOPIC)

@@ -530,20 +530,14 @@ class AdoptedCard(Card):
         self._session, self._key = session, ""
         self.dialog: AdoptDialog | None = None
         self.adopt = button(tr("Adopt an earlier release…"), self._ask, icon="open")
-        self._about = label(
-            tr(
-                "Was a version of this table given out before, made with another tool? Adopt it,"
-                " and the levels released from here form one ladder with it."
-            ),
-            "muted",
-            wrap=True,
+        words = tr(
+            "Was a version of this table given out before, made with another tool? Adopt it,"
+            " and the levels released from here form one ladder with it."
         )
+        self._about = label(words, "muted", wrap=True)
         self._lines = column()
-        self.put(
-            FlowLayout(label(tr("Earlier releases"), "heading"), self.adopt, apart=1),
-            self._about,
-            self._lines,
-        )
+        words = tr("Earlier releases")
+        self.put(FlowLayout(label(words, "heading"), self.adopt, apart=1), self._about, self._lines)
         self._shown: tuple[AdoptedFile, ...] = ()
         self.lines: dict[str, QWidget] = {}
 

@@ -391,10 +391,9 @@ class EntryPage(QWidget):
         scale.setAccessibleName(tr("Scale of the ladder"))
         scale.chosen.connect(lambda logarithmic: self.ladder.set_logarithmic(bool(logarithmic)))
         heading = label(tr("Trust ladder"), "heading")
+        words = tr("Drag a rung to change a level.")
         self._ladder_card.put(
-            row(heading, None, scale),
-            (self.ladder, 1),
-            label(tr("Drag a rung to change a level."), "small", wrap=True),
+            row(heading, None, scale), (self.ladder, 1), label(words, "small", wrap=True)
         )
 
     def show_entry(
@@ -502,13 +501,12 @@ class EntryPage(QWidget):
         if chosen is None:
             return
         self._recipient = chosen.name
-        self._level_title.setText(
-            tr(
-                "How far {recipient} is trusted with {attribute}",
-                recipient=chosen.name,
-                attribute=entry.key,
-            )
+        words = tr(
+            "How far {recipient} is trusted with {attribute}",
+            recipient=chosen.name,
+            attribute=entry.key,
         )
+        self._level_title.setText(words)
         if self.note.text() != chosen.note and not self.note.hasFocus():
             self.note.setText(chosen.note)
         self.language.set_value(chosen.language)

@@ -507,10 +507,8 @@ class PolicyPanel(Panel):
             self.page.recipients.show_problem(texts[problem])
             return
         self._recipient = name
-        self.session.edit(
-            tr("Rename {old} to {new}", old=recipient, new=name),
-            edits.renamed(self.session.document, recipient, name),
-        )
+        words = tr("Rename {old} to {new}", old=recipient, new=name)
+        self.session.edit(words, edits.renamed(self.session.document, recipient, name))
 
     def _remove_recipient(self) -> None:
         name = self._recipient
@@ -526,7 +524,5 @@ class PolicyPanel(Panel):
         )
 
     def _move(self, by: int) -> None:
-        self.session.edit(
-            tr("Move {name}", name=self._recipient),
-            edits.moved(self.session.document, self._recipient, by),
-        )
+        words = tr("Move {name}", name=self._recipient)
+        self.session.edit(words, edits.moved(self.session.document, self._recipient, by))

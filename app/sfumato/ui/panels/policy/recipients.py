@@ -306,14 +306,11 @@ class RecipientsCard(Card):
         return self._problem.text()
 
     def _empty(self) -> EmptyState:
-        empty = EmptyState(
-            "people",
-            tr("Nobody gets a release yet"),
-            tr(
-                "Name everyone who will get a version of this table. Each has their own level of"
-                " trust; together they learn no more than the most trusted of them."
-            ),
+        words = tr(
+            "Name everyone who will get a version of this table. Each has their own level of"
+            " trust; together they learn no more than the most trusted of them."
         )
+        empty = EmptyState("people", tr("Nobody gets a release yet"), words)
         empty.text.setFixedWidth(scaled(290))
         words = tr("Start with three typical ones")
         self.add_typical = button(words, None, icon="people")

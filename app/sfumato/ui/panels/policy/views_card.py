@@ -230,15 +230,12 @@ class ViewsCard(Card):
         header.setFixedHeight(2 * header.fontMetrics().height() + 2 * Space.INSIDE)
         self.model.written.connect(self._write)
         self.table.selectionModel().currentChanged.connect(self._point)
-        about = label(
-            tr(
-                "State a k for each recipient: every record then shares what is shown of the"
-                " quasi-identifiers with at least k − 1 others. Whoever is trusted less sees no"
-                " column more finely, so a group sees no more than the finest view."
-            ),
-            "muted",
-            wrap=True,
+        words = tr(
+            "State a k for each recipient: every record then shares what is shown of the"
+            " quasi-identifiers with at least k − 1 others. Whoever is trusted less sees no"
+            " column more finely, so a group sees no more than the finest view."
         )
+        about = label(words, "muted", wrap=True)
         self._problem = label("", "danger", wrap=True)
         self._note = label("", "muted", wrap=True)
         self._virtual_head = label(tr("All recipients together"), "strong")
@@ -358,14 +355,13 @@ class ViewsCard(Card):
             offered = proposed_ks(document, self.session.attributes(), table)
         ks = ", ".join(tr("{name} k = {k}", name=name, k=k) for name, k in offered.items())
         self._offer.setVisible(bool(offered))
-        self._proposed.setText(
-            tr(
-                "No k is stated for some recipients. Proposed by their trust: {ks}; at most"
-                " {share} of the records suppressed.",
-                ks=ks,
-                share=percent(PROPOSED_SHARE),
-            )
+        words = tr(
+            "No k is stated for some recipients. Proposed by their trust: {ks}; at most"
+            " {share} of the records suppressed.",
+            ks=ks,
+            share=percent(PROPOSED_SHARE),
         )
+        self._proposed.setText(words)
         self._lay_out()
         together = self._together
         self._virtual_head.setVisible(together is not None)
@@ -511,12 +507,9 @@ class ViewsCard(Card):
             session.edit(text, found)
             self.refresh()
 
+        words = tr("Finding levels")
         session.runner.run(
-            tr("Finding levels"),
-            find,
-            session.unless_changed(text, take),
-            self._refuse,
-            key=FIND_JOB,
+            words, find, session.unless_changed(text, take), self._refuse, key=FIND_JOB
         )
 
 

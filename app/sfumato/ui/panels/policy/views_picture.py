@@ -189,13 +189,12 @@ class ViewsPicture(QWidget):
         if not drawn:
             self._nodes, self._shape = None, ()
             self.move_here.hide()
-            self.told.setText(
-                tr(
-                    "There are {count} combinations of levels, too many to draw each of them. Type"
-                    " levels in the table.",
-                    count=grouped(keeping.size),
-                )
+            words = tr(
+                "There are {count} combinations of levels, too many to draw each of them. Type"
+                " levels in the table.",
+                count=grouped(keeping.size),
             )
+            self.told.setText(words)
             return
         self._nodes = Nodes.of(keeping)
         if keeping.shape != self._shape:
@@ -267,12 +266,10 @@ class ViewsPicture(QWidget):
                 self._known[name, node] = found
                 self._show()
 
+        title = tr("Counting what a node comes to")
+        work = partial(_look, self._document, self._rows, name, node)
         self._session.runner.run(
-            tr("Counting what a node comes to"),
-            partial(_look, self._document, self._rows, name, node),
-            take,
-            partial(self._refuse, self._asked),
-            key=NODE_JOB,
+            title, work, take, partial(self._refuse, self._asked), key=NODE_JOB
         )
 
     def _move(self, node: Node | None = None) -> None:

@@ -106,15 +106,12 @@ class EstimatesPage(PlotPage):
         self.quantiles, self.regression = (
             PlotView(session.chooser, self, session.message.emit) for _ in range(2)
         )
-        self.note = label(
-            tr(
-                "A plain spread of the released numbers is too wide and, where each column has"
-                " noise of its own, a plain correlation is too weak: the recipient's guide says"
-                " how to correct both, as it was done here."
-            ),
-            "muted",
-            wrap=True,
+        words = tr(
+            "A plain spread of the released numbers is too wide and, where each column has"
+            " noise of its own, a plain correlation is too weak: the recipient's guide says"
+            " how to correct both, as it was done here."
         )
+        self.note = label(words, "muted", wrap=True)
         self.picker = AttributePicker(tr("Quantiles and dependence of"), parent=self)
         self.quantiles_note = label("", "muted", wrap=True)
         self.beside = BesidePicker(self)
@@ -194,13 +191,12 @@ class EstimatesPage(PlotPage):
         _show(self.regression, data)
         self.regression_note.show()
         if data is None:
-            self.regression_note.setText(
-                tr(
-                    "How {attribute} depends on the others can't be estimated: there is too much"
-                    " noise for so few records.",
-                    attribute=preview.sample.attributes[self.picker.places[0]],
-                )
+            words = tr(
+                "How {attribute} depends on the others can't be estimated: there is too much"
+                " noise for so few records.",
+                attribute=preview.sample.attributes[self.picker.places[0]],
             )
+            self.regression_note.setText(words)
             return
         told = tr(
             "Where each column has noise of its own, a plain regression on the released"
@@ -372,16 +368,15 @@ class NumberSamplePage(QWidget):
         if view is not None:
             off = typical_error(sample, view.values, place)
             spread = float(sample.spreads[place])
-            self.headline.setText(
-                tr(
-                    "In these {rows} {rows:row|rows}, {recipient} sees {attribute} off by {units},"
-                    " typically",
-                    rows=grouped(len(sample.rows)),
-                    recipient=self._recipient,
-                    attribute=sample.attributes[place],
-                    units=fixed(off, spread) if math.isfinite(off) else "–",
-                )
+            words = tr(
+                "In these {rows} {rows:row|rows}, {recipient} sees {attribute} off by {units},"
+                " typically",
+                rows=grouped(len(sample.rows)),
+                recipient=self._recipient,
+                attribute=sample.attributes[place],
+                units=fixed(off, spread) if math.isfinite(off) else "–",
             )
+            self.headline.setText(words)
         self.model.show_sample(sample, place)
         self.table.fit_columns()
 
@@ -446,14 +441,11 @@ class RecordPage(_PickedPage):
         self.row.spin.setAccessibleName(tr("Which of the sample rows"))
         self.row.value_changed.connect(lambda _value: self.draw())
         line = row(label(tr("Sample row"), "muted"), self.row, None)
-        self.note = label(
-            tr(
-                "Whoever pools releases of one ladder gains nothing over its most trusted member."
-                " With independent noise they could average it away."
-            ),
-            "muted",
-            wrap=True,
+        words = tr(
+            "Whoever pools releases of one ladder gains nothing over its most trusted member."
+            " With independent noise they could average it away."
         )
+        self.note = label(words, "muted", wrap=True)
         self.column.insertLayout(0, line)
         self.column.insertWidget(self.column.count() - 1, self.note)
 

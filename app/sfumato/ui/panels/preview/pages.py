@@ -104,16 +104,15 @@ class SamplePage(QWidget):
         """
         view = next((seen for seen in sample.seen if seen.recipient == recipient), None)
         if view is not None:
-            self.headline.setText(
-                tr(
-                    "{recipient} sees the true {attribute} in {kept} of these {rows}"
-                    " {rows:row|rows}, and can't tell in which",
-                    recipient=recipient,
-                    attribute=sample.attribute,
-                    kept=int(np.count_nonzero(view.kept)),
-                    rows=whole(len(sample.rows)),
-                )
+            words = tr(
+                "{recipient} sees the true {attribute} in {kept} of these {rows}"
+                " {rows:row|rows}, and can't tell in which",
+                recipient=recipient,
+                attribute=sample.attribute,
+                kept=int(np.count_nonzero(view.kept)),
+                rows=whole(len(sample.rows)),
             )
+            self.headline.setText(words)
         words = tr("An arrow marks a value that was replaced; recipients see no arrow.")
         if final:
             words += " " + tr("A release at these levels shows exactly these values.")
@@ -297,12 +296,11 @@ class UtilityPage(PlotPage):
         if preview.utility is not None:
             self.plot.show_plot(partial(build_utility_frequencies, preview.utility))
             share = preview.kept_share if preview.kept_share is not None else 0.0
-            self.note.setText(
-                tr(
-                    "{share} of the released values are true. Estimates correct for the others;"
-                    " they are worth more than the released counts themselves.",
-                    share=percent(share),
-                )
+            words = tr(
+                "{share} of the released values are true. Estimates correct for the others;"
+                " they are worth more than the released counts themselves.",
+                share=percent(share),
             )
+            self.note.setText(words)
         elif preview.problem is not None:
             self.note.setText(error_words(preview.problem))

@@ -445,14 +445,11 @@ class LedgerCard(Card):
         super().__init__(self.tr("Ledger"), parent=parent)
         self.model = LedgerModel(self)
         self.table = self._build_table()
-        self.empty = EmptyState(
-            "releases",
-            self.tr("Nothing is written down yet"),
-            self.tr(
-                "Each release is written down here: when, to whom, at which levels, and the"
-                " digest of its files; and so is what was adopted, overridden or changed."
-            ),
+        words = self.tr(
+            "Each release is written down here: when, to whom, at which levels, and the"
+            " digest of its files; and so is what was adopted, overridden or changed."
         )
+        self.empty = EmptyState("releases", self.tr("Nothing is written down yet"), words)
         self.nothing = EmptyState("search", self.tr("The ledger has nothing like this"), "")
         self.nothing.add_button(button(self.tr("Show everything"), self._show_everything))
         self.report = VerificationView(self)
@@ -463,18 +460,10 @@ class LedgerCard(Card):
         self.pages.setCurrentWidget(self.empty)
         self.intact = Badge("verify", "muted", "")
         self.show_folder = button(self.tr("Show &folder"), self._ask_for_folder, icon="folder")
-        self.verify = button(
-            self.tr("&Verify a file…"),
-            None,
-            icon="verify",
-            tip=self.tr("Choose a bundle, or drop one here"),
-        )
-        self.copy = button(
-            self.tr("&Copy"),
-            self._copy,
-            icon="copy",
-            tip=self.tr("Copy the chosen lines, or all that are shown, with whole digests"),
-        )
+        words = self.tr("Choose a bundle, or drop one here")
+        self.verify = button(self.tr("&Verify a file…"), None, icon="verify", tip=words)
+        words = self.tr("Copy the chosen lines, or all that are shown, with whole digests")
+        self.copy = button(self.tr("&Copy"), self._copy, icon="copy", tip=words)
         self.show_folder.setEnabled(False)
         self.filters = self._build_filters()
         self.body.removeWidget(self.heading)

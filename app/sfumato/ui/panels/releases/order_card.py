@@ -294,12 +294,11 @@ class OrderCard(Card):
     def _build_escape(self) -> QCheckBox:
         """Return the choice that is safe each time anew; it concerns CSV files only."""
         choice = QCheckBox(self.tr("Keep spreadsheets from reading text as formulas"), self)
-        choice.setToolTip(
-            self.tr(
-                "In CSV files, an apostrophe is put before text that begins with =, +, - or @."
-                " Numbers stay unchanged. The README explains how to remove it."
-            )
+        words = self.tr(
+            "In CSV files, an apostrophe is put before text that begins with =, +, - or @."
+            " Numbers stay unchanged. The README explains how to remove it."
         )
+        choice.setToolTip(words)
         choice.setChecked(True)
         choice.setEnabled(self.format.value == "csv")
         self.format.chosen.connect(lambda name: choice.setEnabled(name == "csv"))

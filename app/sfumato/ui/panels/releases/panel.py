@@ -279,12 +279,10 @@ class ReleasesPanel(Panel):
         self.ledger.show_events(events_of(self.session))
         self.ledger.show_intact("", "muted", "")
         if project is not None:
+            title = self.tr("Examining the ledger")
+            work = partial(count_entries, project)
             self.session.runner.run(
-                self.tr("Examining the ledger"),
-                partial(count_entries, project),
-                self._show_intact,
-                self._show_tampering,
-                key=LEDGER_JOB,
+                title, work, self._show_intact, self._show_tampering, key=LEDGER_JOB
             )
         self._refresh()
 
@@ -326,12 +324,10 @@ class ReleasesPanel(Panel):
             return
         columns = session.columns_of(source) if isinstance(source, Table) else None
         self.messages.clear()  # what became of an earlier order would contradict this one
+        title = self.tr("Releasing to {names}").format(names=", ".join(order.recipients))
+        work = partial(make_all, project, source, order, columns)
         self._job = session.runner.run(
-            self.tr("Releasing to {names}").format(names=", ".join(order.recipients)),
-            partial(make_all, project, source, order, columns),
-            self._tell_made,
-            partial(self.show_error, topic="release"),
-            key=RELEASE_JOB,
+            title, work, self._tell_made, partial(self.show_error, topic="release"), key=RELEASE_JOB
         )
         self._job.progressed.connect(self._show_progress)
         self._job.finished.connect(self._end)
@@ -364,11 +360,10 @@ class ReleasesPanel(Panel):
     # ----- verifying
 
     def _choose_bundle(self) -> None:
+        words = self.tr("Bundles ({files})")
         path = self.session.chooser.open_file(
             self.tr("Verify a bundle"),
-            self.tr("Bundles ({files})").format(files=f"{DATAPACKAGE_NAME} data.* *.zip")
-            + ";;"
-            + table_filters(),
+            words.format(files=f"{DATAPACKAGE_NAME} data.* *.zip") + ";;" + table_filters(),
             self.form.folder_path,
         )
         if path is not None:
@@ -410,13 +405,9 @@ class ReleasesPanel(Panel):
         self.work.bring_top(self.ledger)
         if report.release is None and not report.whole:
             trace = partial(self.session.file_brought.emit, "audit", path)
-            self.tell(
-                MessageKind.INFO,
-                self.tr("A changed file, or a part of one, can still tell whose copy it is."),
-                "",
-                Action(self.tr("Trace it"), trace),
-                topic="verify",
-            )
+            words = self.tr("A changed file, or a part of one, can still tell whose copy it is.")
+            told = self.tr("Trace it")
+            self.tell(MessageKind.INFO, words, "", Action(told, trace), topic="verify")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Say that a bundle can be dropped; leave everything else to the window."""

@@ -191,14 +191,11 @@ class HierarchyDialog(Dialog):
     """The column, and the recipe that the person wants to keep."""
 
     def __init__(self, session: Session, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(
-            tr("Hierarchy of {column}").format(column=name),
-            tr(
-                "How its values become coarser, level by level. Every class lies within one class"
-                " of the next level; the last level usually is one class, *."
-            ),
-            parent,
+        words = tr(
+            "How its values become coarser, level by level. Every class lies within one class"
+            " of the next level; the last level usually is one class, *."
         )
+        super().__init__(tr("Hierarchy of {column}").format(column=name), words, parent)
         self.session, self.name = session, name
         self._ground: Ground | None = None
         self._draft: Draft | None = None
@@ -302,12 +299,8 @@ class HierarchyDialog(Dialog):
         if ground is None:
             return
         self.keep.setEnabled(False)
-        self._run(
-            self.tr("Building the hierarchy"),
-            lambda _context: outcome_of(ground, draft),
-            self._show,
-            DRAFT_KEY,
-        )
+        words = self.tr("Building the hierarchy")
+        self._run(words, lambda _context: outcome_of(ground, draft), self._show, DRAFT_KEY)
 
     def _show(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -365,12 +358,8 @@ class HierarchyDialog(Dialog):
     def _mend(self, problems: list[Problem], mend: object) -> None:
         draft = self._draft
         if isinstance(mend, Mend) and draft is not None and not isinstance(draft, Recipe):
-            self._run(
-                self.tr("Mending the table"),
-                lambda _context: mended(draft, problems, mend),
-                self._take,
-                GROUND_KEY,
-            )
+            words = self.tr("Mending the table")
+            self._run(words, lambda _context: mended(draft, problems, mend), self._take, GROUND_KEY)
 
     def _rename(self, level: int, shown: str, name: str) -> None:
         if self._draft is not None:
@@ -396,20 +385,14 @@ class HierarchyDialog(Dialog):
 
     def import_from(self, path: Path) -> None:
         """Read a table from a file."""
-        self._run(
-            self.tr("Reading the hierarchy"),
-            lambda _context: read_hierarchy(path),
-            self._take_text,
-            GROUND_KEY,
-        )
+        words = self.tr("Reading the hierarchy")
+        self._run(words, lambda _context: read_hierarchy(path), self._take_text, GROUND_KEY)
 
     def _paste(self) -> None:
         text, source = QGuiApplication.clipboard().text(), self.tr("The clipboard")
+        words = self.tr("Reading the hierarchy")
         self._run(
-            self.tr("Reading the hierarchy"),
-            lambda _context: parse_hierarchy(text, source),
-            self._take_text,
-            GROUND_KEY,
+            words, lambda _context: parse_hierarchy(text, source), self._take_text, GROUND_KEY
         )
 
     def _take_text(self, read: HierarchyText) -> None:

@@ -70,15 +70,12 @@ class HierarchyFilesDialog(Dialog):
     """The `HierarchyFile`s to take."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(
-            tr("Read several hierarchies"),
-            tr(
-                "Each file is a table, value;level 1;…;*, and is for the column that it is named"
-                " after, as adult_hierarchy_age.csv is for age. What is for no column, or has a"
-                " problem, is left out, and changes nothing."
-            ),
-            parent,
+        words = tr(
+            "Each file is a table, value;level 1;…;*, and is for the column that it is named"
+            " after, as adult_hierarchy_age.csv is for age. What is for no column, or has a"
+            " problem, is left out, and changes nothing."
         )
+        super().__init__(tr("Read several hierarchies"), words, parent)
         self._session = session
         self.files: list[HierarchyFile] = []
         self.columns: list[ChoiceField] = []

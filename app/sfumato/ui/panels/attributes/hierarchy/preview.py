@@ -285,11 +285,8 @@ class Preview(QWidget):
         self.levels = LevelsView((64, 84, 92), examples_shown=3, most=5)
         self.tree = self._build_tree()
         self.table = self._build_table()
-        self.nothing = EmptyState(
-            "attributes",
-            self.tr("No tree yet"),
-            self.tr("The tree appears here once the settings or the table give one."),
-        )
+        words = self.tr("The tree appears here once the settings or the table give one.")
+        self.nothing = EmptyState("attributes", self.tr("No tree yet"), words)
         self.way = Segments((("tree", self.tr("Tree")), ("table", self.tr("Table"))))
         self.way.chosen.connect(lambda _value: self._turn())
         self.pages = Pages()

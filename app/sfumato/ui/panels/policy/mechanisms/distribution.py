@@ -55,14 +55,11 @@ class DistributionSettings(SettingsEditor):
         name = tr("What each value is replaced by, and how often")
         self.values, self.list = value_list(name, headings, self)
         form = Form()
-        form.add_field(
-            tr("Share of an even distribution that is mixed in"),
-            self.even,
-            gloss=tr(
-                "Rare values are replacements more often then, which the promise depends on;"
-                " released shares stray a little further from the true ones."
-            ),
+        words = tr(
+            "Rare values are replacements more often then, which the promise depends on;"
+            " released shares stray a little further from the true ones."
         )
+        form.add_field(tr("Share of an even distribution that is mixed in"), self.even, gloss=words)
         card = Card(tr("What replaced values are drawn from"), parent=self)
         card.put(self.frequencies, form, self.problem, self.outcome, self.list)
         self.setLayout(column(card))
@@ -89,16 +86,15 @@ class DistributionSettings(SettingsEditor):
                 percent((true, drawn)[column - 1][row], 2) if column else names[row]
             ),
         )
-        self.outcome.setText(
-            tr(
-                "The rarest replacement is {value}: {share}. Shares counted in a release as they"
-                " are, without correction, are off by at most {most} {most:point|points}, by"
-                " chance aside.",
-                value=names[int(drawn.argmin())],
-                share=percent(float(drawn.min()), 2),
-                most=shown(f"{100 * float(np.abs(true - drawn).max()):.1f}"),
-            )
+        words = tr(
+            "The rarest replacement is {value}: {share}. Shares counted in a release as they"
+            " are, without correction, are off by at most {most} {most:point|points}, by"
+            " chance aside.",
+            value=names[int(drawn.argmin())],
+            share=percent(float(drawn.min()), 2),
+            most=shown(f"{100 * float(np.abs(true - drawn).max()):.1f}"),
         )
+        self.outcome.setText(words)
 
     def _state_frequencies(self, chosen: Frequencies) -> None:
         others = {"even_share": even_share_in(self._in_force)}

@@ -236,13 +236,12 @@ class MeasureChoice(SourceChoice):
         if source == Measured.NOISY:
             self.measured.emit(self.epsilon.value)
             return
-        self.say(
-            tr(
-                "Enter spreads that are known without this table, for instance from published"
-                " statistics: all of them count from the last one on. Each column's noise is then"
-                " drawn independently."
-            )
+        words = tr(
+            "Enter spreads that are known without this table, for instance from published"
+            " statistics: all of them count from the last one on. Each column's noise is then"
+            " drawn independently."
         )
+        self.say(words)
 
     def _state(self, _value: float) -> None:
         spreads = {name: field.value for name, field in self.fields.items()}
@@ -379,13 +378,9 @@ class GaussianSettingsEditor(SettingsEditor):
             self._accept()
             return
         self._weigh("clock", tr("Measuring what this gives away…"))
-        self.session.runner.run(
-            tr("Measuring what rounding gives away"),
-            partial(MECHANISM.form_leaks, self._levels(), self._attributes, settings),
-            partial(self._show_leak, forms),
-            self.refuse,
-            key=JOB,
-        )
+        title = tr("Measuring what rounding gives away")
+        work = partial(MECHANISM.form_leaks, self._levels(), self._attributes, settings)
+        self.session.runner.run(title, work, partial(self._show_leak, forms), self.refuse, key=JOB)
 
     def _levels(self) -> list[float]:
         """Return the levels that recipients have, or those that would be proposed."""

@@ -65,20 +65,15 @@ class HierarchicalSettings(SettingsEditor):
     def _build(self) -> Card:
         form = Form()
         form.add_field(tr("Chapters by so many first letters of values"), self.letters)
-        form.add_field(
-            tr("Chapters by a level of a hierarchy"),
-            self.level,
-            gloss=tr("A file has a line for each value: the value, then its labels at each level."),
-        )
+        words = tr("A file has a line for each value: the value, then its labels at each level.")
+        form.add_field(tr("Chapters by a level of a hierarchy"), self.level, gloss=words)
         share = Form()
-        share.add_field(
-            tr("Share of the replacements that stay in the chapter"),
-            self.inside,
-            gloss=tr(
-                "The more stay, the more often chapters are right, and the more a release tells"
-                " about them at one retention probability."
-            ),
+        words = tr(
+            "The more stay, the more often chapters are right, and the more a release tells"
+            " about them at one retention probability."
         )
+        told = tr("Share of the replacements that stay in the chapter")
+        share.add_field(told, self.inside, gloss=words)
         typed = tr(
             "Type into a chapter to rename it, or to join it to another by that one's name; type"
             " into the lower list to move single values. Several selected cells are filled at once."
@@ -130,14 +125,13 @@ class HierarchicalSettings(SettingsEditor):
             for chapter, values in members.items()
         ]
         self.chapters.show_cells(len(lines), lambda row, column: lines[row][column])
-        self.outcome.setText(
-            tr(
-                "{chapters} chapters of {least} to {most} {most:value|values}.",
-                chapters=number(len(members)),
-                least=number(min(map(found.count, found))),
-                most=number(max(map(found.count, found))),
-            )
+        words = tr(
+            "{chapters} chapters of {least} to {most} {most:value|values}.",
+            chapters=number(len(members)),
+            least=number(min(map(found.count, found))),
+            most=number(max(map(found.count, found))),
         )
+        self.outcome.setText(words)
 
     def _show_levels(self, stated: list[str]) -> None:
         """Offer the hierarchy's levels, and choose the one that the chapters come from."""

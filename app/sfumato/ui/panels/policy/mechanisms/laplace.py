@@ -66,11 +66,8 @@ class LaplaceSettings(SettingsEditor):
             again=tr("Measure again"),
         )
         step = Form()
-        step.add_field(
-            tr("Step between released numbers"),
-            self.fields["step"],
-            gloss=tr("Numbers are rounded to it before noise is added; all releases share it."),
-        )
+        words = tr("Numbers are rounded to it before noise is added; all releases share it.")
+        step.add_field(tr("Step between released numbers"), self.fields["step"], gloss=words)
         card = Card(tr("Between which bounds numbers lie"), parent=self)
         card.put(self.source, step, self.problem, self.outcome)
         self.setLayout(column(card))

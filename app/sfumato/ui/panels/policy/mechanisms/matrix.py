@@ -247,10 +247,9 @@ class MatrixSettings(SettingsEditor):
         )
         self.take_back = button(tr("Back to what is in force"), self._take_back)
         card = Card(parent=self)
+        words = tr("Transition matrix")
         card.put(
-            FlowLayout(
-                label(tr("Transition matrix"), "heading"), self.paste, self.from_file, apart=1
-            ),
+            FlowLayout(label(words, "heading"), self.paste, self.from_file, apart=1),
             self.matrix,
             self.problem,
             FlowLayout(self.normalise, self.transpose, self.take_back),
@@ -411,19 +410,14 @@ class CompareCard(Card):
     pasted = Signal(str)
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(
-            tr("Compare with another matrix"),
-            tr(
-                "Was this attribute released by another matrix before? If one of the two can be"
-                " made from the other, holding both tells nothing more than the better one."
-            ),
-            parent,
+        words = tr(
+            "Was this attribute released by another matrix before? If one of the two can be"
+            " made from the other, holding both tells nothing more than the better one."
         )
+        super().__init__(tr("Compare with another matrix"), words, parent)
         self._session = session
-        self.paste = button(
-            tr("Paste the other matrix"),
-            lambda: self.pasted.emit(QGuiApplication.clipboard().text()),
-        )
+        words = tr("Paste the other matrix")
+        self.paste = button(words, lambda: self.pasted.emit(QGuiApplication.clipboard().text()))
         self.from_file = button(tr("Import it…"), None)
         self.verdict = Notice(parent=self)
         self._about: tuple[str, ...] = ()
@@ -433,13 +427,9 @@ class CompareCard(Card):
         """Compare two matrices, in a job; say so if the other one was transposed."""
         self._about = (_transposed(),) if transposed else ()
         self.verdict.say("clock", tr("Comparing…"))
-        self._session.runner.run(
-            tr("Comparing two matrices"),
-            partial(_compare, this, other),
-            partial(self._show, this.names),
-            self.refuse,
-            key=JOB,
-        )
+        title = tr("Comparing two matrices")
+        work = partial(_compare, this, other)
+        self._session.runner.run(title, work, partial(self._show, this.names), self.refuse, key=JOB)
 
     def leave(self) -> None:
         """Stop, and forget what was found."""

@@ -328,13 +328,9 @@ class ReconstructionSettings(SettingsEditor):
         self._shown = (groups, limits)
         self.about_rule.setText(tr("Weighing this test…"))
         self._say_figures(tr("Working out which groups have to be resampled…"), "muted")
-        self.session.runner.run(
-            tr("Looking at the groups of {name}", name=self._attributes[0].name),
-            partial(outcome_of, groups, limits, self._attributes, dict(self._in_force)),
-            self._show_outcome,
-            self._say_failed,
-            key=JOB,
-        )
+        title = tr("Looking at the groups of {name}", name=self._attributes[0].name)
+        work = partial(outcome_of, groups, limits, self._attributes, dict(self._in_force))
+        self.session.runner.run(title, work, self._show_outcome, self._say_failed, key=JOB)
 
     def _show_outcome(self, outcome: Outcome) -> None:
         self.about_rule.setText(outcome.about_rule)
@@ -395,12 +391,9 @@ class PublicColumns(QWidget):
         self.everything = button(
             tr("All that are released"), lambda: self.chosen.emit(None), "quiet"
         )
+        words = tr("Public columns")
         self.setLayout(
-            column(
-                FlowLayout(label(tr("Public columns")), self.everything, apart=1),
-                self.words,
-                self._grid,
-            )
+            column(FlowLayout(label(words), self.everything, apart=1), self.words, self._grid)
         )
 
     def show_columns(self, released: Sequence[str], named: Sequence[str] | None) -> None:

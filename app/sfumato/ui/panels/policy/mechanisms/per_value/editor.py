@@ -193,15 +193,14 @@ class Presets(QWidget):
         if not self.rule.isChecked():
             self._theta_words.setText(tr("Values without limits of their own have none."))
             return
-        self._theta_words.setText(
-            tr(
-                "Whoever believes in a value as often as it occurs comes to believe in it at most"
-                " {theta} times as much. Values that {share}\u202f% or more of the records have"
-                " need no limit.",
-                theta=number(self.theta.value),
-                share=number(100 / self.theta.value),
-            )
+        words = tr(
+            "Whoever believes in a value as often as it occurs comes to believe in it at most"
+            " {theta} times as much. Values that {share}\u202f% or more of the records have"
+            " need no limit.",
+            theta=number(self.theta.value),
+            share=number(100 / self.theta.value),
         )
+        self._theta_words.setText(words)
 
 
 MOST_NAMED: Final = 3
@@ -388,15 +387,14 @@ class FineGrainSettings(SettingsEditor):
             actions.insert(0, self.remove_strays)
             named = ", ".join(value or "–" for value, _, _ in draft.strays[:MOST_NAMED])
             more = len(draft.strays) - MOST_NAMED
-            lines.append(
-                tr(
-                    "Not in the domain: {named}{more}.",
-                    named=named,
-                    more=tr(" and {count} {count:other|others}", count=grouped(more))
-                    if more > 0
-                    else "",
-                )
+            words = tr(
+                "Not in the domain: {named}{more}.",
+                named=named,
+                more=tr(" and {count} {count:other|others}", count=grouped(more))
+                if more > 0
+                else "",
             )
+            lines.append(words)
         if places:
             actions.insert(0, self.show_cell)
         lines.append(tr("Until this is right, the limits before stay in force."))
