@@ -25,9 +25,9 @@ from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.views_picture import Nodes
 from sfumato.ui.shell.rail import state_word
-from sfumato.ui.widgets.painted import Part, Told, show_parts
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, SliderField
 from sfumato.ui.widgets.paint_queue import turns
+from sfumato.ui.widgets.painted import Part, Told, show_parts
 from sfumato.ui.widgets.plot_view import HEADINGS, PlotView, readable
 from tests.plots import data as plots
 from tests.plots import test_risk_plots as risks
