@@ -62,7 +62,6 @@ def value_list(name: str, headings: Sequence[str], parent: QWidget) -> tuple[Cel
     columns = [Heading(text, right=at > 0) for at, text in enumerate(headings)]
     cells = CellsModel(columns, parent)
     view = TableView(parent, model=cells, name=name, widest=0)
-    view.horizontalHeader().setResizeContentsPrecision(0)  # of the rows in sight, no wider
     fit_rows(view)
     return cells, view
 

@@ -54,6 +54,8 @@ class DistributionSettings(SettingsEditor):
         headings = (tr("Value"), tr("In the table"), tr("As a replacement"))
         name = tr("What each value is replaced by, and how often")
         self.values, self.list = value_list(name, headings, self)
+        # By the rows in sight: others are no wider.
+        self.list.horizontalHeader().setResizeContentsPrecision(0)
         form = Form()
         words = tr(
             "Rare values are replacements more often then, which the promise depends on;"
