@@ -4,7 +4,8 @@ A text is translated in one of four ways, and each has its context in the .ts fi
 
 - ``self.tr("…")``: the context is the class.
 - ``QCoreApplication.translate("Context", "…")`` and ``QT_TRANSLATE_NOOP("Context", "…")``, also
-  through a function of the house that hands its argument to them, such as `say` of a panel.
+  through a function of the house that hands its argument to them, such as `say` of a panel;
+  ``marked("Context", "…|…")`` marks several.
 - ``style.say("…")`` of a figure: the context is ``Plots``.
 - Everything that the layers below the window say (errors, steps of jobs, promises, notes), the
   commands and the reports: they know no Qt, so their texts are taken as they stand, in the context
@@ -179,6 +180,11 @@ class _Module:
         """The arguments of a call that are translated, each with its context."""
         name, method = _called(call), isinstance(call.func, ast.Attribute)
         match call.args:
+            case [ast.Constant(value=str(context)), ast.Constant(value=str(texts))] if (
+                name == "marked"
+            ):
+                for text in texts.split("|"):
+                    yield context, ast.copy_location(ast.Constant(text), call)
             case [ast.Constant(value=str(context)), text, *_] if name in {
                 "QT_TRANSLATE_NOOP",
                 "translate",

@@ -23,7 +23,7 @@ from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
 from sfumato.ui.widgets import messages
-from sfumato.ui.widgets.accessible import tell_roles
+from sfumato.ui.widgets.painted import tell_roles
 from tests.ui.hands import on_screen
 
 CLINIC = """\

@@ -17,8 +17,7 @@ from sfumato.plots.coalitions import build_realized_distribution
 from sfumato.plots.ladders import Rung, build_trust_ladder
 from sfumato.ui.look.theme import themes
 from sfumato.ui.panels import all_panels
-from sfumato.ui.panels.attributes.bins import Histogram
-from sfumato.ui.panels.policy.entry_page import DangerNote
+from sfumato.ui.panels.attributes.domain import Histogram
 from sfumato.ui.panels.policy.generalized.lattice_drawing import Token
 from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
 from sfumato.ui.panels.policy.generalized.node_list import Marks
@@ -26,9 +25,9 @@ from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.views_picture import Nodes
 from sfumato.ui.shell.rail import state_word
-from sfumato.ui.widgets.accessible import Part, Told, show_parts
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, SliderField
 from sfumato.ui.widgets.paint_queue import turns
+from sfumato.ui.widgets.painted import Part, Told, show_parts
 from sfumato.ui.widgets.plot_view import HEADINGS, PlotView, readable
 from tests.plots import data as plots
 from tests.plots import test_risk_plots as risks
@@ -209,10 +208,10 @@ class TestAnnouncements:
         assert announced == [("Too small.", False), ("Too large.", False)]
 
     def test_a_danger_is_announced_when_it_arises(self, page, announced):
-        note = DangerNote()
+        note = Notice()
         page.layout().addWidget(note)
         for words in ("Hides nothing.", "Hides nothing.", ""):
-            note.show_text(words)
+            note.warn(words)
         assert announced == [("Hides nothing.", False)]
 
     def test_the_panel_that_comes_into_sight_is_announced(self, window, announced):

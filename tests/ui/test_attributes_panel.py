@@ -19,7 +19,7 @@ from sfumato.ui.panels.attributes.columns import KIND, ROLE
 from sfumato.ui.panels.attributes.domain import RECORDS, SHOWN, VALUE
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.state import attributes as attribute_cache
+from sfumato.ui.state import insights as attribute_cache
 from sfumato.ui.widgets.fields import ChoiceField
 from tests.ui.hands import choose, click, messages, on_screen, settle, type_into
 

@@ -14,7 +14,7 @@ from sfumato.engine.core.columns import Coding, Pseudonym, Role
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
-from sfumato.ui.panels.attributes.coding import Shown
+from sfumato.ui.panels.attributes.detail import Shown
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from tests.ui.hands import choose, click, on_screen, settle
 

@@ -48,7 +48,7 @@ def test_a_matrix_without_a_limit_on_the_odds_is_a_danger_at_its_level(panel, en
     open_clinic(panel.session, clinic_document())
     panel.session.edit("Protect", by_matrix(panel.session, entries))
     assert panel.page.empty.isVisible()
-    assert panel.page.empty.text().startswith("Danger: ")
+    assert panel.page.empty.words.startswith("Danger: ")
     assert panel.state() is PanelState.ATTENTION
     assert panel.page.recipients.model.cell(0, FIGURE).icon == "danger"
 
@@ -62,7 +62,7 @@ def test_a_matrix_that_hides_is_no_danger_as_it_stands(panel):
 
 def test_full_trust_is_a_danger_until_the_level_is_lowered(qtbot, panel):
     open_clinic(panel.session, protected({"Clinic A": 1.0, "Public": 0.1}))
-    assert "released with its true values: nothing hides them" in panel.page.empty.text()
+    assert "released with its true values: nothing hides them" in panel.page.empty.words
     assert icons(panel) == ["danger"]
     panel.page.recipients.table.selectRow(1)
     assert not panel.page.empty.isVisible(), "the other recipient's level hides the disease"

@@ -48,14 +48,14 @@ def test_the_paper_s_example_is_pasted_by_name_and_solved_both_ways(qtbot, edito
     assert len(stated(editor)) == 4
     assert [cell(editor, row, GAMMA) for row in range(4)] == ["1.5", "3", "9.5", "18"]
     assert [cell(editor, row, KEPT) for row in range(4)] == ["0", "0.167", "0.167", "0.167"]
-    assert "34.4\u202f% of the records" in editor.outcome.sentence.text()
-    assert "33.3\u202f% if all values" in editor.outcome.sentence.text()
-    said = editor.outcome.binding.text()
+    assert "34.4\u202f% of the records" in editor.result.sentence.text()
+    assert "33.3\u202f% if all values" in editor.result.sentence.text()
+    said = editor.result.binding.text()
     assert "is the limit of “SARS” (γ = 1.5): beside it, 3 other values" in said
     qtbot.mouseClick(editor.mode.button_for("published"), LEFT)
-    assert "43.8\u202f% of the records" in editor.outcome.sentence.text()
+    assert "43.8\u202f% of the records" in editor.result.sentence.text()
     assert "half of its theorem fails" in editor.mode_words.text()
-    assert "every limit holds" in editor.outcome.note.text()
+    assert "every limit holds" in editor.result.note.text()
 
 
 def test_values_that_can_t_be_told_apart_are_named(qtbot, editor):
@@ -63,7 +63,7 @@ def test_values_that_can_t_be_told_apart_are_named(qtbot, editor):
     qtbot.mouseClick(editor.mode.button_for("published"), LEFT)
     paste(qtbot, editor, tight)
     kept = np.array(editor.session.document.policy[0].settings["profile"])
-    assert "can't tell them apart: SARS, HIV" in editor.outcome.note.text()
+    assert "can't tell them apart: SARS, HIV" in editor.result.note.text()
     assert kept[2] > kept[0]
 
 
@@ -114,7 +114,7 @@ def test_a_value_can_have_several_limits_and_the_tightest_counts(qtbot, editor):
     }
     assert cell(editor, 0, LOW) == "0.1; 0.2"
     assert cell(editor, 0, GAMMA) == "1.71"
-    assert "2 values of the domain are not in the list" in editor.status.words
+    assert "2 values of the domain are not in the list" in editor.problem.words
 
 
 def test_a_block_is_pasted_where_the_cursor_is_and_copied_again(qtbot, editor):
@@ -145,7 +145,7 @@ def test_a_problem_is_named_at_its_cell_and_nothing_is_lost(qtbot, editor, low, 
     before = editor.session.document
     paste(qtbot, editor, f"SARS\t{low}\t{high}\nHIV\t0.1\t0.25")
     assert editor.session.document == before
-    assert f"SARS: {said}" in editor.status.words or said in editor.status.words
+    assert f"SARS: {said}" in editor.problem.words or said in editor.problem.words
     assert said in editor.model.index(0, column).data(Qt.ItemDataRole.ToolTipRole)
     assert (cell(editor, 0, LOW), cell(editor, 0, HIGH)) == (low, high)
     assert cell(editor, 1, HIGH) == "0.25"
@@ -153,25 +153,25 @@ def test_a_problem_is_named_at_its_cell_and_nothing_is_lost(qtbot, editor, low, 
     assert editor.grid.currentIndex().column() == column
     paste(qtbot, editor, "0.1\t0.2")
     assert stated(editor) == {("SARS", 0.1, 0.2), ("HIV", 0.1, 0.25)}
-    assert editor.status.words.endswith("pasted.")
+    assert editor.problem.words.endswith("pasted.")
 
 
 def test_unknown_values_in_a_list_are_named_and_can_be_removed(qtbot, editor):
     paste(qtbot, editor, "SARS\t0.1\t0.2\nplague\t0.1\t0.2")
-    assert "Not in the domain: plague." in editor.status.words
+    assert "Not in the domain: plague." in editor.problem.words
     assert stated(editor) == set()
     qtbot.mouseClick(editor.remove_strays, LEFT)
     assert stated(editor) == {("SARS", 0.1, 0.2)}
-    assert editor.status.words == ""
+    assert editor.problem.words == ""
 
 
 def test_a_missing_half_is_named(qtbot, editor):
     paste(qtbot, editor, PAPER)
     type_cells(qtbot, editor, [0], LOW, "")
-    assert "SARS: ρ1 is missing." in editor.status.words
+    assert "SARS: ρ1 is missing." in editor.problem.words
     qtbot.mouseClick(editor.take_back, LEFT)
     assert cell(editor, 0, LOW) == "0.1"
-    assert editor.status.words == ""
+    assert editor.problem.words == ""
 
 
 def test_an_unfinished_grid_survives_another_edit(qtbot, panel, editor):

@@ -48,7 +48,7 @@ def editor(panel):
 
 def test_a_class_is_painted_on_the_selected_values(qtbot, editor):
     qtbot.mouseClick(editor.presets.cards[0], LEFT)
-    assert "Select values" in editor.status.words
+    assert "Select values" in editor.problem.words
     select(editor, [0, 2], (VALUE,))
     qtbot.mouseClick(editor.presets.cards[0], LEFT)
     assert stated(editor) == {("SARS", 0.1, 0.15), ("H1N1", 0.1, 0.15)}
@@ -99,14 +99,14 @@ def test_a_large_domain_is_solved_in_a_job_that_newer_edits_supersede(qtbot, pan
     editor = panel.page.settings
     assert editor.model.rowCount() == 3000
     paste(qtbot, editor, "0.01", row=5, column=HIGH)
-    assert "Solving the limits of 3,000 values" in editor.status.words
+    assert "Solving the limits of 3,000 values" in editor.problem.words
     paste(qtbot, editor, "0.02", row=6, column=HIGH)
     wait_for_jobs(qtbot, panel.session)
     assert {row[0] for row in stated(editor)} == {"code 0005", "code 0006"}
-    assert editor.status.words == ""
+    assert editor.problem.words == ""
     panel.session.undo()
     assert stated(editor) == set()
-    qtbot.waitUntil(lambda: "24 groups" in editor.outcome.values.figure.subtitle)
+    qtbot.waitUntil(lambda: "24 groups" in editor.result.values.figure.subtitle)
 
 
 @pytest.mark.slow
@@ -114,12 +114,12 @@ def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
     settings = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.5, 0.5]}
     open_values(panel.session, settings=settings)
     editor = panel.page.settings
-    assert "solved for other values" in editor.status.words
-    assert not editor.outcome.isVisible()
+    assert "solved for other values" in editor.problem.words
+    assert not editor.result.isVisible()
     qtbot.mouseClick(editor.solve_again, LEFT)
     assert len(panel.session.document.policy[0].settings["profile"]) == 4
-    assert editor.status.words == ""
-    assert editor.outcome.isVisible()
+    assert editor.problem.words == ""
+    assert editor.result.isVisible()
 
 
 # ----- what comes of it
@@ -127,17 +127,17 @@ def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
 
 def test_the_pictures_follow_the_limits(qtbot, editor):
     paste(qtbot, editor, PAPER)
-    values = editor.outcome.values
+    values = editor.result.values
     qtbot.waitUntil(lambda: "of 4 values are kept" in values.figure.headline)
-    qtbot.mouseClick(editor.outcome.view.button_for("matrices"), LEFT)
-    qtbot.waitUntil(lambda: "34.4\u202f%" in editor.outcome.matrices.figure.headline)
-    assert not editor.outcome.values.isVisible()
+    qtbot.mouseClick(editor.result.view.button_for("matrices"), LEFT)
+    qtbot.waitUntil(lambda: "34.4\u202f%" in editor.result.matrices.figure.headline)
+    assert not editor.result.values.isVisible()
 
 
 @pytest.mark.slow
 def test_the_comparison_over_the_tolerance_runs_in_a_job(qtbot, editor):
-    qtbot.mouseClick(editor.outcome.view.button_for("curve"), LEFT)
-    page = editor.outcome.curve
+    qtbot.mouseClick(editor.result.view.button_for("curve"), LEFT)
+    page = editor.result.curve
     qtbot.mouseClick(page.start, LEFT)
     assert page.stop.isVisible()
     wait_for_jobs(qtbot, editor.session)
@@ -148,8 +148,8 @@ def test_the_comparison_over_the_tolerance_runs_in_a_job(qtbot, editor):
 
 
 def test_the_comparison_can_be_cancelled(qtbot, editor):
-    qtbot.mouseClick(editor.outcome.view.button_for("curve"), LEFT)
-    page = editor.outcome.curve
+    qtbot.mouseClick(editor.result.view.button_for("curve"), LEFT)
+    page = editor.result.curve
     qtbot.mouseClick(page.source.button_for("example"), LEFT)
     qtbot.mouseClick(page.start, LEFT)
     qtbot.mouseClick(page.stop, LEFT)
@@ -194,7 +194,7 @@ def test_an_unfinished_grid_waits_while_another_attribute_is_in_sight(qtbot, pan
     assert (len(first.settings["limits"]), len(second.settings["limits"])) == (0, 1)
     panel.list.setCurrentRow(0)
     assert cell(editor, 0, LOW) == "x"
-    assert "SARS" in editor.status.words
+    assert "SARS" in editor.problem.words
 
 
 # ----- where frequencies come from
@@ -219,7 +219,7 @@ def test_frequencies_are_chosen_and_drawn_counts_stay(qtbot, editor):
     editor.session.undo()
     assert in_force(editor)["noisy_counts"] == drawn
     editor.frequencies.epsilon.spin.setValue(2.0)
-    assert "limit of SARS" in editor.status.words
+    assert "limit of SARS" in editor.problem.words
     assert in_force(editor)["noisy_counts"] == drawn
 
 
@@ -243,8 +243,8 @@ def test_a_profile_from_exact_counts_is_solved_again_by_one_click(qtbot, panel):
     settings = {"mode": "strict", "theta": 3.0, "limits": [], "profile": [0.1, 0.1, 0.2, 0.2]}
     open_values(panel.session, settings=settings)
     editor = panel.page.settings
-    assert "exact counts" in editor.status.words
+    assert "exact counts" in editor.problem.words
     assert in_force(editor) == settings
     qtbot.mouseClick(editor.solve_again, LEFT)
     assert in_force(editor)["frequencies"] == "noisy"
-    assert editor.status.words == ""
+    assert editor.problem.words == ""

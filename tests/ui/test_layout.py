@@ -14,8 +14,7 @@ from installer.translating import CHECKOUT, FOLDER, NAME
 from sfumato.formats import language
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import themes
-from sfumato.ui.panels import all_panels
-from sfumato.ui.shell.panels import Panels
+from sfumato.ui.panels import Panels, all_panels
 from sfumato.ui.state import settings as languages
 from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage

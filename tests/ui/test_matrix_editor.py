@@ -99,7 +99,7 @@ def tip(editor, released, original):
 def test_a_new_policy_starts_with_a_matrix_that_is_in_force(editor):
     assert editor.matrix.entries.index(0, 0).data() == "0.625"
     assert sums(editor) == [["1"] * 4, [""] * 4]
-    assert "is in force" in editor.status.words
+    assert "is in force" in editor.problem.words
 
 
 def test_a_labelled_matrix_is_brought_into_the_domain_s_order(qtbot, editor):
@@ -117,8 +117,8 @@ def test_a_matrix_with_originals_in_rows_is_transposed(qtbot, editor):
     matrix = np.array([[0.7, 0.1, 0, 0], [0.1, 0.6, 0, 0], [0.1, 0.2, 1, 0.5], [0.1, 0.1, 0, 0.5]])
     paste(qtbot, editor, as_text(matrix.T))
     assert np.allclose(entries(editor), matrix)
-    assert "the matrix was transposed" in editor.status.words
-    assert "is in force" in editor.status.words
+    assert "the matrix was transposed" in editor.problem.words
+    assert "is in force" in editor.problem.words
 
 
 def test_a_matrix_is_imported_from_a_file(qtbot, editor, answers, tmp_path):
@@ -142,13 +142,13 @@ def test_a_file_that_is_no_matrix_is_refused_and_the_grid_stays(
     answers.file = tmp_path / "matrix.csv"
     answers.file.write_bytes(content)
     qtbot.mouseClick(editor.from_file, LEFT)
-    assert said in editor.status.words
+    assert said in editor.problem.words
     assert np.allclose(entries(editor), keep(0.5))
 
 
 def test_wrong_labels_are_named(qtbot, editor):
     paste(qtbot, editor, as_text(keep(0.2), ("asthma", "cancer", "flu", "plague")))
-    assert "label of column 4" in editor.status.words
+    assert "label of column 4" in editor.problem.words
 
 
 # ----- mending
@@ -159,7 +159,7 @@ def test_a_column_that_does_not_sum_to_one_stays_out_of_force_until_normalised(q
     assert np.allclose(entries(editor), keep(0.5))
     assert sums(editor)[0][0] == "0.5"
     assert sums(editor)[1] == ["−0.5", "", "", ""]
-    assert "asthma sum to 0.5, which is 0.5 too little" in editor.status.words
+    assert "asthma sum to 0.5, which is 0.5 too little" in editor.problem.words
     qtbot.mouseClick(editor.normalise, LEFT)
     assert np.allclose(entries(editor)[:, 0], 0.25)
     assert np.allclose(entries(editor)[:, 1], keep(0.5)[:, 1])

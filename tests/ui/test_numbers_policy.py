@@ -262,16 +262,16 @@ def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     editor = settings_of(filled)
     cell = editor.forms.cells["age", "rounding"]
     tick(cell.use)
-    assert editor.leak.isVisible()
+    assert editor.problem.isVisible()
     assert "rounding" not in filled.session.document.policy[0].settings
     wait_for_jobs(qtbot, filled.session)
-    text = editor.leak.words
+    text = editor.problem.words
     assert "Measured on 600 records" in text
     assert "By Bayes' rule, for somebody who knows how age is distributed" in text
     assert "Pooling never tells more than the most trusted release alone" in text
     click(editor.accept)
     assert filled.session.document.policy[0].settings["rounding"] == {"age": 1.0}
-    assert not editor.leak.isVisible()
+    assert not editor.problem.isVisible()
     tick(cell.use)
     assert "rounding" not in filled.session.document.policy[0].settings
 
@@ -293,7 +293,7 @@ def test_bounds_that_exclude_each_other_are_refused_at_once(qtbot, filled):
     wait_for_jobs(qtbot, filled.session)
     tick(editor.forms.cells["age", "highest"].use)
     editor.forms.cells["age", "highest"].field.spin.setValue(-5.0)
-    assert "lowest number of column age" in editor.leak.words
+    assert "lowest number of column age" in editor.problem.words
     assert not editor.accept.isEnabled()
     assert filled.session.undo_text == "Open payroll"
 
@@ -304,7 +304,7 @@ def test_another_entry_takes_the_draft_away(qtbot, apart):
     tick(editor.forms.cells["age", "rounding"].use)
     apart.choose("income")
     wait_for_jobs(qtbot, apart.session)
-    assert not editor.leak.isVisible()
+    assert not editor.problem.isVisible()
     assert not editor.forms.cells["income", "rounding"].use.isChecked()
 
 
@@ -314,7 +314,7 @@ def test_too_few_records_to_measure_are_said_to_be_too_few(qtbot, panel):
     editor = settings_of(panel)
     tick(editor.forms.cells["age", "rounding"].use)
     wait_for_jobs(qtbot, panel.session)
-    assert "too few records" in editor.leak.words
+    assert "too few records" in editor.problem.words
     assert editor.accept.isEnabled()
 
 

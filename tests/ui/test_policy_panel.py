@@ -244,7 +244,7 @@ def test_an_attribute_that_no_mechanism_suits_can_be_read_otherwise(panel, monke
 
 
 def test_a_large_table_is_waited_for(qtbot, panel, monkeypatch):
-    monkeypatch.setattr("sfumato.ui.state.attributes.ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("sfumato.ui.state.insights.ROWS_AT_ONCE", 10)
     open_clinic(panel.session, protected())
     assert panel.content.currentWidget() is panel.waiting
     wait_for_jobs(qtbot, panel.session)

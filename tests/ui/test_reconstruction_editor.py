@@ -84,7 +84,7 @@ def type_number(qtbot, field, text):
 def test_what_is_asked_stands_there_in_plain_words(editor):
     assert "off by more than 30" in editor.meaning.text()
     assert "one time in three" in editor.meaning.text()
-    assert not editor.status.words
+    assert not editor.problem.words
 
 
 def test_the_table_s_groups_are_counted(editor):
@@ -108,18 +108,18 @@ def test_a_delta_out_of_range_is_kept_named_and_not_in_force(qtbot, editor):
     type_number(qtbot, editor.delta, "60")
     assert settings(editor)["delta"] == 0.17
     assert editor.delta.value == pytest.approx(60)
-    assert "between 0 and 0.5" in editor.status.words
-    assert "stays in force" in editor.status.words
+    assert "between 0 and 0.5" in editor.problem.words
+    assert "stays in force" in editor.problem.words
     qtbot.mouseClick(editor.take_back, LEFT)
     assert editor.delta.value == pytest.approx(17)
-    assert not editor.status.words
+    assert not editor.problem.words
 
 
 @pytest.mark.slow
 def test_a_retention_that_can_promise_nothing_is_named_with_what_f_allows(qtbot, editor):
     type_number(qtbot, editor.retention, "0.95")
     assert settings(editor)["retention_probability"] == 0.5
-    assert "f = 1" in editor.status.words
+    assert "f = 1" in editor.problem.words
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_what_is_not_right_yet_survives_a_change_elsewhere(qtbot, editor):
     document = editor.session.document
     editor.session.edit("Title", replace(document, title="Other"))
     assert editor.delta.value == pytest.approx(60)
-    assert editor.status.words
+    assert editor.problem.words
 
 
 def test_a_published_test_says_what_it_lets_pass_and_what_is_true(qtbot, editor):
@@ -164,10 +164,10 @@ def test_a_column_taken_out_makes_other_groups(qtbot, editor):
 def test_no_public_column_is_refused_and_nothing_is_lost(qtbot, editor):
     for name in ("sex", "place"):
         editor.public.boxes[name].click()
-    assert "no public column" in editor.status.words
+    assert "no public column" in editor.problem.words
     assert settings(editor)["public"] == ["place"]
     qtbot.mouseClick(editor.take_back, LEFT)
-    assert not editor.status.words
+    assert not editor.problem.words
 
 
 def test_a_level_above_the_top_is_refused_at_its_field(qtbot, panel):

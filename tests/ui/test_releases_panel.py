@@ -15,8 +15,8 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import BUNDLE, LEVELS, RECIPIENT, STATE
+from sfumato.ui.panels.releases.order_card import Candidate
 from sfumato.ui.panels.releases.panel import dropped_bundle
-from sfumato.ui.panels.releases.recipients_model import Candidate
 from sfumato.ui.state.records import events_of
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs

@@ -13,7 +13,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Source
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.secret import ScryptCost
-from sfumato.ui.state import attributes as attribute_cache
+from sfumato.ui.state import insights as attribute_cache
 from sfumato.ui.state import session as session_module
 from sfumato.ui.state.settings import MemoryStore, RecentProjects
 

@@ -165,7 +165,7 @@ def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
     qtbot.waitUntil(panel.unprotected.isVisible)
     click(panel.unprotected.protect)
     qtbot.waitUntil(panel.page.refused.isVisible)
-    assert "State these figures in its settings" in panel.page.refused.text()
+    assert "State these figures in its settings" in panel.page.refused.words
     assert panel.state() is PanelState.ATTENTION
     click(panel.page.settings.measured.source.button_for("stated"))
     panel.page.settings.measured.fields["rent"].spin.setValue(150.0)

@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.table.table import Table
-from sfumato.ui.panels.attributes.coding import Shown
+from sfumato.ui.panels.attributes.detail import Shown
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from tests.project.test_pooled_rows import a_document

@@ -173,12 +173,12 @@ def _settings(stage: Stage, mechanism: str) -> SettingsEditor:
 def _values(stage: Stage, view: str = "values") -> None:
     editor = _settings(stage, FineGrainEditor.mechanism)
     assert isinstance(editor, FineGrainSettings)
-    editor.outcome.show_view(view)
+    editor.result.show_view(view)
     if view == "curve":
-        editor.outcome.curve.compare()
+        editor.result.curve.compare()
     stage.settle()
     if view != "values":
-        pictures = {"matrices": editor.outcome.matrices, "curve": editor.outcome.curve.plot}
+        pictures = {"matrices": editor.result.matrices, "curve": editor.result.curve.plot}
         _panel(stage).scroll_to(pictures[view])
     stage.settle()
 
@@ -187,7 +187,7 @@ def _faulty_values(stage: Stage) -> None:
     editor = _settings(stage, FineGrainEditor.mechanism)
     assert isinstance(editor, FineGrainSettings)
     editor.model.written.emit({(0, LOW): "0.5", (0, HIGH): "0.2", (2, LOW): "many"})
-    _panel(stage).scroll_to(editor.status)
+    _panel(stage).scroll_to(editor.problem)
     stage.settle()
 
 
@@ -278,7 +278,7 @@ def _rounding(stage: Stage) -> None:
     for part in ("rounding", "lowest"):
         settings.forms.cells["length_of_stay", part].use.click()
     stage.settle()
-    panel.scroll_to(settings.leak)
+    panel.scroll_to(settings.problem)
     stage.settle()
 
 

@@ -4,7 +4,7 @@
 <context>
     <name>AboutDialog</name>
     <message>
-        <location filename="../../ui/dialogs/help.py" line="+241"/>
+        <location filename="../../ui/dialogs/help.py" line="+235"/>
         <source>Sfumato {version}</source>
         <translation>Sfumato {version}</translation>
     </message>
@@ -14,27 +14,27 @@
         <translation>Gibt eine Tabelle über Einzelpersonen auf vielen Vertrauensstufen frei und zeigt, was jede Koalition von Empfängern erfahren würde.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+20"/>
         <source>Sfumato&apos;s mark</source>
         <translation>Das Zeichen von Sfumato</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>On the right is each part&apos;s licence. The font is Inter (SIL Open Font License); most icons are Lucide (ISC).</source>
         <translation>Rechts steht die Lizenz jedes Teils. Die Schrift ist Inter (SIL Open Font License); die meisten Symbole sind von Lucide (ISC).</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+6"/>
         <source>Copy versions</source>
         <translation>Versionen kopieren</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Close</source>
         <translation>Schließen</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+5"/>
         <source>Sfumato connects to no network, unless you open a database: it looks for no updates and reports nothing to anybody.</source>
         <translation>Sfumato verbindet sich mit keinem Netz, es sei denn, Sie öffnen eine Datenbank: Es sucht nicht nach Aktualisierungen und meldet niemandem etwas.</translation>
     </message>
@@ -42,7 +42,7 @@
 <context>
     <name>Attributes</name>
     <message>
-        <location filename="../../ui/panels/attributes/columns.py" line="+46"/>
+        <location filename="../../ui/panels/attributes/columns.py" line="+39"/>
         <source>Identifying</source>
         <translation>Direkt identifizierend</translation>
     </message>
@@ -152,12 +152,12 @@
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="+283"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="+473"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="+40"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="+34"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
@@ -187,12 +187,12 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="+98"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="+75"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
     <message>
-        <location line="+85"/>
+        <location filename="../../ui/panels/attributes/records.py" line="+114"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
@@ -202,7 +202,7 @@
         <translation>Es wird geprüft, ob {column} alle Datensätze unterscheidet</translation>
     </message>
     <message>
-        <location line="+268"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="+246"/>
         <source>{count} {count:column|columns}</source>
         <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
@@ -212,23 +212,22 @@
         <translation>{column} als {role} kennzeichnen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+9"/>
         <source>Read {column} as {kind}</source>
         <translation>{column} als {kind} lesen</translation>
     </message>
     <message>
-        <location line="+29"/>
-        <location line="+20"/>
+        <location line="+32"/>
         <source>Reading the values</source>
         <translation>Werte werden gelesen</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+17"/>
         <source>Missing values of {column}</source>
         <translation>Fehlende Werte von {column}</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+13"/>
         <source>Looking for round edges</source>
         <translation>Runde Klassengrenzen werden gesucht</translation>
     </message>
@@ -275,29 +274,29 @@
         <translation>Geben Sie jeder Klasse einen eigenen Namen.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Name a bin of {column}</source>
         <translation>Eine Klasse von {column} benennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="+65"/>
-        <location line="+2"/>
+        <location filename="../../ui/panels/attributes/records.py" line="+23"/>
+        <location line="+3"/>
         <source>Rows belong to</source>
         <translation>Zeilen gehören zu</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+5"/>
         <location line="+2"/>
         <source>Rows of a unit that leave at most</source>
         <translation>Höchstens freigegebene Zeilen je Einheit</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+20"/>
         <source>nobody else: each stands alone</source>
         <translation>niemandem sonst: jede steht für sich</translation>
     </message>
@@ -307,7 +306,7 @@
         <translation>keiner weiteren</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+13"/>
         <location line="+32"/>
         <source>Protect by {column}</source>
         <translation>Nach {column} schützen</translation>
@@ -326,12 +325,12 @@
 <context>
     <name>AttributesPanel</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-469"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="-412"/>
         <source>Set the policy</source>
         <translation>Regelwerk festlegen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="-9"/>
         <source>There are no columns yet</source>
         <translation>Es gibt noch keine Spalten</translation>
     </message>
@@ -341,12 +340,12 @@
         <translation>Öffnen Sie zuerst eine Tabelle. Hier erhält jede ihrer Spalten eine Rolle.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+1"/>
         <source>Go to Data</source>
         <translation>Zu den Daten</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+20"/>
         <source>Columns with their roles and kinds</source>
         <translation>Spalten mit Rolle und Art</translation>
     </message>
@@ -826,7 +825,7 @@
 <context>
     <name>BinningEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="+163"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="+331"/>
         <source>Divide the numbers into bins</source>
         <translation>Zahlen in Klassen einteilen</translation>
     </message>
@@ -856,7 +855,7 @@
         <translation>Wie die Klassen die Zahlen einteilen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Edges of the bins</source>
         <translation>Klassengrenzen</translation>
     </message>
@@ -869,7 +868,7 @@
 <context>
     <name>BugDialog</name>
     <message>
-        <location filename="../../ui/dialogs/help.py" line="+19"/>
+        <location filename="../../ui/dialogs/help.py" line="+17"/>
         <source>Something in Sfumato failed</source>
         <translation>In Sfumato ist ein Fehler aufgetreten</translation>
     </message>
@@ -897,7 +896,7 @@
 <context>
     <name>Builder</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="+433"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="+430"/>
         <source>How the hierarchy is made</source>
         <translation>Wie die Hierarchie entsteht</translation>
     </message>
@@ -917,7 +916,7 @@
         <translation>Importieren Sie eine Datei, fügen Sie Zeilen aus einer Tabellenkalkulation ein oder doppelklicken Sie auf eine Bezeichnung in der Tabelle, um sie zu ändern.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+32"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
     </message>
@@ -925,7 +924,7 @@
 <context>
     <name>CandidatesModel</name>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="+50"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="+80"/>
         <source>Last release</source>
         <translation>Letzte Freigabe</translation>
     </message>
@@ -943,7 +942,7 @@
 <context>
     <name>CatalogueChoice</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="+483"/>
+        <location filename="../../ui/widgets/fields.py" line="+532"/>
         <source>Describe it for data catalogues too</source>
         <translation>Auch für Datenkataloge beschreiben</translation>
     </message>
@@ -1010,7 +1009,7 @@
 <context>
     <name>CodingEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="+141"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="-294"/>
         <source>Multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -1035,12 +1034,12 @@
         <translation>Grenzen vorschlagen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-1"/>
         <source>Round numbers that several records reach</source>
         <translation>Runde Zahlen, die mehrere Datensätze erreichen</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+37"/>
         <source>{count} {count:number lies|numbers lie} beyond the ends: recipients see the end instead.</source>
         <translation>{count} {count:Zahl liegt|Zahlen liegen} jenseits der Grenzen: Empfänger sehen stattdessen die Grenze.</translation>
     </message>
@@ -1106,7 +1105,7 @@
 <context>
     <name>DataPanel</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="+314"/>
+        <location filename="../../ui/panels/data/panel.py" line="+310"/>
         <source>Open another table…</source>
         <translation>Andere Tabelle öffnen&#xa0;…</translation>
     </message>
@@ -1117,12 +1116,12 @@
     </message>
     <message>
         <location line="+3"/>
-        <location line="+62"/>
+        <location line="+57"/>
         <source>Load table</source>
         <translation>Tabelle laden</translation>
     </message>
     <message>
-        <location line="-39"/>
+        <location line="-37"/>
         <source>The project&apos;s table is not open</source>
         <translation>Die Tabelle des Projekts ist nicht geöffnet</translation>
     </message>
@@ -1132,7 +1131,7 @@
         <translation>Alles, was Sie entschieden haben, ist da. Um fortzufahren, zeigen Sie, wo die Tabelle jetzt liegt; wird die Datei gerade gelesen, erscheint sie von selbst.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+4"/>
         <source>Show where it is…</source>
         <translation>Speicherort zeigen&#xa0;…</translation>
     </message>
@@ -1152,13 +1151,12 @@
         <translation>Tabelle öffnen</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <location line="+20"/>
+        <location line="+27"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+33"/>
         <source>Reading {file}</source>
         <translation>{file} wird gelesen</translation>
     </message>
@@ -1168,27 +1166,27 @@
         <translation>{table} öffnen</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+8"/>
         <source>{count} {count:row|rows} of the file {count:was|were} left out.</source>
         <translation>{count} {count:Zeile|Zeilen} der Datei {count:wurde|wurden} weggelassen.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>You chose so in how the file is read.</source>
         <translation>Das haben Sie beim Einlesen so gewählt.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+5"/>
         <source>The columns are the same, so your earlier decisions are kept.</source>
         <translation>Die Spalten sind dieselben, daher bleiben Ihre bisherigen Entscheidungen erhalten.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Choose another file…</source>
         <translation>Andere Datei wählen&#xa0;…</translation>
     </message>
@@ -1196,17 +1194,17 @@
 <context>
     <name>DatabaseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="+61"/>
+        <location filename="../../ui/dialogs/databases.py" line="+64"/>
         <source>Open a table of a database</source>
         <translation>Tabelle einer Datenbank öffnen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-3"/>
         <source>Sfumato only reads. The password is forgotten when the project is closed, and never saved.</source>
         <translation>Sfumato liest nur. Das Kennwort wird beim Schließen des Projekts vergessen und nie gespeichert.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+10"/>
         <source>PostgreSQL server</source>
         <translation>PostgreSQL-Server</translation>
     </message>
@@ -1286,8 +1284,8 @@
         <translation>leer: aus Ihrer Kennwortdatei, falls vorhanden</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <location line="+41"/>
+        <location line="+3"/>
+        <location line="+39"/>
         <source>Show its tables</source>
         <translation>Tabellen zeigen</translation>
     </message>
@@ -1320,45 +1318,42 @@
 <context>
     <name>Detail</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="-208"/>
-        <location line="+30"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="+82"/>
         <source>Role</source>
         <translation>Rolle</translation>
     </message>
     <message>
-        <location line="-27"/>
-        <location line="+25"/>
+        <location line="-12"/>
         <source>Kind</source>
         <translation>Art</translation>
     </message>
     <message>
-        <location line="-14"/>
-        <location line="+28"/>
+        <location line="-8"/>
         <source>A missing value</source>
         <translation>Ein fehlender Wert</translation>
     </message>
     <message>
-        <location line="-3"/>
+        <location line="+13"/>
         <source>Bins</source>
         <translation>Klassen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-1"/>
         <source>In releases</source>
         <translation>In Freigaben</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>Rounding and ends</source>
         <translation>Rundung und Grenzen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Hierarchy</source>
         <translation>Hierarchie</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+12"/>
         <source>{count} {count:column|columns}</source>
         <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
@@ -1373,12 +1368,12 @@
         <translation>{count} {count:Klasse|Klassen}</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>{count} {count:value|values}: bins, and missing</source>
         <translation>{count} {count:Wert|Werte}: Klassen und fehlend</translation>
     </message>
     <message>
-        <location line="-102"/>
+        <location line="-101"/>
         <source>A role chosen here is given to all of them.</source>
         <translation>Eine hier gewählte Rolle erhalten sie alle.</translation>
     </message>
@@ -1396,7 +1391,7 @@
 <context>
     <name>Dialog</name>
     <message>
-        <location filename="../../ui/dialogs/base.py" line="+128"/>
+        <location filename="../../ui/dialogs/base.py" line="+129"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -1404,7 +1399,7 @@
 <context>
     <name>DomainEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/domain.py" line="+57"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="-299"/>
         <source>A value that could occur</source>
         <translation>Ein Wert, der vorkommen könnte</translation>
     </message>
@@ -1434,7 +1429,7 @@
         <translation>Nach Wert sortieren</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+17"/>
         <source>Taken from the rows: recipients can tell that somebody has each value. Add any other values that could occur, or confirm that the list is complete.</source>
         <translation>Aus den Zeilen übernommen: Empfänger können daraus schließen, dass jemand jeden dieser Werte hat. Fügen Sie weitere Werte hinzu, die vorkommen könnten, oder bestätigen Sie, dass die Liste vollständig ist.</translation>
     </message>
@@ -1444,12 +1439,12 @@
         <translation>Bestätigen</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+12"/>
         <source>Values of the domain</source>
         <translation>Werte des Wertebereichs</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location line="+61"/>
         <source>Remove from the domain</source>
         <translation>Aus dem Wertebereich entfernen</translation>
     </message>
@@ -1462,7 +1457,7 @@
 <context>
     <name>EntryList</name>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="+95"/>
+        <location filename="../../ui/panels/policy/entries.py" line="+97"/>
         <source>Sensitive attributes</source>
         <translation>Sensible Merkmale</translation>
     </message>
@@ -1470,7 +1465,7 @@
 <context>
     <name>Errors</name>
     <message>
-        <location filename="../../ui/widgets/messages.py" line="+173"/>
+        <location filename="../../ui/widgets/messages.py" line="+162"/>
         <source>The system refused a file: {reason}.</source>
         <translation>Das System hat eine Datei abgelehnt: {reason}.</translation>
     </message>
@@ -1580,7 +1575,7 @@
 <context>
     <name>FoundFiles</name>
     <message>
-        <location filename="../../ui/shell/found_files.py" line="+53"/>
+        <location filename="../../ui/shell/files.py" line="+56"/>
         <source>Files that turned up (*)</source>
         <translation>Aufgetauchte Dateien (*)</translation>
     </message>
@@ -1590,23 +1585,23 @@
         <translation>Datei überprüfen oder zurückverfolgen</translation>
     </message>
     <message>
-        <location line="+19"/>
-        <location line="+63"/>
+        <location line="+18"/>
+        <location line="+56"/>
         <source>Looking at {file}</source>
         <translation>{file} wird untersucht</translation>
     </message>
     <message>
-        <location line="-53"/>
+        <location line="-47"/>
         <source>To open the table in it, unpack it first.</source>
         <translation>Um die Tabelle darin zu öffnen, entpacken Sie sie zuerst.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>What do you want to do with {name}?</source>
         <translation>Was möchten Sie mit {name} tun?</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+6"/>
         <source>Open as a table</source>
         <translation>Als Tabelle öffnen</translation>
     </message>
@@ -1654,7 +1649,7 @@
 <context>
     <name>FrameModel</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+150"/>
+        <location filename="../../ui/widgets/tables.py" line="+142"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -1821,7 +1816,7 @@
 <context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="+145"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="+144"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -1831,17 +1826,17 @@
         <translation>Zusicherung</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>The promise to this recipient</source>
         <translation>Die Zusage an diesen Empfänger</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Promised to</source>
         <translation>Zugesagt an</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+38"/>
         <source>Fold the guarantee</source>
         <translation>Zusicherung einklappen</translation>
     </message>
@@ -1851,12 +1846,12 @@
         <translation>Zusicherung zeigen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+9"/>
         <source>Open the project&apos;s table.</source>
         <translation>Öffnen Sie die Tabelle des Projekts.</translation>
     </message>
     <message>
-        <location line="+54"/>
+        <location line="+47"/>
         <source>All attributes</source>
         <translation>Alle Merkmale</translation>
     </message>
@@ -1866,27 +1861,27 @@
         <translation>Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>Together</source>
         <translation>Gemeinsam</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Editions</source>
         <translation>Ausgaben</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+6"/>
         <source>Not promised</source>
         <translation>Nicht zugesagt</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+19"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+9"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
@@ -1896,7 +1891,7 @@
         <translation>Weniger Zahlen</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+29"/>
         <source>What other columns tell</source>
         <translation>Was andere Spalten verraten</translation>
     </message>
@@ -1911,12 +1906,12 @@
         <translation>Das Regelwerk ermittelt, welche Stufen das einhalten und was nicht zugesagt ist.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+13"/>
         <source>Caution</source>
         <translation>Vorsicht</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+3"/>
         <source>Not everything is set yet</source>
         <translation>Noch ist nicht alles festgelegt</translation>
     </message>
@@ -1934,7 +1929,7 @@
 <context>
     <name>HelpDialog</name>
     <message>
-        <location filename="../../ui/dialogs/help.py" line="-173"/>
+        <location filename="../../ui/dialogs/help.py" line="-157"/>
         <source>Help – Sfumato</source>
         <translation>Hilfe – Sfumato</translation>
     </message>
@@ -1947,34 +1942,34 @@
 <context>
     <name>Hierarchy</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+199"/>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+337"/>
-        <location line="+33"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+197"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+331"/>
+        <location line="+28"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-3"/>
         <source>How its values become coarser, level by level. Every class lies within one class of the next level; the last level usually is one class, *.</source>
         <translation>Wie die Werte Stufe um Stufe gröber werden. Jede Klasse liegt in einer Klasse der nächsten Stufe; die letzte Stufe ist meist eine einzige Klasse, *.</translation>
     </message>
     <message>
-        <location line="+247"/>
+        <location line="+228"/>
         <source>Tables (*.csv *.txt *.tsv);;All files (*)</source>
         <translation>Tabellen (*.csv *.txt *.tsv);;Alle Dateien (*)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-301"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-282"/>
         <source>Read several hierarchies</source>
         <translation>Mehrere Hierarchien einlesen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-4"/>
         <source>Each file is a table, value;level 1;…;*, and is for the column that it is named after, as adult_hierarchy_age.csv is for age. What is for no column, or has a problem, is left out, and changes nothing.</source>
         <translation>Jede Datei ist eine Tabelle, Wert;Stufe 1;…;*, und gilt für die Spalte, nach der sie benannt ist, wie adult_hierarchy_age.csv für age. Was zu keiner Spalte gehört oder fehlerhaft ist, wird weggelassen und ändert nichts.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+9"/>
         <source>Add a file…</source>
         <translation>Datei hinzufügen&#xa0;…</translation>
     </message>
@@ -1989,13 +1984,13 @@
         <translation>Noch keine Datei gewählt.</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <location line="+121"/>
+        <location line="+11"/>
+        <location line="+118"/>
         <source>Take them</source>
         <translation>Übernehmen</translation>
     </message>
     <message>
-        <location line="-111"/>
+        <location line="-108"/>
         <source>Choose a hierarchy</source>
         <translation>Hierarchie wählen</translation>
     </message>
@@ -2035,7 +2030,7 @@
         <translation>für keine Spalte</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Column of {file}</source>
         <translation>Spalte von {file}</translation>
     </message>
@@ -2055,17 +2050,17 @@
         <translation>{levels} {levels:Stufe|Stufen}</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+16"/>
         <source>Take {count} {count:hierarchy|hierarchies}</source>
         <translation>{count} {count:Hierarchie|Hierarchien} übernehmen</translation>
     </message>
     <message>
-        <location line="-15"/>
+        <location line="-14"/>
         <source>in the place of the present hierarchy</source>
         <translation>anstelle der jetzigen Hierarchie</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="-425"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="-410"/>
         <source>Intervals of numbers</source>
         <translation>Intervalle von Zahlen</translation>
     </message>
@@ -2135,7 +2130,7 @@
         <translation>Der Wert wird gezeigt, wie er ist, oder als * verborgen.</translation>
     </message>
     <message>
-        <location line="+273"/>
+        <location line="+267"/>
         <source>the first ones first</source>
         <translation>die ersten zuerst</translation>
     </message>
@@ -2185,17 +2180,17 @@
         <translation>Jahrhundert</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+112"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+105"/>
         <source>Building the hierarchy of {column}</source>
         <translation>Die Hierarchie von {column} wird gebildet</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+27"/>
         <source>Looking at {column}</source>
         <translation>{column} wird untersucht</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+21"/>
         <source>Read {count} {count:hierarchy|hierarchies}</source>
         <translation>{count} {count:Hierarchie|Hierarchien} einlesen</translation>
     </message>
@@ -2205,7 +2200,7 @@
         <translation>Hierarchie von {column} entfernen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-374"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-348"/>
         <source>Keep the first row</source>
         <translation>Erste Zeile behalten</translation>
     </message>
@@ -2263,7 +2258,7 @@
 <context>
     <name>HierarchyDialog</name>
     <message>
-        <location line="+153"/>
+        <location line="+141"/>
         <source>Read a table: value;level 1;…;*</source>
         <translation>Tabelle einlesen: Wert;Stufe 1;…;*</translation>
     </message>
@@ -2303,38 +2298,38 @@
         <translation>{column} wird gelesen</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+37"/>
         <source>Building the hierarchy</source>
         <translation>Die Hierarchie wird gebildet</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+46"/>
         <source>Looking at the values</source>
         <translation>Die Werte werden untersucht</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+13"/>
         <source>Mending the table</source>
         <translation>Die Tabelle wird berichtigt</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+21"/>
         <source>Import a hierarchy</source>
         <translation>Hierarchie importieren</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <location line="+9"/>
+        <location line="+6"/>
+        <location line="+5"/>
         <source>Reading the hierarchy</source>
         <translation>Die Hierarchie wird gelesen</translation>
     </message>
     <message>
-        <location line="-2"/>
+        <location line="-1"/>
         <source>The clipboard</source>
         <translation>Die Zwischenablage</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+12"/>
         <source>Export the hierarchy</source>
         <translation>Hierarchie exportieren</translation>
     </message>
@@ -2357,7 +2352,7 @@
 <context>
     <name>HierarchySection</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-112"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="-105"/>
         <source>Propose one</source>
         <translation>Eine vorschlagen</translation>
     </message>
@@ -2372,12 +2367,12 @@
         <translation>Mehrere einlesen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-1"/>
         <source>Read hierarchies from files that are named after their columns</source>
         <translation>Hierarchien aus Dateien lesen, die nach ihren Spalten benannt sind</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+22"/>
         <source>Edit…</source>
         <translation>Bearbeiten&#xa0;…</translation>
     </message>
@@ -2395,7 +2390,7 @@
 <context>
     <name>Histogram</name>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="-152"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="+48"/>
         <source>Distribution of the numbers</source>
         <translation>Verteilung der Zahlen</translation>
     </message>
@@ -2464,7 +2459,7 @@
 <context>
     <name>Hyphenation</name>
     <message>
-        <location filename="../../ui/look/wording.py" line="+167"/>
+        <location filename="../../ui/look/wording.py" line="+173"/>
         <source>general|iz identifi|cation indistin|guish pseudo|nym recon|struct</source>
         <translation>ungs|wahrschein fehler|wahrschein wahrschein|lich lich|keit daten|schutz schutz|beauf beauf|tragt konstruktions|schutz rekon|stru freigabe|verzeichnis tabellen|kalkulation hoch|rechnung rechnungs|faktor teil|mengen mengen|eigenschaft standard|abweichung stichproben|gewicht stichproben|unikat werte|beschrift datensatz|schlüssel datensatz|kennung datensatz|nummer privatheits|verlust wieder|her umgebungs|variable gleichheits|zeichen neben|einander einander|leg aus|einander einander|lieg kalender|zeitr anführungs|zeichen re|identi identi|fi äquivalenz|klasse anfangs|buchstabe klassen|einteilung zeilen|reihenfolge einheits|kennung zusammen|gehör vertrauens|stufe vertrauens|leiter vertrauens|faktor aktuali|sierung veröffent|lich zusammen|fass zusammen|zufass zusammen|gefass zusammen|hängend zusammen|gestellt zusammen|gelegt zusammen|gesetzt zurück|verfolg schreib|geschützt zeichen|kodierung normal|verteil gleich|verteil unbe|rücksichtigt ununter|scheidbar unter|scheid probabi|listisch schlimmsten|falls unge|wöhnlich mittel|europäisch schlüssel|spalte ausge|schlossen durch|gesickert heraus|gegriffen heraus|gerechnet nachkomma|stelle grund|gesamtheit beispiel|tabelle original|tabelle entropie|verlust vertrags|partner übergangs|matri arbeits|schritt arbeits|speicher vorführ|projekt datei|deskriptor konfidenz|niveau chancen|faktor byte|reihenfolge tastatur|sprache unkennt|lich verall|gemein voraus|sichtlich vorge|schlagen schwer|wiegend über|schritten</translation>
     </message>
@@ -2472,12 +2467,12 @@
 <context>
     <name>ImportPage</name>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="+350"/>
+        <location filename="../../ui/panels/import_page.py" line="+331"/>
         <source>Click a column&apos;s name to choose its type.</source>
         <translation>Klicken Sie auf den Namen einer Spalte, um ihren Typ zu wählen.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>The first rows as they are read</source>
         <translation>Die ersten Zeilen, wie sie gelesen werden</translation>
     </message>
@@ -2487,12 +2482,12 @@
         <translation>So lässt es sich nicht lesen</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+46"/>
         <source>Reading the first rows</source>
         <translation>Die ersten Zeilen werden gelesen</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+30"/>
         <source>Find out from the values</source>
         <translation>Aus den Werten ermitteln</translation>
     </message>
@@ -2525,25 +2520,15 @@
 <context>
     <name>Insights</name>
     <message>
-        <location filename="../../ui/state/insights.py" line="+134"/>
+        <location filename="../../ui/state/insights.py" line="+140"/>
         <source>Looking at the columns</source>
         <translation>Die Spalten werden untersucht</translation>
-    </message>
-    <message>
-        <location line="+60"/>
-        <source>Weighing the columns released unchanged</source>
-        <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
-    </message>
-    <message>
-        <location line="+46"/>
-        <source>Pooling rows that belong together</source>
-        <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
 </context>
 <context>
     <name>IntervalsForm</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="-158"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="-161"/>
         <source>One width</source>
         <translation>Eine Breite</translation>
     </message>
@@ -2568,7 +2553,7 @@
         <translation>Grenzen auf Stufe 1, durch Semikolon getrennt</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+7"/>
         <source>Levels of intervals</source>
         <translation>Stufen der Intervalle</translation>
     </message>
@@ -2578,7 +2563,7 @@
         <translation>Je Stufe zusammengefasst</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Written as</source>
         <translation>Geschrieben als</translation>
     </message>
@@ -2586,12 +2571,12 @@
 <context>
     <name>JobBar</name>
     <message>
-        <location filename="../../ui/shell/job_bar.py" line="+89"/>
+        <location filename="../../ui/shell/job_bar.py" line="+83"/>
         <source>Running work</source>
         <translation>Laufende Arbeiten</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+51"/>
         <source>Finished: {job}</source>
         <translation>Fertig: {job}</translation>
     </message>
@@ -2614,7 +2599,7 @@
 <context>
     <name>JobEntry</name>
     <message>
-        <location line="-107"/>
+        <location line="-95"/>
         <source>Stop this</source>
         <translation>Anhalten</translation>
     </message>
@@ -2624,7 +2609,7 @@
         <translation>Anhalten: {job}</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+18"/>
         <source>Stopping: {job}</source>
         <translation>Wird angehalten: {job}</translation>
     </message>
@@ -2655,7 +2640,7 @@
 <context>
     <name>LadderView</name>
     <message>
-        <location filename="../../ui/panels/policy/ladder_view.py" line="+92"/>
+        <location filename="../../ui/panels/policy/ladder_view.py" line="+98"/>
         <source>Trust ladder</source>
         <translation>Vertrauensleiter</translation>
     </message>
@@ -2716,7 +2701,7 @@
 <context>
     <name>Ledger</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger.py" line="+51"/>
+        <location filename="../../ui/panels/releases/ledger.py" line="+43"/>
         <source>Released</source>
         <translation>Freigegeben</translation>
     </message>
@@ -2824,17 +2809,17 @@
 <context>
     <name>LedgerCard</name>
     <message>
-        <location line="+217"/>
+        <location line="+215"/>
         <source>Ledger</source>
         <translation>Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+7"/>
         <source>Nothing is written down yet</source>
         <translation>Noch ist nichts verzeichnet</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-3"/>
         <source>Each release is written down here: when, to whom, at which levels, and the digest of its files; and so is what was adopted, overridden or changed.</source>
         <translation>Hier wird jede Freigabe verzeichnet: wann, an wen, auf welchen Stufen, und der Hashwert ihrer Dateien; ebenso Übernahmen, Ausnahmen und Änderungen.</translation>
     </message>
@@ -2849,7 +2834,7 @@
         <translation>Alles zeigen</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>Show &amp;folder</source>
         <translation>&amp;Ordner zeigen</translation>
     </message>
@@ -2859,7 +2844,7 @@
         <translation>Datei ü&amp;berprüfen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-1"/>
         <source>Choose a bundle, or drop one here</source>
         <translation>Wählen Sie ein Datenpaket oder legen Sie es hier ab</translation>
     </message>
@@ -2869,12 +2854,12 @@
         <translation>&amp;Kopieren</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-1"/>
         <source>Copy the chosen lines, or all that are shown, with whole digests</source>
         <translation>Die gewählten Zeilen oder alle gezeigten kopieren, mit vollständigen Hashwerten</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+14"/>
         <source>All</source>
         <translation>Alle</translation>
     </message>
@@ -2904,7 +2889,7 @@
         <translation>Wovon die Zeilen des Freigabeverzeichnisses handeln</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Name, level, reason, file or digest</source>
         <translation>Name, Stufe, Begründung, Datei oder Hashwert</translation>
     </message>
@@ -2932,7 +2917,7 @@
 <context>
     <name>LedgerModel</name>
     <message>
-        <location line="-215"/>
+        <location line="-198"/>
         <source>Entries {number}</source>
         <translation>Einträge {number}</translation>
     </message>
@@ -2988,7 +2973,7 @@
 <context>
     <name>LevelsView</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+249"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+238"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
@@ -3016,27 +3001,27 @@
 <context>
     <name>LoadedPage</name>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="+242"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="+226"/>
         <source>How it is read…</source>
         <translation>Einlesen ändern&#xa0;…</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+1"/>
         <source>Title of the releases</source>
         <translation>Titel der Freigaben</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>Recipients read this title, and bundles are named by it.</source>
         <translation>Empfänger lesen diesen Titel, und Datenpakete werden danach benannt.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>Looking at the columns</source>
         <translation>Die Spalten werden untersucht</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+5"/>
         <source>The table&apos;s rows</source>
         <translation>Die Zeilen der Tabelle</translation>
     </message>
@@ -3046,12 +3031,12 @@
         <translation>Ganz einlesen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-1"/>
         <source>Hold all rows in memory, which may take more than there is</source>
         <translation>Alle Zeilen im Speicher halten; das kann mehr sein, als vorhanden ist</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
         <source>Show the rows around this one</source>
         <translation>Die Zeilen um diese herum zeigen</translation>
     </message>
@@ -3076,12 +3061,12 @@
         <translation>Freigegeben als</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+19"/>
         <source>The table is read in parts, since it is long. Values are counted in all rows; distributions and proposals are those of {some} of {rows} {rows:row|rows}.</source>
         <translation>Die Tabelle wird in Teilen gelesen, weil sie lang ist. Ausprägungen sind in allen Zeilen gezählt; Verteilungen und Vorschläge beruhen auf {some} von {rows} {rows:Zeile|Zeilen}.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+36"/>
         <source>Rows {first} to {last} of {rows}</source>
         <translation>Zeilen {first} bis {last} von {rows}</translation>
     </message>
@@ -3109,12 +3094,12 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="+250"/>
+        <location filename="../../ui/shell/main_window.py" line="+247"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
     <message>
-        <location line="+104"/>
+        <location line="+100"/>
         <source>Untitled</source>
         <translation>Unbenannt</translation>
     </message>
@@ -3159,7 +3144,7 @@
         <translation>Loslassen, um zu wählen, was mit {name} geschehen soll</translation>
     </message>
     <message>
-        <location line="+108"/>
+        <location line="+107"/>
         <source>&amp;File</source>
         <translation>&amp;Datei</translation>
     </message>
@@ -3184,12 +3169,12 @@
         <translation>&amp;Beispieltabelle öffnen</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+2"/>
         <source>&amp;Open project…</source>
         <translation>&amp;Projekt öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+2"/>
         <source>Open &amp;recent</source>
         <translation>&amp;Zuletzt geöffnet</translation>
     </message>
@@ -3200,12 +3185,12 @@
     </message>
     <message>
         <location line="+1"/>
-        <location line="+142"/>
+        <location line="+128"/>
         <source>Save &amp;as…</source>
         <translation>Speichern &amp;unter&#xa0;…</translation>
     </message>
     <message>
-        <location line="-140"/>
+        <location line="-126"/>
         <source>&amp;Verify or trace a file…</source>
         <translation>Datei überprü&amp;fen oder zurückverfolgen&#xa0;…</translation>
     </message>
@@ -3231,18 +3216,18 @@
     </message>
     <message>
         <location line="+2"/>
-        <location line="+118"/>
+        <location line="+104"/>
         <source>&amp;Undo</source>
         <translation>&amp;Rückgängig</translation>
     </message>
     <message>
-        <location line="-117"/>
-        <location line="+118"/>
+        <location line="-103"/>
+        <location line="+104"/>
         <source>&amp;Redo</source>
         <translation>&amp;Wiederholen</translation>
     </message>
     <message>
-        <location line="-116"/>
+        <location line="-102"/>
         <source>&amp;Copy</source>
         <translation>&amp;Kopieren</translation>
     </message>
@@ -3263,17 +3248,17 @@
         <translation>&amp;Weniger Bewegung</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+7"/>
         <source>Fold the &amp;steps</source>
         <translation>&amp;Schritte einklappen</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+2"/>
         <source>Fold the &amp;guarantee</source>
         <translation>&amp;Zusicherung einklappen</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+2"/>
         <source>&amp;Full screen</source>
         <translation>&amp;Vollbild</translation>
     </message>
@@ -3346,7 +3331,7 @@
 <context>
     <name>MaskingForm</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="+93"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="+94"/>
         <source>A star for every hidden character</source>
         <translation>Für jedes verborgene Zeichen ein Stern</translation>
     </message>
@@ -3402,7 +3387,7 @@
 <context>
     <name>MessageView</name>
     <message>
-        <location filename="../../ui/widgets/messages.py" line="+57"/>
+        <location filename="../../ui/widgets/messages.py" line="+59"/>
         <source>Dismiss</source>
         <translation>Ausblenden</translation>
     </message>
@@ -3412,7 +3397,7 @@
         <translation>Diese Meldung ausblenden</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+27"/>
         <source>Done</source>
         <translation>Fertig</translation>
     </message>
@@ -3435,7 +3420,7 @@
 <context>
     <name>NewPassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="+125"/>
+        <location filename="../../ui/dialogs/projects.py" line="+116"/>
         <source>Choose a passphrase for {project}</source>
         <translation>Passphrase für {project} wählen</translation>
     </message>
@@ -3561,7 +3546,7 @@
 <context>
     <name>NumberField</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="-224"/>
+        <location filename="../../ui/widgets/fields.py" line="-237"/>
         <source>{low} to {high}</source>
         <translation>{low} bis {high}</translation>
     </message>
@@ -3622,37 +3607,37 @@
 <context>
     <name>OpenCaution</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="-336"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="-277"/>
         <source>Protect too</source>
         <translation>Auch schützen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-1"/>
         <source>Make {columns} sensitive and protect them together with {name}</source>
         <translation>{columns} sensibel machen und zusammen mit {name} schützen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Make coarser</source>
         <translation>Vergröbern</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-1"/>
         <source>Divide {columns} into five bins</source>
         <translation>{columns} in fünf Klassen einteilen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+3"/>
         <source>Leave out</source>
         <translation>Weglassen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-1"/>
         <source>Release {columns} to nobody</source>
         <translation>{columns} an niemanden freigeben</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+19"/>
         <source>Protect columns that tell {name}</source>
         <translation>Spalten schützen, die {name} verraten</translation>
     </message>
@@ -3670,12 +3655,12 @@
 <context>
     <name>OpenPassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="-72"/>
+        <location filename="../../ui/dialogs/projects.py" line="-70"/>
         <source>Open {project}</source>
         <translation>{project} öffnen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Open</source>
         <translation>Öffnen</translation>
     </message>
@@ -3683,7 +3668,7 @@
 <context>
     <name>OptionsForm</name>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="-391"/>
+        <location filename="../../ui/panels/import_page.py" line="-370"/>
         <source>comma</source>
         <translation>Komma</translation>
     </message>
@@ -3810,18 +3795,18 @@
         <translation>Einlesen</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>The file itself says how it is read. There is nothing to choose.</source>
         <translation>Die Datei sagt selbst, wie sie gelesen wird. Es gibt nichts zu wählen.</translation>
     </message>
     <message>
-        <location line="+23"/>
-        <location line="+80"/>
+        <location line="+19"/>
+        <location line="+78"/>
         <source>Sheet</source>
         <translation>Blatt</translation>
     </message>
     <message>
-        <location line="-78"/>
+        <location line="-76"/>
         <source>SELECT … FROM …
 
 Ctrl+Enter shows its rows.</source>
@@ -3875,7 +3860,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Oben übersprungene Zeilen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>NA; ?; unknown</source>
         <translation>NA; ?; unbekannt</translation>
     </message>
@@ -3885,7 +3870,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Texte, die einen fehlenden Wert bedeuten, durch Semikolon getrennt.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Empty, and these, mean missing</source>
         <translation>Leer oder so gilt als fehlend</translation>
     </message>
@@ -3923,18 +3908,18 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>OrderCard</name>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="+142"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="+166"/>
         <source>Make releases</source>
         <translation>Freigaben erstellen</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <location line="+22"/>
+        <location line="+5"/>
+        <location line="+17"/>
         <source>Format</source>
         <translation>Format</translation>
     </message>
     <message>
-        <location line="-21"/>
+        <location line="-16"/>
         <source>Folder</source>
         <translation>Ordner</translation>
     </message>
@@ -3949,7 +3934,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Art des Datenpakets</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>Target folder</source>
         <translation>Zielordner</translation>
     </message>
@@ -3964,37 +3949,37 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>&amp;Wählen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Reason</source>
         <translation>Begründung</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>Reason, kept in the ledger</source>
         <translation>Begründung, wird im Freigabeverzeichnis festgehalten</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+9"/>
         <source>As</source>
         <translation>Als</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+6"/>
         <source>Into</source>
         <translation>Ziel</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+12"/>
         <source>Recipients of this release</source>
         <translation>Empfänger dieser Freigabe</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+10"/>
         <source>Keep spreadsheets from reading text as formulas</source>
         <translation>Verhindern, dass Tabellenkalkulationen Text als Formel lesen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>In CSV files, an apostrophe is put before text that begins with =, +, - or @. Numbers stay unchanged. The README explains how to remove it.</source>
         <translation>In CSV-Dateien wird Text, der mit =, +, - oder @ beginnt, ein Apostroph vorangestellt. Zahlen bleiben unverändert. Die README erklärt, wie er sich entfernen lässt.</translation>
     </message>
@@ -4009,7 +3994,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+31"/>
         <source>Changed since the last release to {name}: {changes}</source>
         <translation>Seit der letzten Freigabe an {name} geändert: {changes}</translation>
     </message>
@@ -4017,7 +4002,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>OrderList</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="-255"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="-249"/>
         <location line="+7"/>
         <source>The values in their order</source>
         <translation>Die Werte in ihrer Reihenfolge</translation>
@@ -4038,7 +4023,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Natürliche Reihenfolge</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+4"/>
         <source>The values are too many to be put in order by hand. They stand in their natural order: numbers by size, texts by the alphabet.</source>
         <translation>Es sind zu viele Werte, um sie von Hand zu ordnen. Sie stehen in ihrer natürlichen Reihenfolge: Zahlen nach Größe, Texte nach dem Alphabet.</translation>
     </message>
@@ -4046,7 +4031,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>OrdersForm</name>
     <message>
-        <location line="+191"/>
+        <location line="+211"/>
         <source>Members of a class, level by level</source>
         <translation>Mitglieder einer Klasse, Stufe für Stufe</translation>
     </message>
@@ -4425,17 +4410,17 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Panels</name>
     <message>
-        <location filename="../../ui/panels/base.py" line="+30"/>
+        <location filename="../../ui/panels/base.py" line="+35"/>
         <source>All rows are needed at once</source>
         <translation>Alle Zeilen werden auf einmal gebraucht</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-5"/>
         <source>The table is read in parts, since it would take more memory than it may. What is computed here needs all its rows at once: read all of it, on a machine with the memory for it.</source>
         <translation>Die Tabelle wird in Teilen gelesen, weil sie mehr Speicher bräuchte, als sie darf. Was hier berechnet wird, braucht alle Zeilen auf einmal: Lesen Sie sie ganz ein, auf einem Rechner mit genügend Speicher.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+4"/>
         <source>Read all of it</source>
         <translation>Ganz einlesen</translation>
     </message>
@@ -4573,8 +4558,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>PlotView</name>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="+225"/>
-        <location line="+1"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+158"/>
         <source>Save or copy this plot</source>
         <translation>Diese Grafik speichern oder kopieren</translation>
     </message>
@@ -4584,7 +4568,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Grafik, wird gezeichnet, sobald sie in Sicht kommt</translation>
     </message>
     <message>
-        <location line="+255"/>
+        <location line="+247"/>
         <source>Show as table</source>
         <translation>Als Tabelle zeigen</translation>
     </message>
@@ -4604,19 +4588,19 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Als PNG speichern&#xa0;…</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+1"/>
         <source>Save as SVG…</source>
         <translation>Als SVG speichern&#xa0;…</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+1"/>
         <source>Save values as CSV…</source>
         <translation>Werte als CSV speichern&#xa0;…</translation>
     </message>
     <message>
-        <location line="-286"/>
-        <location line="+25"/>
-        <location line="+303"/>
+        <location line="-271"/>
+        <location line="+23"/>
+        <location line="+290"/>
         <source>plot</source>
         <translation>Grafik</translation>
     </message>
@@ -4845,7 +4829,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+16"/>
-        <location filename="../../ui/widgets/plot_view.py" line="-476"/>
+        <location filename="../../ui/widgets/plot_view.py" line="-420"/>
         <source>estimated</source>
         <translation>geschätzt</translation>
     </message>
@@ -4853,7 +4837,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <location line="+0"/>
         <location filename="../../plots/numbers.py" line="+116"/>
         <location line="+28"/>
-        <location filename="../../ui/widgets/plot_view.py" line="+39"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+0"/>
         <source>true</source>
         <translation>wahr</translation>
     </message>
@@ -5059,7 +5043,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location filename="../../plots/group_curves.py" line="+66"/>
-        <location filename="../../ui/widgets/plot_view.py" line="-11"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+0"/>
         <source>records</source>
         <translation>Datensätze</translation>
     </message>
@@ -5710,7 +5694,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/widgets/plot_view.py" line="-27"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+0"/>
         <source>expected</source>
         <translation>erwartet</translation>
     </message>
@@ -5746,7 +5730,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+17"/>
         <location line="+28"/>
-        <location filename="../../ui/widgets/plot_view.py" line="+30"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+0"/>
         <source>released</source>
         <translation>freigegeben</translation>
     </message>
@@ -5771,292 +5755,292 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ihre Korrelation von {before} erscheint {recipient} als {after}, bis sie um das Rauschen korrigiert wird</translation>
     </message>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="-44"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+0"/>
         <source>about</source>
         <translation>über</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>after</source>
         <translation>danach</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>at</source>
         <translation>bei</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>attacker</source>
         <translation>Angreifer</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>average level</source>
         <translation>mittlere Stufe</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>before</source>
         <translation>zuvor</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>change</source>
         <translation>Änderung</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>classes after</source>
         <translation>Klassen danach</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>classes before</source>
         <translation>Klassen zuvor</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>copies</source>
         <translation>Kopien</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>correlated</source>
         <translation>korreliert</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>error</source>
         <translation>Fehler</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>estimate</source>
         <translation>Schätzwert</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+0"/>
         <source>figure</source>
         <translation>Größe</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>from</source>
         <translation>von</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>groups</source>
         <translation>Gruppen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>height</source>
         <translation>Höhe</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>high</source>
         <translation>obere Grenze</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>in coalition</source>
         <translation>in der Koalition</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>independent</source>
         <translation>unabhängig</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>independent up to</source>
         <translation>unabhängig bis</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>joined</source>
         <translation>hinzugekommen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>ladder</source>
         <translation>Leiter</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>ladder up to</source>
         <translation>Leiter bis</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>least</source>
         <translation>kleinste</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>level</source>
         <translation>Stufe</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>linearly dependent</source>
         <translation>linear abhängig</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>low</source>
         <translation>untere Grenze</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>lower quartile</source>
         <translation>unteres Quartil</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>mean</source>
         <translation>Mittelwert</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>median</source>
         <translation>Median</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>most</source>
         <translation>meiste</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>noise</source>
         <translation>Rauschen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>one row</source>
         <translation>eine Zeile</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>pooled</source>
         <translation>zusammengefasst</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>realized</source>
         <translation>verwirklicht</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>recipient</source>
         <translation>Empfänger</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>reconstructed</source>
         <translation>rekonstruiert</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>record share</source>
         <translation>Anteil der Datensätze</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+0"/>
         <source>records after</source>
         <translation>Datensätze danach</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>records before</source>
         <translation>Datensätze zuvor</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+0"/>
         <source>restored</source>
         <translation>wiederhergestellt</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>retention</source>
         <translation>Beibehaltung</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>share</source>
         <translation>Anteil</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>spread</source>
         <translation>Streuung</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>standard error</source>
         <translation>Standardfehler</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>table share</source>
         <translation>Anteil in der Tabelle</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>to</source>
         <translation>bis</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+0"/>
         <source>trust</source>
         <translation>Vertrauen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>trust from</source>
         <translation>Vertrauen von</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>trust to</source>
         <translation>Vertrauen bis</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>truth</source>
         <translation>Wahrheit</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>upper quartile</source>
         <translation>oberes Quartil</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>value</source>
         <translation>Wert</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>violates</source>
         <translation>verletzt</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>violating groups</source>
         <translation>verletzende Gruppen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>who</source>
         <translation>wer</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>within</source>
         <translation>innerhalb</translation>
     </message>
@@ -6064,7 +6048,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Policy</name>
     <message>
-        <location filename="../../ui/panels/policy/adoption.py" line="+513"/>
+        <location filename="../../ui/panels/policy/adoption.py" line="+502"/>
         <source>{level}, adopted</source>
         <translation>{level}, übernommen</translation>
     </message>
@@ -6089,17 +6073,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Frühere Freigabe übernehmen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Was a version of this table given out before, made with another tool? Adopt it, and the levels released from here form one ladder with it.</source>
         <translation>Wurde eine Fassung dieser Tabelle früher herausgegeben, mit einem anderen Programm erzeugt? Übernehmen Sie sie, und die hier freigegebenen Stufen bilden mit ihr eine Leiter.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+5"/>
         <source>Earlier releases</source>
         <translation>Frühere Freigaben</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+25"/>
         <source>On the ladder</source>
         <translation>Auf der Leiter</translation>
     </message>
@@ -6124,8 +6108,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nicht mehr übernehmen</translation>
     </message>
     <message>
-        <location line="-247"/>
-        <location line="+274"/>
+        <location line="-238"/>
+        <location line="+265"/>
         <source>Adopt an earlier release of {name}</source>
         <translation>Frühere Freigabe von {name} übernehmen</translation>
     </message>
@@ -6140,12 +6124,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo die Datei jetzt liegt</translation>
     </message>
     <message>
-        <location line="-243"/>
-        <location line="+248"/>
+        <location line="-236"/>
+        <location line="+241"/>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="+125"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="+142"/>
         <location line="+59"/>
-        <location filename="../../ui/panels/policy/panel.py" line="+210"/>
+        <location filename="../../ui/panels/policy/panel.py" line="+204"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6155,12 +6139,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo eine übernommene Freigabe liegt</translation>
     </message>
     <message>
-        <location line="-559"/>
+        <location line="-541"/>
         <source>{covered} of {records} {records:record|records}</source>
         <translation>{covered} von {records} {records:Datensatz|Datensätzen}</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+34"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="-94"/>
         <source>Choose &amp;file…</source>
         <translation>&amp;Datei wählen&#xa0;…</translation>
@@ -6172,12 +6156,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location line="+44"/>
+        <location line="+39"/>
         <source>Column of {name}</source>
         <translation>Spalte von {name}</translation>
     </message>
     <message>
-        <location line="-42"/>
+        <location line="-37"/>
         <source>By a key column</source>
         <translation>Nach einer Schlüsselspalte</translation>
     </message>
@@ -6217,18 +6201,18 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Woher die Stufe stammt</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>Who was given it</source>
         <translation>Wer sie erhalten hat</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="+8"/>
         <source>Holder</source>
         <translation>Inhaber</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+18"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="-21"/>
         <source>File</source>
         <translation>Datei</translation>
@@ -6260,7 +6244,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was das für eine Freigabe ist</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+28"/>
         <source>The level is taken to be {field} = {level}.</source>
         <translation>Als Stufe wird {field} = {level} angenommen.</translation>
     </message>
@@ -6301,12 +6285,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location line="+131"/>
+        <location line="+129"/>
         <source>Adopt</source>
         <translation>Übernehmen</translation>
     </message>
     <message>
-        <location line="-122"/>
+        <location line="-120"/>
         <source>The file contains values that are not in the domain.</source>
         <translation>Die Datei enthält Werte, die nicht im Wertebereich liegen.</translation>
     </message>
@@ -6316,7 +6300,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wählen Sie die Datei; Sfumato prüft sie dann.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+13"/>
         <source>Choose the earlier release</source>
         <translation>Frühere Freigabe wählen</translation>
     </message>
@@ -6356,7 +6340,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Derzeit nicht sensibel</translation>
     </message>
     <message>
-        <location line="+98"/>
+        <location line="+89"/>
         <source>Nothing is marked as sensitive yet</source>
         <translation>Noch ist nichts als sensibel gekennzeichnet</translation>
     </message>
@@ -6366,7 +6350,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Regelwerk schützt, was niemand über eine Person erfahren darf: eine Diagnose, ein Einkommen, einen Beruf. Kennzeichnen Sie zuerst eine solche Spalte als sensibel.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <location line="+82"/>
         <location filename="../../ui/panels/policy/generalized/page.py" line="+146"/>
         <source>Go to Attributes</source>
@@ -6399,7 +6383,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+21"/>
-        <location filename="../../ui/panels/policy/entry_page.py" line="+424"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="+373"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
     </message>
@@ -6424,27 +6408,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="-289"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="-236"/>
         <source>Protect together</source>
         <translation>Gemeinsam schützen</translation>
     </message>
     <message>
-        <location line="+84"/>
+        <location line="+75"/>
         <source>Correlated attributes must be perturbed together: perturbed separately, each helps to remove the noise from the other. Each recipient then has one level of trust for all of them.</source>
         <translation>Zusammenhängende Merkmale müssen gemeinsam verfremdet werden: Getrennt verfremdet, hilft jedes, das Rauschen aus dem anderen zu entfernen. Jeder Empfänger hat dann eine Vertrauensstufe für alle zusammen.</translation>
     </message>
     <message>
-        <location line="-19"/>
+        <location line="-17"/>
         <source>{name} depends on {partner} (correlation {value}). Tick it; otherwise whoever holds both learns more about each than its own level says.</source>
         <translation>{name} hängt von {partner} ab (Korrelation {value}). Kreuzen Sie es an; sonst erfährt, wer beide hat, über jedes mehr, als dessen eigene Stufe sagt.</translation>
     </message>
     <message>
-        <location line="-7"/>
+        <location line="-5"/>
         <source>{name} depends on {partner} (Cramér&apos;s V {value}). Tick it; otherwise whoever holds both learns more about each than its own level says.</source>
         <translation>{name} hängt von {partner} ab (Cramérs V {value}). Kreuzen Sie es an; sonst erfährt, wer beide hat, über jedes mehr, als dessen eigene Stufe sagt.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+17"/>
         <source>Attributes that depend on one another are protected as one: a record&apos;s combination of values is kept or replaced as a whole, and one promise holds for all of them. Levels stated as a retention probability are lowered so that the odds stay what they are.</source>
         <translation>Merkmale, die voneinander abhängen, werden als eines geschützt: Die Kombination der Werte eines Datensatzes bleibt als Ganzes erhalten oder wird als Ganzes ersetzt, und eine Zusage gilt für alle. Als Beibehaltungswahrscheinlichkeit angegebene Stufen werden so gesenkt, dass die Chancen bleiben, wie sie sind.</translation>
     </message>
@@ -6454,12 +6438,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Cramérs V {value} mit {partner}</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+1"/>
         <source>correlation {value} with {partner}</source>
         <translation>Korrelation {value} mit {partner}</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+53"/>
         <source>High trust</source>
         <translation>Hohes Vertrauen</translation>
     </message>
@@ -6494,7 +6478,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location line="+72"/>
+        <location line="+41"/>
         <source>Set a level</source>
         <translation>Stufe festlegen</translation>
     </message>
@@ -6504,12 +6488,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gleiches Vertrauen für alle Merkmale</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-1"/>
         <source>Give the recipient this level for every attribute; change single ones afterwards</source>
         <translation>Dem Empfänger diese Stufe für jedes Merkmal geben; einzelne lassen sich danach ändern</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Note: who this is, what the release is for</source>
         <translation>Notiz: wer das ist, wozu die Freigabe dient</translation>
     </message>
@@ -6529,12 +6513,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Sprache, in der ein Datenpaket den Empfänger anspricht: README und Beschreibungen</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+27"/>
         <source>Mechanism</source>
         <translation>Verfahren</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+20"/>
         <source>Linear</source>
         <translation>Linear</translation>
     </message>
@@ -6554,12 +6538,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vertrauensleiter</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+1"/>
         <source>Drag a rung to change a level.</source>
         <translation>Ziehen Sie an einer Sprosse, um eine Stufe zu ändern.</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+31"/>
         <source>Drawn once for all rows with the same {unit}.</source>
         <translation>Einmal gezogen für alle Zeilen mit gleichem {unit}.</translation>
     </message>
@@ -6823,9 +6807,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+59"/>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+55"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+543"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+53"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+51"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+537"/>
         <source>Value</source>
         <translation>Wert</translation>
     </message>
@@ -7139,7 +7123,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="+410"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="+393"/>
         <source>Public columns</source>
         <translation>Öffentliche Spalten</translation>
     </message>
@@ -7267,7 +7251,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+0"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-3"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+100"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+91"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
@@ -7360,7 +7344,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+275"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+270"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -7713,18 +7697,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/base.py" line="+151"/>
+        <location filename="../../ui/panels/policy/mechanisms/base.py" line="+213"/>
         <source>Or state the level exactly, by any of these:</source>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="-23"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-37"/>
+        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="+398"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="-19"/>
         <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The distribution that follows from them, which recipients see, discloses at most ε0; every figure includes it.</source>
         <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die daraus folgende Verteilung, die Empfänger sehen, verrät höchstens ε0; jede Zahl enthält das.</translation>
     </message>
@@ -7734,33 +7717,33 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle wird nicht verwendet, daher verrät die Verteilung nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+15"/>
         <source>What each value is replaced by, and how often</source>
         <translation>Wodurch jeder Wert ersetzt wird und wie oft</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+7"/>
         <source>Share of an even distribution that is mixed in</source>
         <translation>Anteil einer Gleichverteilung, der beigemischt wird</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-3"/>
         <source>Rare values are replacements more often then, which the promise depends on; released shares stray a little further from the true ones.</source>
         <translation>Seltene Werte dienen dann öfter als Ersatz, wovon die Zusage abhängt; freigegebene Anteile weichen etwas weiter von den wahren ab.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+4"/>
         <source>What replaced values are drawn from</source>
         <translation>Woraus ersetzte Werte gezogen werden</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+27"/>
         <source>The rarest replacement is {value}: {share}. Shares counted in a release as they are, without correction, are off by at most {most} {most:point|points}, by chance aside.</source>
         <translation>Der seltenste Ersatz ist {value}: {share}. In einer Freigabe unkorrigiert ausgezählte Anteile weichen, vom Zufall abgesehen, um höchstens {most} {most:Prozentpunkt|Prozentpunkte} ab.</translation>
     </message>
     <message>
-        <location line="-61"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+44"/>
+        <location line="-36"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+4"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
     </message>
@@ -7770,8 +7753,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Als Ersatz</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/base.py" line="+22"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+192"/>
+        <location filename="../../ui/panels/policy/mechanisms/base.py" line="+21"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+175"/>
         <source>Trusted partner</source>
         <translation>Vertrauter Partner</translation>
     </message>
@@ -7798,7 +7781,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unsicherheit von {name} bei Normalverteilung</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+19"/>
         <source>{name} by {units}</source>
         <translation>{name} um {units}</translation>
     </message>
@@ -7809,7 +7792,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+242"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+204"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
     </message>
@@ -7820,7 +7803,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Verschiebt typischerweise {parts}.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+12"/>
         <source>{some} and so on</source>
         <translation>{some} usw.</translation>
     </message>
@@ -7830,7 +7813,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location line="-441"/>
+        <location line="-414"/>
         <source>multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -7856,12 +7839,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-190"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-158"/>
         <source>Measured with noise</source>
         <translation>Verrauscht gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="+61"/>
+        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="+21"/>
         <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+0"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+0"/>
         <source>Stated</source>
@@ -7889,12 +7872,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle wird nicht verwendet, daher verrät die Stärke des Rauschens nichts über sie.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+14"/>
         <source>Spread of {name}</source>
         <translation>Streuung von {name}</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+9"/>
         <source>Enter spreads that are known without this table, for instance from published statistics: all of them count from the last one on. Each column&apos;s noise is then drawn independently.</source>
         <translation>Geben Sie Streuungen an, die ohne diese Tabelle bekannt sind, etwa aus veröffentlichten Statistiken: Sobald die letzte eingetragen ist, gelten sie alle. Das Rauschen jeder Spalte wird dann unabhängig gezogen.</translation>
     </message>
@@ -7904,7 +7887,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Schwankt gemeinsam wie sie</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>Each its own</source>
         <translation>Jede ihr eigenes</translation>
     </message>
@@ -7934,7 +7917,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Freigegebene Zahlen seien</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location line="+58"/>
         <source>One attribute does not help to clear the noise from another. At σ² = 1 the best estimate leaves {own} of the variance open; with noise of its own for each, it would be {other}.</source>
         <translation>Ein Merkmal hilft nicht, das Rauschen aus einem anderen zu entfernen. Bei σ² = 1 lässt der beste Schätzwert {own} der Varianz offen; mit eigenem Rauschen für jedes wären es {other}.</translation>
     </message>
@@ -7949,23 +7932,23 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Stärke des Rauschens wird gemessen</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+20"/>
         <source>Measuring what this gives away…</source>
         <translation>Gemessen wird, was das preisgibt&#xa0;…</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Measuring what rounding gives away</source>
         <translation>Gemessen wird, was die Rundung preisgibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+250"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+238"/>
         <source>A whole matrix, or a block</source>
         <translation>Eine ganze Matrix oder ein Block</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+263"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+253"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
@@ -8001,19 +7984,19 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-20"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="-165"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-19"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="-154"/>
         <source>Back to what is in force</source>
         <translation>Zurück zum Geltenden</translation>
     </message>
     <message>
-        <location line="-50"/>
-        <location line="+55"/>
+        <location line="-48"/>
+        <location line="+50"/>
         <source>Transition matrix</source>
         <translation>Übergangsmatrix</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+44"/>
         <source>Every column sums to 1. This matrix is in force.</source>
         <translation>Jede Spalte summiert sich zu 1. Diese Matrix gilt.</translation>
     </message>
@@ -8044,7 +8027,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Matrix importieren</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+140"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+118"/>
         <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+0"/>
         <source>Tables of text (*.csv *.tsv *.txt)</source>
         <translation>Texttabellen (*.csv *.tsv *.txt)</translation>
@@ -8055,37 +8038,37 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Datei lässt sich nicht als Text lesen. Speichern Sie sie als CSV in UTF-8.</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+15"/>
         <source>Compare with another matrix</source>
         <translation>Mit einer anderen Matrix vergleichen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-3"/>
         <source>Was this attribute released by another matrix before? If one of the two can be made from the other, holding both tells nothing more than the better one.</source>
         <translation>Wurde dieses Merkmal früher mit einer anderen Matrix freigegeben? Lässt sich eine der beiden aus der anderen gewinnen, so verraten beide zusammen nicht mehr als die bessere.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+5"/>
         <source>Paste the other matrix</source>
         <translation>Andere Matrix einfügen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Import it…</source>
         <translation>Importieren&#xa0;…</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>Comparing…</source>
         <translation>Wird verglichen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Comparing two matrices</source>
         <translation>Zwei Matrizen werden verglichen</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+16"/>
         <source>Each can be made from the other: they tell the same.</source>
         <translation>Jede lässt sich aus der anderen gewinnen: Sie verraten dasselbe.</translation>
     </message>
@@ -8136,7 +8119,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+189"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+177"/>
         <source>Half of it</source>
         <translation>Die Hälfte davon</translation>
     </message>
@@ -8147,7 +8130,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Viertel davon</translation>
     </message>
     <message>
-        <location line="-400"/>
+        <location line="-384"/>
         <source>Original value</source>
         <translation>Wahrer Wert</translation>
     </message>
@@ -8197,7 +8180,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>viel</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+14"/>
         <source>Sums of the columns</source>
         <translation>Spaltensummen</translation>
     </message>
@@ -8207,12 +8190,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Spalten: wahrer Wert. Zeilen: freigegebener Wert.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-39"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-36"/>
         <source>Counts of the combinations with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities that follow from them, which recipients see, disclose at most ε0; every figure includes it.</source>
         <translation>Häufigkeiten der Kombinationen mit Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die daraus folgen und die Empfänger sehen, geben höchstens ε0 preis; jede Zahl enthält es.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+16"/>
         <source>All alike</source>
         <translation>Alle gleich</translation>
     </message>
@@ -8228,8 +8211,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-355"/>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="-186"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-341"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="-185"/>
         <source>As published</source>
         <translation>Wie veröffentlicht</translation>
     </message>
@@ -8240,14 +8223,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Streng</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <location line="+41"/>
+        <location line="+4"/>
+        <location line="+36"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+2"/>
         <source>What the limits rule out</source>
         <translation>Was die Grenzen ausschließen</translation>
     </message>
     <message>
-        <location line="-40"/>
+        <location line="-35"/>
         <source>Limit all other combinations</source>
         <translation>Alle anderen Kombinationen begrenzen</translation>
     </message>
@@ -8257,22 +8240,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grenze hinzufügen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Limits of values and of combinations</source>
         <translation>Grenzen von Werten und von Kombinationen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+3"/>
         <source>Remove the selected limits</source>
         <translation>Ausgewählte Grenzen entfernen</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+3"/>
         <source>How often each combination is kept</source>
         <translation>Wie oft jede Kombination erhalten bleibt</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+10"/>
         <source>Combinations</source>
         <translation>Kombinationen</translation>
     </message>
@@ -8298,7 +8281,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Eine Grenze für einen Wert gilt für jede seiner Kombinationen.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+33"/>
         <source>{size} {size:combination|combinations}, of which {occurring} occur in the table. A replaced record shows any of them, also one that occurs nowhere.</source>
         <translation>{size} {size:Kombination|Kombinationen}, von denen {occurring} in der Tabelle vorkommen. Ein ersetzter Datensatz zeigt irgendeine davon, auch eine, die nirgends vorkommt.</translation>
     </message>
@@ -8308,12 +8291,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bei Vertrauensfaktor 1 bleiben Kombinationen mit Wahrscheinlichkeiten von {low} bis {high} erhalten.</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+38"/>
         <source>any value</source>
         <translation>beliebiger Wert</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Value of {name}</source>
         <translation>Wert von {name}</translation>
     </message>
@@ -8328,7 +8311,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wählen Sie zuerst Grenzen in der Liste aus.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+11"/>
         <source>Solving the limits…</source>
         <translation>Die Grenzen werden gelöst&#xa0;…</translation>
     </message>
@@ -8338,12 +8321,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Grenzen von Kombinationen lösen</translation>
     </message>
     <message>
-        <location line="-53"/>
+        <location line="-49"/>
         <source>any {name}</source>
         <translation>{name} beliebig</translation>
     </message>
     <message>
-        <location line="-137"/>
+        <location line="-129"/>
         <source>Combination</source>
         <translation>Kombination</translation>
     </message>
@@ -8353,8 +8336,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erhalten bei Vertrauensfaktor 1</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+6"/>
-        <location line="+1"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+5"/>
         <source>Find a value</source>
         <translation>Wert suchen</translation>
     </message>
@@ -8379,7 +8361,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erneut lösen</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+17"/>
         <source>A list (value, ρ1, ρ2) or a block of cells from a spreadsheet</source>
         <translation>Eine Liste (Wert, ρ1, ρ2) oder ein Zellblock aus einer Tabellenkalkulation</translation>
     </message>
@@ -8405,12 +8387,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+11"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+9"/>
         <source>Limits of the values</source>
         <translation>Grenzen der Werte</translation>
     </message>
     <message>
-        <location line="+107"/>
+        <location line="+108"/>
         <source>These limits were solved for other values of the attribute.</source>
         <translation>Diese Grenzen wurden für andere Werte des Merkmals gelöst.</translation>
     </message>
@@ -8420,13 +8402,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten gelöst, die das Profil preisgibt.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+18"/>
         <source>Not in the domain: {named}{more}.</source>
         <translation>Nicht im Wertebereich: {named}{more}.</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+188"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+184"/>
         <location line="+57"/>
         <source> and {count} {count:other|others}</source>
         <translation> und {count} weitere</translation>
@@ -8442,12 +8424,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bis das stimmt, gelten die bisherigen Grenzen.</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+45"/>
         <source>Solving the limits of {name}</source>
         <translation>Die Grenzen von {name} werden gelöst</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+42"/>
         <source>Select values in the grid first.</source>
         <translation>Wählen Sie zuerst Werte im Raster.</translation>
     </message>
@@ -8457,7 +8439,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In der Zwischenablage ist kein Text.</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location line="+43"/>
         <source>Nothing released makes a value more likely than its limit allows, nor less likely by the same factor.</source>
         <translation>Nichts Freigegebenes macht einen Wert wahrscheinlicher, als seine Grenze erlaubt, oder um denselben Faktor weniger wahrscheinlich.</translation>
     </message>
@@ -8472,7 +8454,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Alles, was die Grenzen erlauben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="-42"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="-34"/>
         <source>No limit of its own, and no rule.</source>
         <translation>Keine eigene Grenze und keine Regel.</translation>
     </message>
@@ -8517,27 +8499,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beibehaltungswahrscheinlichkeit: So oft wird der Wert absichtlich beibehalten</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Odds ↑</source>
         <translation>Chancen ↑</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>The most by which a released value multiplies the odds on this one</source>
         <translation>Der größte Faktor, um den ein freigegebener Wert die Chancen auf diesen erhöht</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+1"/>
         <source>Odds ↓</source>
         <translation>Chancen ↓</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>The least: below 1, a released value makes this one less likely</source>
         <translation>Der kleinste: Unter 1 macht ein freigegebener Wert diesen weniger wahrscheinlich</translation>
     </message>
     <message>
-        <location line="-393"/>
+        <location line="-388"/>
         <source>As many numbers are needed for ρ2 as for ρ1.</source>
         <translation>Für ρ2 sind so viele Zahlen nötig wie für ρ1.</translation>
     </message>
@@ -8617,7 +8599,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Wert wurde|Werte wurden} eingefügt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="-153"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="-149"/>
         <source>Who gains, who pays</source>
         <translation>Wer gewinnt, wer zahlt</translation>
     </message>
@@ -8637,7 +8619,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was aus den Grenzen folgt</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+25"/>
         <source>{own} of the records keep their value, {uniform} if all values had the tightest limit.</source>
         <translation>{own} der Datensätze behalten ihren Wert, {uniform}, wenn alle Werte die engste Grenze hätten.</translation>
     </message>
@@ -8682,7 +8664,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{count} {count:Grenze gilt|Grenzen gelten} für dieses Profil nicht.</translation>
     </message>
     <message>
-        <location line="+128"/>
+        <location line="+123"/>
         <source>Draws {draws} {draws:release|releases} at each tolerance and estimates the shares from them, with limits by the tolerance rule and with one limit for all.</source>
         <translation>Zieht {draws} {draws:Freigabe|Freigaben} je Toleranz und schätzt daraus die Anteile, mit Grenzen nach der Toleranzregel und mit einer Grenze für alle.</translation>
     </message>
@@ -8692,7 +8674,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wurzel aus dem mittleren quadratischen Fehler eines Anteils bei θ = {theta}: erwartet {expected}, beobachtet {observed} {observed:Prozentpunkt|Prozentpunkte} (eigene Grenzen, inverse Matrix). Alle Zahlen stehen in der exportierten CSV.</translation>
     </message>
     <message>
-        <location line="-155"/>
+        <location line="-150"/>
         <source>one other value</source>
         <translation>ein weiterer Wert</translation>
     </message>
@@ -8732,7 +8714,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Abbrechen</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+34"/>
         <source>Zipf example</source>
         <translation>Zipf-Beispiel</translation>
     </message>
@@ -8742,12 +8724,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{about} wird über θ verglichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-503"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-483"/>
         <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities, which recipients see, disclose at most ε0; every limit includes it.</source>
         <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die Empfänger sehen, verraten höchstens ε0; jede Grenze enthält das.</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+29"/>
         <source>By sensitivity</source>
         <translation>Nach Sensibilität</translation>
     </message>
@@ -8767,12 +8749,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie Grenzen gesetzt werden</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>Set limits</source>
         <translation>Grenzen setzen</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+23"/>
         <source>Select values in the grid, then say how sensitive they are:</source>
         <translation>Wählen Sie Werte im Raster und geben Sie dann an, wie sensibel sie sind:</translation>
     </message>
@@ -8822,12 +8804,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Werte ohne eigene Grenzen haben keine.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Whoever believes in a value as often as it occurs comes to believe in it at most {theta} times as much. Values that {share}&#x202f;% or more of the records have need no limit.</source>
         <translation>Wer einen Wert für so wahrscheinlich hält, wie er vorkommt, hält ihn danach für höchstens {theta}-mal so wahrscheinlich. Werte, die {share}&#xa0;% oder mehr der Datensätze haben, brauchen keine Grenze.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="-5"/>
+        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="-5"/>
         <source>Frequencies</source>
         <translation>Häufigkeiten</translation>
     </message>
@@ -8847,32 +8829,32 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Alle Werte gleich</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+3"/>
         <source>ε0 of the noisy counts</source>
         <translation>ε0 der verrauschten Häufigkeiten</translation>
     </message>
     <message>
-        <location line="+56"/>
+        <location line="+52"/>
         <source>{given} {given:share|shares} for {size} {size:value|values}: one is needed for each.</source>
         <translation>{given} {given:Anteil|Anteile} für {size} {size:Wert|Werte}: Für jeden ist einer nötig.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-133"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-125"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every limit; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Grenze enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/frequencies.py" line="-47"/>
+        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="-61"/>
         <source>Shares in the order of the domain</source>
         <translation>Anteile in der Reihenfolge des Wertebereichs</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+16"/>
         <source>Shares in the order of the domain, such as 50; 30; 20</source>
         <translation>Anteile in der Reihenfolge des Wertebereichs, etwa 50; 30; 20</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+21"/>
         <source>Enter shares that are known without this table.</source>
         <translation>Geben Sie Anteile ein, die ohne diese Tabelle bekannt sind.</translation>
     </message>
@@ -8882,23 +8864,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Anteile müssen durch Semikolon getrennte Zahlen sein.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+15"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+11"/>
         <source>These limits were solved for the exact counts of the table: anyone who knows all other records can tell a person&apos;s value from the retention probabilities. Solve them again, or treat all values as equal.</source>
         <translation>Diese Grenzen wurden für die genauen Häufigkeiten der Tabelle gelöst: Wer alle anderen Datensätze kennt, kann den Wert einer Person aus den Beibehaltungswahrscheinlichkeiten ablesen. Lösen Sie sie erneut oder behandeln Sie alle Werte als gleich.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="-33"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-4"/>
+        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="-72"/>
         <source>The table is not used, so the retention probabilities disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht verwendet, daher verraten die Beibehaltungswahrscheinlichkeiten nichts über irgendjemanden.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="+442"/>
+        <location filename="../../ui/panels/policy/mechanisms/reconstruction.py" line="+429"/>
         <source>{suspicion} A row of a resampled group says nothing about its own person.</source>
         <translation>{suspicion} Eine Zeile einer neu gezogenen Gruppe sagt nichts über ihre eigene Person.</translation>
     </message>
     <message>
-        <location line="-399"/>
+        <location line="-386"/>
         <source>Computes how often an estimate is truly off, for whatever a group of this size could hold.</source>
         <translation>Berechnet, wie oft ein Schätzwert tatsächlich abweicht, was immer eine Gruppe dieser Größe enthalten könnte.</translation>
     </message>
@@ -8996,7 +8977,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Anteil jedes Werts auf ±&#x202f;{points} {points:Prozentpunkt|Prozentpunkte} genau schätzen (95&#xa0;%); ohne Neuziehen wären es ±&#x202f;{alone}.</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+42"/>
         <source>An estimate is wrong when it is off by more than</source>
         <translation>Ein Schätzwert ist falsch, wenn er abweicht um mehr als</translation>
     </message>
@@ -9026,7 +9007,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was eine Gruppe für sich behalten muss</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+2"/>
         <source>What changes in this table</source>
         <translation>Was sich in dieser Tabelle ändert</translation>
     </message>
@@ -9046,17 +9027,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ermittelt wird, welche Gruppen neu gezogen werden müssen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Looking at the groups of {name}</source>
         <translation>Die Gruppen von {name} werden untersucht</translation>
     </message>
     <message>
-        <location line="+64"/>
+        <location line="+61"/>
         <source>All that are released</source>
         <translation>Alle, die freigegeben werden</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+12"/>
         <source>A group is the records alike in all of these. Take out only what nobody knows of a person: it makes groups larger, and more of them are resampled.</source>
         <translation>Eine Gruppe sind die Datensätze, die in all diesen gleich sind. Nehmen Sie nur heraus, was niemand über eine Person weiß: Das macht Gruppen größer, und mehr von ihnen werden neu gezogen.</translation>
     </message>
@@ -9066,7 +9047,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine andere Spalte wird freigegeben, daher gibt es nichts, worin Datensätze gleich wären.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+29"/>
         <source>Nobody can prove by Chernoff&apos;s bound that an attacker&apos;s estimate for a group is off by more than {error} less often than {times}.</source>
         <translation>Niemand kann mit Chernoffs Schranke beweisen, dass der Schätzwert eines Angreifers für eine Gruppe seltener als {times} um mehr als {error} abweicht.</translation>
     </message>
@@ -9086,7 +9067,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wie viele Datensätze gezogen werden, folgt aus dem größten Anteil der Gruppe. Die Zahl der Kopien zeigt ihn: Wer sie zählt, erfährt, welcher Teil der Gruppe denselben Wert hat.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="-128"/>
+        <location filename="../../ui/panels/policy/panel.py" line="-122"/>
         <source>Add recipient</source>
         <translation>Empfänger hinzufügen</translation>
     </message>
@@ -9096,7 +9077,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+220"/>
+        <location line="+209"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
@@ -9167,12 +9148,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+81"/>
+        <location line="+69"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location line="-51"/>
+        <location line="-39"/>
         <source>New recipient</source>
         <translation>Neuer Empfänger</translation>
     </message>
@@ -9197,22 +9178,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} ist schon ein Empfänger. Geben Sie einen anderen Namen an.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>Rename {old} to {new}</source>
         <translation>{old} in {new} umbenennen</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="+17"/>
         <source>Choose the language of a recipient&apos;s bundles</source>
         <translation>Sprache der Datenpakete eines Empfängers wählen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-5"/>
         <source>Change the note on {name}</source>
         <translation>Notiz zu {name} ändern</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location filename="../../ui/panels/policy/panel.py" line="+6"/>
         <source>Remove {name}</source>
         <translation>{name} entfernen</translation>
     </message>
@@ -9227,12 +9208,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>An ihn gegangene Freigaben bleiben im Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>Move {name}</source>
         <translation>{name} verschieben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="-81"/>
+        <location filename="../../ui/panels/policy/recipients.py" line="-80"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
@@ -9252,7 +9233,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Lässt {share} der Varianz der Zahlen ungeklärt</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+21"/>
         <source>Odds ×</source>
         <translation>Chancen ×</translation>
     </message>
@@ -9278,12 +9259,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+56"/>
-        <location line="+74"/>
+        <location line="+70"/>
         <source>Recipients</source>
         <translation>Empfänger</translation>
     </message>
     <message>
-        <location line="-10"/>
+        <location line="-9"/>
         <source>Move up</source>
         <translation>Nach oben</translation>
     </message>
@@ -9298,17 +9279,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Empfänger entfernen</translation>
     </message>
     <message>
-        <location line="+52"/>
+        <location line="+53"/>
         <source>Nobody gets a release yet</source>
         <translation>Noch erhält niemand eine Freigabe</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-3"/>
         <source>Name everyone who will get a version of this table. Each has their own level of trust; together they learn no more than the most trusted of them.</source>
         <translation>Nennen Sie alle, die eine Fassung dieser Tabelle erhalten werden. Jeder hat seine eigene Vertrauensstufe; gemeinsam erfahren sie nicht mehr als derjenige, dem am meisten vertraut wird.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>Start with three typical ones</source>
         <translation>Mit drei typischen beginnen</translation>
     </message>
@@ -9394,12 +9375,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+299"/>
+        <location line="+289"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-297"/>
+        <location line="-287"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -9414,7 +9395,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Alle Zeilen der langen Tabelle zählen; von da an nach jeder Änderung</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>Quasi-identifiers by recipient</source>
         <translation>Quasi-Identifikatoren je Empfänger</translation>
     </message>
@@ -9424,7 +9405,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie für jeden Empfänger ein k an: Jeder Datensatz teilt dann das, was von den Quasi-Identifikatoren gezeigt wird, mit mindestens k − 1 anderen. Wem weniger vertraut wird, der sieht keine Spalte feiner; daher sieht eine Gruppe nicht mehr als die feinste Sicht.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+7"/>
         <source>All recipients together</source>
         <translation>Alle Empfänger gemeinsam</translation>
     </message>
@@ -9439,17 +9420,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location line="+85"/>
+        <location line="+84"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+22"/>
         <source>{name} k = {k}</source>
         <translation>{name} k = {k}</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>No k is stated for some recipients. Proposed by their trust: {ks}; at most {share} of the records suppressed.</source>
         <translation>Für einige Empfänger ist kein k festgelegt. Vorgeschlagen nach ihrem Vertrauen: {ks}; höchstens {share} der Datensätze unterdrückt.</translation>
     </message>
@@ -9484,17 +9465,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+29"/>
         <source>Finding levels</source>
         <translation>Stufen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_picture.py" line="+116"/>
+        <location filename="../../ui/panels/policy/views_picture.py" line="+115"/>
         <source>Recipient to move</source>
         <translation>Zu verschiebender Empfänger</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Lattice of levels</source>
         <translation>Verband der Stufen</translation>
     </message>
@@ -9509,17 +9490,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Empfänger verschieben (Eingabe)</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>may keep what is asked</source>
         <translation>kann das Verlangte halten</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+0"/>
         <source>can&apos;t</source>
         <translation>kann nicht</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+2"/>
         <source>Move</source>
         <translation>Verschieben</translation>
     </message>
@@ -9529,7 +9510,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Verband der Stufen wird durchsucht</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+23"/>
         <source>There are {count} combinations of levels, too many to draw each of them. Type levels in the table.</source>
         <translation>Es gibt {count} Kombinationen von Stufen, zu viele, um jede davon zu zeichnen. Tragen Sie Stufen in die Tabelle ein.</translation>
     </message>
@@ -9549,12 +9530,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Damit die Kette hält, folgt auch: {names}.</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+28"/>
         <source>Counting what a node comes to</source>
         <translation>Gezählt wird, was aus einem Knoten folgt</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+19"/>
         <source>Smallest class {smallest}, {unique} unique, {share} suppressed, loss {loss}</source>
         <translation>Kleinste Klasse {smallest}, {unique} einzigartig, {share} unterdrückt, Verlust {loss}</translation>
     </message>
@@ -9619,17 +9600,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Schritt zwischen freigegebenen Zahlen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-1"/>
         <source>Numbers are rounded to it before noise is added; all releases share it.</source>
         <translation>Auf ihn werden Zahlen gerundet, bevor Rauschen hinzukommt; alle Freigaben haben denselben.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+2"/>
         <source>Between which bounds numbers lie</source>
         <translation>Zwischen welchen Grenzen die Zahlen liegen</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+38"/>
         <source>The table is not used, so the bounds disclose nothing about anyone.</source>
         <translation>Die Tabelle wird nicht herangezogen; die Grenzen verraten also über niemanden etwas.</translation>
     </message>
@@ -9649,22 +9630,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie Grenzen ein, die ohne diese Tabelle bekannt sind, etwa 0 und 120 für ein Alter.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+30"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-134"/>
+        <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-112"/>
         <source>Each value&apos;s chapter</source>
         <translation>Das Kapitel jeder Ausprägung</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+12"/>
         <source>Chapters by so many first letters of values</source>
         <translation>Kapitel nach so vielen Anfangsbuchstaben der Ausprägungen</translation>
     </message>
     <message>
-        <location line="-24"/>
+        <location line="-21"/>
         <source>From a hierarchy file…</source>
         <translation>Aus einer Hierarchiedatei&#xa0;…</translation>
     </message>
@@ -9674,12 +9655,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kapitel und ihre Ausprägungen</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+15"/>
         <source>Chapters by a level of a hierarchy</source>
         <translation>Kapitel nach einer Ebene einer Hierarchie</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-1"/>
         <source>A file has a line for each value: the value, then its labels at each level.</source>
         <translation>Eine Datei hat für jede Ausprägung eine Zeile: die Ausprägung, dann ihre Bezeichnungen auf jeder Ebene.</translation>
     </message>
@@ -9689,12 +9670,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Anteil der Ersetzungen, die im Kapitel bleiben</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-3"/>
         <source>The more stay, the more often chapters are right, and the more a release tells about them at one retention probability.</source>
         <translation>Je mehr bleiben, desto öfter stimmen die Kapitel, und desto mehr verrät eine Freigabe bei gleicher Beibehaltungswahrscheinlichkeit über sie.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+6"/>
         <source>Type into a chapter to rename it, or to join it to another by that one&apos;s name; type into the lower list to move single values. Several selected cells are filled at once.</source>
         <translation>Schreiben Sie in ein Kapitel, um es umzubenennen oder unter dem Namen eines anderen mit diesem zu vereinen; schreiben Sie in die untere Liste, um einzelne Ausprägungen zu verschieben. Mehrere gewählte Zellen werden auf einmal gefüllt.</translation>
     </message>
@@ -9704,12 +9685,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Welche Ausprägungen zuerst durch welche ersetzt werden</translation>
     </message>
     <message>
-        <location line="+47"/>
+        <location line="+48"/>
         <source>{chapters} chapters of {least} to {most} {most:value|values}.</source>
         <translation>{chapters} Kapitel mit {least} bis {most} {most:Ausprägung|Ausprägungen}.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+14"/>
         <source>None</source>
         <translation>Keine</translation>
     </message>
@@ -9719,12 +9700,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es gibt keine Hierarchie</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+3"/>
         <source>Level {level}: {classes} {classes:chapter|chapters}</source>
         <translation>Ebene {level}: {classes} Kapitel</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+21"/>
         <source>Read chapters from a hierarchy</source>
         <translation>Kapitel aus einer Hierarchie lesen</translation>
     </message>
@@ -9734,7 +9715,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Kapitel hat keinen Namen. Geben Sie jeder Ausprägung ein Kapitel.</translation>
     </message>
     <message>
-        <location line="-178"/>
+        <location line="-156"/>
         <location line="+3"/>
         <source>Chapter</source>
         <translation>Kapitel</translation>
@@ -9801,12 +9782,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Preview</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+42"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+41"/>
         <source>No tree yet</source>
         <translation>Noch kein Baum</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-1"/>
         <source>The tree appears here once the settings or the table give one.</source>
         <translation>Der Baum erscheint hier, sobald die Einstellungen oder die Tabelle einen ergeben.</translation>
     </message>
@@ -9821,17 +9802,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Baum</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>Double-click a name to change it</source>
         <translation>Doppelklicken Sie auf einen Namen, um ihn zu ändern</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+19"/>
         <source>The hierarchy as a tree</source>
         <translation>Die Hierarchie als Baum</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+10"/>
         <source>The hierarchy as a table</source>
         <translation>Die Hierarchie als Tabelle</translation>
     </message>
@@ -9841,17 +9822,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erklärt auch durch</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+45"/>
         <source>A plain spread of the released numbers is too wide and, where each column has noise of its own, a plain correlation is too weak: the recipient&apos;s guide says how to correct both, as it was done here.</source>
         <translation>Die einfache Streuung der freigegebenen Zahlen ist zu groß, und wo jede Spalte eigenes Rauschen hat, ist eine einfache Korrelation zu schwach: Die Anleitung für den Empfänger sagt, wie beides zu korrigieren ist, wie es hier geschehen ist.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+5"/>
         <source>Quantiles and dependence of</source>
         <translation>Quantile und Zusammenhang von</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+39"/>
         <source>Estimated from the first four moments, less what noise adds to them: good for distributions with one peak. The intervals do not cover what other shapes add.</source>
         <translation>Geschätzt aus den ersten vier Momenten, abzüglich dessen, was das Rauschen hinzufügt: gut für Verteilungen mit einem Gipfel. Die Intervalle decken nicht ab, was andere Formen hinzufügen.</translation>
     </message>
@@ -9866,7 +9847,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Eine Regression wird geschätzt</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+15"/>
         <source>How {attribute} depends on the others can&apos;t be estimated: there is too much noise for so few records.</source>
         <translation>Wie {attribute} von den anderen abhängt, lässt sich nicht schätzen: Für so wenige Datensätze ist das Rauschen zu stark.</translation>
     </message>
@@ -9881,12 +9862,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unverändert freigegebene Spalten gehen unverändert ein.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+37"/>
         <source>and</source>
         <translation>und</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+36"/>
         <location filename="../../ui/panels/preview/pages.py" line="+51"/>
         <source>Row</source>
         <translation>Zeile</translation>
@@ -9909,18 +9890,18 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+25"/>
-        <location line="+77"/>
+        <location line="+75"/>
         <source>Numbers of</source>
         <translation>Zahlen von</translation>
     </message>
     <message>
         <location line="-70"/>
-        <location filename="../../ui/panels/preview/pages.py" line="+30"/>
+        <location filename="../../ui/panels/preview/pages.py" line="+27"/>
         <source>Sample rows</source>
         <translation>Beispielzeilen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+17"/>
         <source>Every known number is changed; recipients see only their own column.</source>
         <translation>Jede bekannte Zahl ist verändert; Empfänger sehen nur ihre eigene Spalte.</translation>
     </message>
@@ -9931,17 +9912,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/preview/pages.py" line="+37"/>
+        <location filename="../../ui/panels/preview/pages.py" line="+40"/>
         <source>Once the project is saved, its own key decides which.</source>
         <translation>Sobald das Projekt gespeichert ist, entscheidet sein eigener Schlüssel, welche.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+13"/>
         <source>In these {rows} {rows:row|rows}, {recipient} sees {attribute} off by {units}, typically</source>
         <translation>In diesen {rows} {rows:Zeile|Zeilen} sieht {recipient} {attribute} typischerweise mit einer Abweichung von {units}</translation>
     </message>
     <message>
-        <location line="+54"/>
+        <location line="+49"/>
         <location line="+18"/>
         <source>Between</source>
         <translation>Zwischen</translation>
@@ -9952,17 +9933,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Welche der Beispielzeilen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+2"/>
         <source>Sample row</source>
         <translation>Beispielzeile</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+2"/>
         <source>Whoever pools releases of one ladder gains nothing over its most trusted member. With independent noise they could average it away.</source>
         <translation>Wer Freigaben einer Leiter zusammenlegt, gewinnt gegenüber dem Mitglied mit dem höchsten Vertrauen nichts. Unabhängiges Rauschen ließe sich herausmitteln.</translation>
     </message>
     <message>
-        <location line="+87"/>
+        <location line="+85"/>
         <source>Without any release</source>
         <translation>Ohne jede Freigabe</translation>
     </message>
@@ -10002,7 +9983,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Eine Freigabe auf diesen Stufen zeigt genau diese Werte.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+25"/>
         <source>All, in groups</source>
         <translation>Alle, in Gruppen</translation>
     </message>
@@ -10017,7 +9998,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was von der Matrix gezeigt wird</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>First value</source>
         <translation>Erster Wert</translation>
     </message>
@@ -10027,17 +10008,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>ab Wert</translation>
     </message>
     <message>
-        <location line="+117"/>
+        <location line="+103"/>
         <source>Released value</source>
         <translation>Freigegebener Wert</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+3"/>
         <source>Someone sees the released value</source>
         <translation>Jemand sieht den freigegebenen Wert</translation>
     </message>
     <message>
-        <location line="+61"/>
+        <location line="+48"/>
         <source>{share} of the released values are true. Estimates correct for the others; they are worth more than the released counts themselves.</source>
         <translation>{share} der freigegebenen Werte sind wahr. Schätzungen rechnen die übrigen heraus; sie sind mehr wert als die freigegebenen Häufigkeiten selbst.</translation>
     </message>
@@ -10045,12 +10026,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PreviewPanel</name>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="+60"/>
+        <location filename="../../ui/panels/preview/panel.py" line="+70"/>
         <source>This takes a moment for a large table.</source>
         <translation>Bei einer großen Tabelle dauert das einen Moment.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="-9"/>
         <source>There is nothing to preview yet</source>
         <translation>Noch gibt es keine Vorschau</translation>
     </message>
@@ -10060,18 +10041,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffnen Sie eine Tabelle, kennzeichnen Sie, was sensibel ist, wählen Sie dessen Schutz und fügen Sie einen Empfänger hinzu: Dann sehen Sie hier, was er erhielte.</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <location line="+10"/>
+        <location line="-5"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
     <message>
-        <location line="-2"/>
+        <location line="+10"/>
         <source>This can&apos;t be previewed yet</source>
         <translation>Dafür gibt es noch keine Vorschau</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+15"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
@@ -10081,12 +10061,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Em&amp;pfänger</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+10"/>
         <source>Working…</source>
         <translation>Wird berechnet&#xa0;…</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+24"/>
         <location line="+4"/>
         <source>Before and after</source>
         <translation>Vorher und nachher</translation>
@@ -10141,12 +10121,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProblemsView</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-330"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="-306"/>
         <source>Problems of the table</source>
         <translation>Probleme der Tabelle</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+16"/>
         <source>{count} {count:problem|problems} to mend</source>
         <translation>{count} {count:Problem|Probleme} zu beheben</translation>
     </message>
@@ -10169,7 +10149,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ProfileList</name>
     <message>
-        <location filename="../../ui/panels/data/loaded_page.py" line="-218"/>
+        <location filename="../../ui/panels/data/loaded_page.py" line="-199"/>
         <source>Profiles of the columns</source>
         <translation>Profile der Spalten</translation>
     </message>
@@ -10177,7 +10157,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Profiles</name>
     <message>
-        <location line="-156"/>
+        <location line="-148"/>
         <source>all different</source>
         <translation>alle verschieden</translation>
     </message>
@@ -10188,7 +10168,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{low} bis {high}</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+4"/>
         <source>{count} {count:value|values}</source>
         <translation>{count} {count:Wert|Werte}</translation>
     </message>
@@ -10208,12 +10188,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Mittelwert {mean}, Median {median}, mittlere Hälfte {low} bis {high}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="+52"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="+55"/>
         <source>{count} different {count:value|values}</source>
         <translation>{count} {count:verschiedener Wert|verschiedene Werte}</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+3"/>
         <source>missing in {count} {count:record|records}</source>
         <translation>fehlt in {count} {count:Datensatz|Datensätzen}</translation>
     </message>
@@ -10239,7 +10219,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Projects</name>
     <message>
-        <location filename="../../ui/state/projects.py" line="+248"/>
+        <location filename="../../ui/state/projects.py" line="+239"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -10314,17 +10294,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{project} wird geöffnet</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+23"/>
         <source>The project is sealed as it stands.</source>
         <translation>Das Projekt ist so versiegelt, wie es ist.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-1"/>
         <source>Your reason and the findings are recorded in its ledger.</source>
         <translation>Ihre Begründung und die Befunde stehen in seinem Freigabeverzeichnis.</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+19"/>
         <source>Save a copy</source>
         <translation>Kopie speichern</translation>
     </message>
@@ -10339,22 +10319,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{project} wird angelegt</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+14"/>
         <source>The copy is at {path}.</source>
         <translation>Die Kopie liegt unter {path}.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-1"/>
         <source>It opens with the same passphrase.</source>
         <translation>Sie öffnet sich mit derselben Passphrase.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
         <source>Saving a copy</source>
         <translation>Eine Kopie wird gespeichert</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+22"/>
         <source>Sfumato projects (*{suffix})</source>
         <translation>Sfumato-Projekte (*{suffix})</translation>
     </message>
@@ -10372,7 +10352,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PseudonymEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="-163"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="-381"/>
         <source>Dropped</source>
         <translation>Weggelassen</translation>
     </message>
@@ -10397,7 +10377,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>In Freigaben</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+33"/>
         <source>It is in no release.</source>
         <translation>Die Spalte ist in keiner Freigabe.</translation>
     </message>
@@ -10464,7 +10444,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Rail</name>
     <message>
-        <location filename="../../ui/shell/rail.py" line="+31"/>
+        <location filename="../../ui/shell/rail.py" line="+32"/>
         <source>Not started</source>
         <translation>Nicht begonnen</translation>
     </message>
@@ -10484,12 +10464,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erfordert Aufmerksamkeit</translation>
     </message>
     <message>
-        <location line="+149"/>
+        <location line="+145"/>
         <source>Steps of the work</source>
         <translation>Arbeitsschritte</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+44"/>
         <source>Show icons only</source>
         <translation>Nur Symbole zeigen</translation>
     </message>
@@ -10502,12 +10482,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="+55"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="+56"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>Reason for what stays open</source>
         <translation>Begründung für das, was offen bleibt</translation>
     </message>
@@ -10517,7 +10497,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Begründung, wird im Freigabeverzeichnis und im Bericht festgehalten</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+37"/>
         <source>Give a reason for what stays open</source>
         <translation>Begründen, was offen bleibt</translation>
     </message>
@@ -10547,7 +10527,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Noch nicht bereit: {names}. Beheben Sie, was als Gefahr gekennzeichnet ist.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+14"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
@@ -10567,7 +10547,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Angenommen: {reason}</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+18"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
@@ -10585,7 +10565,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadingDialog</name>
     <message>
-        <location filename="../../ui/panels/import_page.py" line="+237"/>
+        <location filename="../../ui/panels/import_page.py" line="+223"/>
         <source>Change how the file is read</source>
         <translation>Einlesen ändern</translation>
     </message>
@@ -10598,13 +10578,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordKeyField</name>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="-125"/>
-        <location line="+4"/>
+        <location filename="../../ui/panels/attributes/records.py" line="-160"/>
         <source>Records are known by</source>
         <translation>Datensätze werden erkannt an</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+27"/>
         <source>their position in the table</source>
         <translation>ihrer Position in der Tabelle</translation>
     </message>
@@ -10728,7 +10707,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine Freigabe für {names}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/releases/recipients_model.py" line="+55"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="-220"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
@@ -10752,17 +10731,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <name>ReleasesPanel</name>
     <message>
         <location filename="../../ui/panels/releases/panel.py" line="+24"/>
-        <location line="+122"/>
+        <location line="+115"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
     </message>
     <message>
-        <location line="-97"/>
+        <location line="-91"/>
         <source>Nothing can be released yet</source>
         <translation>Noch kann nichts freigegeben werden</translation>
     </message>
     <message>
-        <location line="+48"/>
+        <location line="+42"/>
         <source>Open the table.</source>
         <translation>Öffnen Sie die Tabelle.</translation>
     </message>
@@ -10827,12 +10806,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Begründen Sie, warum die Zeilen in der Reihenfolge der Tabelle bleiben müssen.</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+21"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+9"/>
         <source>Intact, {n} {n:entry|entries}</source>
         <translation>Unversehrt, {n} {n:Eintrag|Einträge}</translation>
     </message>
@@ -10852,12 +10831,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+22"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+26"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
@@ -10867,17 +10846,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es wurde verschoben oder übergeben; das Freigabeverzeichnis kennt es weiterhin.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+11"/>
         <source>Verify a bundle</source>
         <translation>Datenpaket überprüfen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="-2"/>
         <source>Bundles ({files})</source>
         <translation>Datenpakete ({files})</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+19"/>
         <source>A bundle is verified against a project and its table.</source>
         <translation>Ein Datenpaket wird gegen ein Projekt und seine Tabelle überprüft.</translation>
     </message>
@@ -10892,17 +10871,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} wird überprüft</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+18"/>
         <source>A changed file, or a part of one, can still tell whose copy it is.</source>
         <translation>Auch eine veränderte Datei oder ein Teil davon kann noch zeigen, wessen Kopie es ist.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Trace it</source>
         <translation>Zurückverfolgen</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+9"/>
         <source>Let go to verify {name}</source>
         <translation>Loslassen, um {name} zu überprüfen</translation>
     </message>
@@ -10998,7 +10977,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RowOrderChoice</name>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="-204"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="+25"/>
         <source>As in the table</source>
         <translation>Wie in der Tabelle</translation>
     </message>
@@ -11013,7 +10992,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Reihenfolge der Zeilen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Reason for the table&apos;s order</source>
         <translation>Begründung für die Reihenfolge der Tabelle</translation>
     </message>
@@ -11023,12 +11002,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Begründung, wird im Freigabeverzeichnis festgehalten</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+4"/>
         <source>Rows</source>
         <translation>Zeilen</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location line="+44"/>
         <source>Keep rows in the table&apos;s order</source>
         <translation>Reihenfolge der Tabelle beibehalten</translation>
     </message>
@@ -11041,7 +11020,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RowsModel</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="-140"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="-128"/>
         <source>Level {level}</source>
         <translation>Stufe {level}</translation>
     </message>
@@ -11059,7 +11038,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Rules</name>
     <message>
-        <location filename="../../ui/state/rules.py" line="+38"/>
+        <location filename="../../ui/shell/files.py" line="+41"/>
         <source>rules</source>
         <translation>Regeln</translation>
     </message>
@@ -11069,7 +11048,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Regeln speichern</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+12"/>
         <source>The rules are saved at {path}.</source>
         <translation>Die Regeln sind unter {path} gespeichert.</translation>
     </message>
@@ -11079,12 +11058,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sie enthalten kein Geheimnis; die Werte, die eine Spalte annehmen kann, sind darin aufgeführt.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+5"/>
         <source>Saving rules</source>
         <translation>Regeln werden gespeichert</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+5"/>
         <location line="+8"/>
         <source>Apply rules</source>
         <translation>Regeln anwenden</translation>
@@ -11100,22 +11079,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffnen Sie zuerst die Tabelle und wenden Sie dann die Regeln an.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+17"/>
         <source>Undo</source>
         <translation>Rückgängig</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-1"/>
         <source>The rules of {name} are applied.</source>
         <translation>Die Regeln von {name} sind angewandt.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>Applying rules</source>
         <translation>Regeln werden angewandt</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+3"/>
         <source>Rules (*{suffix})</source>
         <translation>Regeln (*{suffix})</translation>
     </message>
@@ -14749,7 +14728,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/attributes/bins.py" line="+152"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="+154"/>
         <source>An edge of the binning is not a number.</source>
         <translation>Eine Grenze der Klasseneinteilung ist keine Zahl.</translation>
     </message>
@@ -20318,7 +20297,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+14"/>
-        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+182"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+180"/>
         <source>Choose another file.</source>
         <translation>Wählen Sie eine andere Datei.</translation>
     </message>
@@ -24509,13 +24488,13 @@ Rückgabewerte:
         <translation>Die Seiten werden gesetzt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/bins.py" line="+0"/>
+        <location filename="../../ui/panels/attributes/domain.py" line="+0"/>
         <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="-32"/>
         <source>Separate the numbers by semicolons.</source>
         <translation>Trennen Sie die Zahlen durch Semikolon.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/coding.py" line="+140"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="+135"/>
         <source>An end or a step is not a number.</source>
         <translation>Eine Grenze oder ein Schritt ist keine Zahl.</translation>
     </message>
@@ -24525,7 +24504,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl an oder lassen Sie das Feld leer.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/edits.py" line="+91"/>
+        <location filename="../../ui/panels/attributes/edits.py" line="+86"/>
         <source>The new value is empty.</source>
         <translation>Der neue Wert ist leer.</translation>
     </message>
@@ -24546,13 +24525,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="-81"/>
-        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+97"/>
-        <location filename="../../ui/state/attributes.py" line="+94"/>
+        <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+90"/>
+        <location filename="../../ui/state/insights.py" line="+123"/>
         <source>Counting values</source>
         <translation>Werte werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="-72"/>
+        <location filename="../../ui/panels/attributes/hierarchy/forms.py" line="-75"/>
         <source>One of the numbers is not a whole number.</source>
         <translation>Eine der Zahlen ist keine ganze Zahl.</translation>
     </message>
@@ -24562,7 +24541,7 @@ Rückgabewerte:
         <translation>Schreiben Sie sie so: 1; 1; 2</translation>
     </message>
     <message>
-        <location line="+72"/>
+        <location line="+75"/>
         <source>An edge of the intervals is not a number.</source>
         <translation>Eine Grenze der Intervalle ist keine Zahl.</translation>
     </message>
@@ -24577,7 +24556,7 @@ Rückgabewerte:
         <translation>Es gibt keine Grenzen.</translation>
     </message>
     <message>
-        <location line="+115"/>
+        <location line="+112"/>
         <source>No span of the calendar is chosen.</source>
         <translation>Es ist kein Kalenderzeitraum gewählt.</translation>
     </message>
@@ -24587,7 +24566,7 @@ Rückgabewerte:
         <translation>Kreuzen Sie mindestens einen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/unit.py" line="-111"/>
+        <location filename="../../ui/panels/attributes/records.py" line="-66"/>
         <source>Looking for what is the same in rows that belong together</source>
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
@@ -24607,7 +24586,7 @@ Rückgabewerte:
         <translation>Jeder Datensatz wird geschätzt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+53"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="-20"/>
         <source>Measuring the size of the noise</source>
         <translation>Die Stärke des Rauschens wird gemessen</translation>
     </message>
@@ -24627,7 +24606,7 @@ Rückgabewerte:
         <translation>Die Datei ist für eine Matrix zu groß.</translation>
     </message>
     <message>
-        <location line="+93"/>
+        <location line="+82"/>
         <source>Looking for a channel</source>
         <translation>Ein Kanal wird gesucht</translation>
     </message>
@@ -24637,18 +24616,18 @@ Rückgabewerte:
         <translation>Ein Kanal zurück wird gesucht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+240"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+462"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+179"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+363"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="-483"/>
+        <location filename="../../ui/panels/policy/panel.py" line="-459"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/views_card.py" line="+12"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+10"/>
         <source>Type one, such as 5.</source>
         <translation>Geben Sie eine ein, etwa 5.</translation>
     </message>
@@ -24712,12 +24691,12 @@ Rückgabewerte:
         <translation>Spalten werden vergröbert</translation>
     </message>
     <message>
-        <location filename="../../ui/state/projects.py" line="-153"/>
+        <location filename="../../ui/state/projects.py" line="-142"/>
         <source>Checking the passphrase</source>
         <translation>Die Passphrase wird geprüft</translation>
     </message>
     <message>
-        <location line="+84"/>
+        <location line="+78"/>
         <source>Deriving the key</source>
         <translation>Der Schlüssel wird abgeleitet</translation>
     </message>
@@ -24732,7 +24711,7 @@ Rückgabewerte:
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/state/rules.py" line="-21"/>
+        <location filename="../../ui/shell/files.py" line="-14"/>
         <source>Choose a rules file.</source>
         <translation>Wählen Sie eine Regeldatei.</translation>
     </message>
@@ -25094,7 +25073,7 @@ Rückgabewerte:
         <translation>Geändert, seit die Tabelle veröffentlicht wurde.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="-158"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="-153"/>
         <source>Finding which limits bind</source>
         <translation>Gesucht wird, welche Grenzen binden</translation>
     </message>
@@ -25300,7 +25279,7 @@ Rückgabewerte:
         <translation>Geben Sie die Grenzen an, die ohne diese Tabelle bekannt sind, etwa 0 und 120 für ein Alter.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+11"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-1"/>
         <source>Measuring the bounds</source>
         <translation>Grenzen werden gemessen</translation>
     </message>
@@ -25483,7 +25462,7 @@ Rückgabewerte:
         <translation>Einheiten werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../ui/state/session.py" line="+185"/>
+        <location filename="../../ui/state/session.py" line="+179"/>
         <source>This needs all rows of the table at once, and they are read in parts.</source>
         <translation>Dies braucht alle Zeilen der Tabelle auf einmal, und sie werden in Teilen gelesen.</translation>
     </message>
@@ -25521,7 +25500,7 @@ Rückgabewerte:
 <context>
     <name>Session</name>
     <message>
-        <location filename="../../ui/state/session.py" line="+96"/>
+        <location filename="../../ui/state/session.py" line="+118"/>
         <source>“{edit}” was not carried out: something else was changed in the meantime.</source>
         <translation>„{edit}“ wurde nicht ausgeführt: Inzwischen wurde etwas anderes geändert.</translation>
     </message>
@@ -25530,11 +25509,21 @@ Rückgabewerte:
         <source>Try again if you still want it.</source>
         <translation>Führen Sie es noch einmal aus, wenn Sie es noch möchten.</translation>
     </message>
+    <message>
+        <location line="+266"/>
+        <source>Pooling rows that belong together</source>
+        <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
+    </message>
+    <message>
+        <location line="+32"/>
+        <source>Weighing the columns released unchanged</source>
+        <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
+    </message>
 </context>
 <context>
     <name>SourceReader</name>
     <message>
-        <location filename="../../ui/state/projects.py" line="-319"/>
+        <location filename="../../ui/state/projects.py" line="-305"/>
         <source>Reading the source table</source>
         <translation>Die Quelltabelle wird gelesen</translation>
     </message>
@@ -25554,17 +25543,17 @@ Rückgabewerte:
         <translation>Als neue Ausgabe annehmen</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+13"/>
         <source>Open it as it is now</source>
         <translation>So öffnen, wie sie jetzt ist</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-5"/>
         <source>The table {file} changed since you worked on it.</source>
         <translation>Die Tabelle {file} hat sich seit Ihrer Arbeit daran geändert.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+4"/>
         <source>With the same columns, everything you decided is kept.</source>
         <translation>Bei gleichen Spalten bleibt alles erhalten, was Sie entschieden haben.</translation>
     </message>
@@ -25579,17 +25568,17 @@ Rückgabewerte:
         <translation>Zeigen, wo die Quelltabelle liegt</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+24"/>
         <source>The new edition has {rows} {rows:row|rows}.</source>
         <translation>Die neue Ausgabe hat {rows} {rows:Zeile|Zeilen}.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+1"/>
         <source>The ledger records that it took the place of the old one.</source>
         <translation>Das Freigabeverzeichnis hält fest, dass sie die alte ersetzt hat.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+4"/>
         <source>Reading the new edition</source>
         <translation>Die neue Ausgabe wird gelesen</translation>
     </message>
@@ -25630,7 +25619,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../ui/state/steps.py" line="+213"/>
+        <location filename="../../ui/state/steps.py" line="+207"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
@@ -25638,7 +25627,7 @@ Rückgabewerte:
 <context>
     <name>TableView</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+479"/>
+        <location filename="../../ui/widgets/tables.py" line="+518"/>
         <source>At most {most} {most:cell|cells} can be copied.</source>
         <translation>Es können höchstens {most} Zellen kopiert werden.</translation>
     </message>
@@ -25646,7 +25635,7 @@ Rückgabewerte:
 <context>
     <name>TickAll</name>
     <message>
-        <location filename="../../ui/widgets/fields.py" line="-87"/>
+        <location filename="../../ui/widgets/fields.py" line="-93"/>
         <source>Tick all</source>
         <translation>Alle ankreuzen</translation>
     </message>
@@ -25659,7 +25648,7 @@ Rückgabewerte:
 <context>
     <name>TreeModel</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="-65"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="-64"/>
         <source>Class</source>
         <translation>Klasse</translation>
     </message>
@@ -25677,17 +25666,17 @@ Rückgabewerte:
 <context>
     <name>Unsaved</name>
     <message>
-        <location filename="../../ui/state/unsaved.py" line="+89"/>
+        <location filename="../../ui/state/unsaved.py" line="+86"/>
         <source>Keeping unsaved work</source>
         <translation>Nicht gespeicherte Arbeit wird aufbewahrt</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+10"/>
         <source>This work would be lost in a crash: {reason}</source>
         <translation>Diese Arbeit ginge bei einem Absturz verloren: {reason}</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
         <source>Save it as a project; Sfumato could not keep a copy until then.</source>
         <translation>Speichern Sie sie als Projekt; bis dahin konnte Sfumato keine Kopie aufbewahren.</translation>
     </message>
@@ -25697,7 +25686,7 @@ Rückgabewerte:
         <translation>Speichern&#xa0;…</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+26"/>
         <source>Looking for unsaved work</source>
         <translation>Nicht gespeicherte Arbeit wird gesucht</translation>
     </message>
@@ -25707,17 +25696,17 @@ Rückgabewerte:
         <translation>Verwerfen</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+4"/>
         <source>Your work on {title}, of {time}, is not in a project yet.</source>
         <translation>Ihre Arbeit an {title} vom {time} ist noch in keinem Projekt.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+3"/>
         <source>Untitled</source>
         <translation>Unbenannt</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Sfumato ended before you saved it. What you decided was kept.</source>
         <translation>Sfumato endete, bevor Sie sie gespeichert hatten. Was Sie entschieden haben, wurde aufbewahrt.</translation>
     </message>
@@ -25730,7 +25719,7 @@ Rückgabewerte:
 <context>
     <name>UnsealedDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="+96"/>
+        <location filename="../../ui/dialogs/projects.py" line="+95"/>
         <source>{project} has no seal</source>
         <translation>{project} hat kein Siegel</translation>
     </message>
@@ -25745,12 +25734,12 @@ Rückgabewerte:
         <translation>{project} wurde außerhalb von Sfumato geändert</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+3"/>
         <source>Nothing has been written and no unfinished work was carried out. The safest course is to restore a copy from before the change. You can also open the project read-only, to inspect it and save its rules. Accept it as it stands only if you know how the change came about and have checked every column, level and recipient.</source>
         <translation>Nichts wurde geschrieben und keine unvollendete Arbeit ausgeführt. Am sichersten ist es, eine Kopie aus der Zeit vor der Änderung wiederherzustellen. Sie können das Projekt auch schreibgeschützt öffnen, um es zu untersuchen und seine Regeln zu speichern. Nehmen Sie es nur dann so an, wie es ist, wenn Sie wissen, wie die Änderung zustande kam, und jede Spalte, jede Stufe und jeden Empfänger geprüft haben.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+12"/>
         <source>Restored from a backup</source>
         <translation>Aus einer Sicherung wiederhergestellt</translation>
     </message>
@@ -25765,12 +25754,12 @@ Rückgabewerte:
         <translation>Ich habe das Projekt geprüft und übernehme die Verantwortung für seinen jetzigen Zustand</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+2"/>
         <source>Your reason and the findings are recorded in the ledger.</source>
         <translation>Ihre Begründung und die Befunde werden im Freigabeverzeichnis festgehalten.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+4"/>
         <source>Accept and seal again</source>
         <translation>Annehmen und neu versiegeln</translation>
     </message>
@@ -25780,7 +25769,7 @@ Rückgabewerte:
         <translation>Schreibgeschützt öffnen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+6"/>
         <source>Danger: Sfumato cannot vouch for what this project says</source>
         <translation>Gefahr: Sfumato kann nicht für das einstehen, was dieses Projekt sagt</translation>
     </message>
@@ -25806,7 +25795,7 @@ Rückgabewerte:
         <translation>Zurück zum Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+20"/>
         <source>Made for {recipient}.</source>
         <translation>Erstellt für {recipient}.</translation>
     </message>
@@ -25844,7 +25833,7 @@ Rückgabewerte:
 <context>
     <name>WaitingPage</name>
     <message>
-        <location filename="../../ui/panels/data/panel.py" line="-247"/>
+        <location filename="../../ui/panels/data/panel.py" line="-225"/>
         <source>Stop</source>
         <translation>Anhalten</translation>
     </message>
@@ -25857,12 +25846,12 @@ Rückgabewerte:
 <context>
     <name>WelcomePage</name>
     <message>
-        <location line="-129"/>
+        <location line="-119"/>
         <source>Open a table, or drop one here</source>
         <translation>Tabelle öffnen oder hier ablegen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-3"/>
         <source>One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays where it is: Sfumato only reads it.</source>
         <translation>Eine Zeile je Person, in CSV, Excel, Parquet, SPSS, Stata oder SAS. Die Datei bleibt, wo sie ist: Sfumato liest sie nur.</translation>
     </message>
@@ -25872,22 +25861,22 @@ Rückgabewerte:
         <translation>Tabelle öffnen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+1"/>
         <source>From a database…</source>
         <translation>Aus einer Datenbank&#xa0;…</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+1"/>
         <source>Try the sample</source>
         <translation>Beispiel ausprobieren</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+3"/>
         <source>The sample is a made-up clinic with 10,000 patients.</source>
         <translation>Das Beispiel ist eine erfundene Klinik mit 10.000 Patienten.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+18"/>
         <source>Your decisions become a project: one file that you save where you like, without any row of the table.</source>
         <translation>Ihre Entscheidungen werden zu einem Projekt: einer Datei, die Sie speichern, wo Sie möchten, ohne eine einzige Zeile der Tabelle.</translation>
     </message>
@@ -25941,7 +25930,7 @@ Rückgabewerte:
 <context>
     <name>_PassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="-195"/>
+        <location filename="../../ui/dialogs/projects.py" line="-175"/>
         <source>Show the passphrase</source>
         <translation>Passphrase zeigen</translation>
     </message>

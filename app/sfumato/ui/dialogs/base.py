@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Self
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QDialog,
-    QDialogButtonBox,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QDialog, QDialogButtonBox, QPushButton, QWidget
 
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.widgets.keyboard import give_letters
-from sfumato.ui.widgets.layout import button, label, press_by_enter, row, set_look
+from sfumato.ui.widgets.layout import button, column, label, press_by_enter, row, set_look
 from sfumato.ui.widgets.messages import MessageBar
+from sfumato.ui.widgets.paint_queue import delayed
 from sfumato.ui.widgets.responsive import Room
 
 
@@ -36,35 +31,38 @@ class Dialog(QDialog):
 
     def __init__(self, title: str, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._lettering = QTimer(self)
-        self._lettering.setSingleShot(True)
-        self._lettering.timeout.connect(partial(give_letters, self))
+        self._lettering = delayed(self, partial(give_letters, self))
         self.setWindowTitle(title)
         self.setMinimumWidth(scaled(480))
         self.setWindowFlag(Qt.WindowType.WindowContextHelpButtonHint, False)
-        work = QVBoxLayout()
-        work.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, 0)
-        work.setSpacing(Space.BETWEEN)
-        work.addWidget(label(title, "heading", wrap=True))
+        work = column(
+            label(title, "heading", wrap=True),
+            spacing=Space.BETWEEN,
+            margins=(Space.AROUND, Space.AROUND, Space.AROUND, 0),
+        )
         self.explanation = label(text, "muted", wrap=True)
         self.explanation.setVisible(bool(text))
         work.addWidget(self.explanation)
         self.messages = MessageBar(self)
         work.addWidget(self.messages)
-        self.body = QVBoxLayout()
-        self.body.setSpacing(Space.INSIDE)
+        self.body = column()
         work.addLayout(self.body, 1)
         self.buttons = QDialogButtonBox(self)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         self._room = Room(work, self)
-        self._page = QVBoxLayout(self)
-        self._page.setContentsMargins(0, 0, 0, Space.AROUND)
-        self._page.setSpacing(Space.BETWEEN)
-        self._page.addWidget(self._room, 1)
-        below = row(self.buttons)
-        below.setContentsMargins(Space.AROUND, 0, Space.AROUND, 0)
+        self._page = column((self._room, 1), spacing=Space.BETWEEN, margins=(0, 0, 0, Space.AROUND))
+        self.setLayout(self._page)
+        below = row(self.buttons, margins=(Space.AROUND, 0, Space.AROUND, 0))
         self._page.addLayout(below)
+
+    def present(self, accepted: Callable[[], object] | None = None) -> Self:
+        """Open in front of its window, and go away by itself once it is closed."""
+        if accepted is not None:
+            self.accepted.connect(accepted)
+        self.finished.connect(self.deleteLater)
+        self.open()
+        return self
 
     def showEvent(self, event: QShowEvent) -> None:
         """Be as large as the content needs."""
@@ -103,11 +101,14 @@ class Dialog(QDialog):
         parent = self.parentWidget()
         return parent.window().size() if parent is not None else self.size()
 
-    def add_primary(self, text: str) -> QPushButton:
-        """Add the button that does what the dialog is for."""
+    def add_primary(self, text: str, run: Callable[[], object] | None = None) -> QPushButton:
+        """Add the button that does what the dialog is for, where that is more than to close it."""
         made = self.buttons.addButton(text, QDialogButtonBox.ButtonRole.AcceptRole)
         set_look(made, "primary")  # the box has polished it already
         made.setDefault(True)
+        if run is not None:
+            self.buttons.accepted.disconnect(self.accept)
+            self.buttons.accepted.connect(run)
         return made
 
     def add_button(

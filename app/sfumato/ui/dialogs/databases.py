@@ -19,7 +19,7 @@ from sfumato.ui.dialogs.projects import SecretField
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, prompt, when_given
 from sfumato.ui.widgets.files import FileChooser
-from sfumato.ui.widgets.layout import button, form, row
+from sfumato.ui.widgets.layout import button, fill, form, row
 from sfumato.ui.widgets.messages import Message
 
 JOB: Final = "looking into a database"
@@ -58,14 +58,11 @@ class DatabaseDialog(Dialog):
         place: Place | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(
-            self.tr("Open a table of a database"),
-            self.tr(
-                "Sfumato only reads. The password is forgotten when the project is closed, and"
-                " never saved."
-            ),
-            parent,
+        words = self.tr(
+            "Sfumato only reads. The password is forgotten when the project is closed, and"
+            " never saved."
         )
+        super().__init__(self.tr("Open a table of a database"), words, parent)
         self._runner, self._chooser = runner, chooser
         self._settings: tuple[tuple[str, str], ...] = ()
         self._states_port = True
@@ -100,12 +97,9 @@ class DatabaseDialog(Dialog):
         self.path.setAccessibleName(tr("File or folder"))
         prompt(self.host, tr("db.example.org, or a whole postgresql:// address"))
         prompt(self.password, tr("empty: from your password file, if you have one"))
-        self.body.addLayout(self.form)
-        self.body.addStretch(1)
+        fill(self.body, self.form, None)
         self.add_cancel()
-        self.submit = self.add_primary(tr("Show its tables"))
-        self.buttons.accepted.disconnect(self.accept)
-        self.buttons.accepted.connect(self._look)
+        self.submit = self.add_primary(tr("Show its tables"), self._look)
         self._connect()
         self._fill(place)
         self.resize(scaled(_WIDTH), self.sizeHint().height())

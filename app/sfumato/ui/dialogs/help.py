@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, QUrl, qVersion
+from PySide6.QtCore import QCoreApplication, QSize, Qt, QUrl, qVersion
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -27,7 +27,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QListWidget,
     QListWidgetItem,
@@ -44,7 +43,8 @@ from sfumato.report.versions import Part, made_of
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, TextSize, Theme, current_theme, font, scaled, themes
-from sfumato.ui.widgets.layout import Badge, label
+from sfumato.ui.widgets.layout import Badge, fill, label, row
+from sfumato.ui.widgets.paint_queue import delayed
 
 HEADING_STEPS: Final = (2, 1, 0)
 """How much larger than the text the headings of the first three levels are, in Qt's steps: with
@@ -168,16 +168,10 @@ class HelpDialog(QDialog):
         self.text.anchorClicked.connect(self._follow)
         self.list.currentRowChanged.connect(self._show_row)
         self._shown_in: Theme | None = None
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.timeout.connect(self._follow_theme)
+        self._soon = delayed(self, self._follow_theme)
         # Not at once: the page is written anew once Qt has told every widget of its new colours.
         themes().changed.connect(self._soon.start)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 16)
-        layout.setSpacing(16)
-        layout.addWidget(self.list)
-        layout.addWidget(self.text, 1)
+        self.setLayout(row(self.list, (self.text, 1), spacing=16, margins=(16, 16, 16, 16)))
         if self.pages:
             self.list.setCurrentRow(0)
 
@@ -250,8 +244,7 @@ class AboutDialog(Dialog):
             parent,
         )
         self.setMinimumWidth(scaled(620))
-        self.body.addWidget(self._privacy())
-        self.body.addSpacing(Space.INSIDE)
+        fill(self.body, self._privacy(), Space.INSIDE)
         grid = QGridLayout()
         grid.setHorizontalSpacing(24)
         grid.setVerticalSpacing(4)
@@ -268,33 +261,24 @@ class AboutDialog(Dialog):
         mark.setAccessibleName(self.tr("Sfumato's mark"))
         grid.addWidget(mark, 0, 4, len(versions()), 1, Qt.AlignmentFlag.AlignTop)
         self.body.addLayout(grid)
-        licence = label(
-            self.tr(
-                "On the right is each part's licence. The font is Inter (SIL Open Font License);"
-                " most icons are Lucide (ISC)."
-            ),
-            "small",
-            wrap=True,
+        words = self.tr(
+            "On the right is each part's licence. The font is Inter (SIL Open Font License);"
+            " most icons are Lucide (ISC)."
         )
+        licence = label(words, "small", wrap=True)
         self.body.addWidget(licence)
         self.add_button(
-            self.tr("Copy versions"),
-            lambda: QGuiApplication.clipboard().setText(versions_text()),
+            self.tr("Copy versions"), lambda: QGuiApplication.clipboard().setText(versions_text())
         )
         self.add_primary(self.tr("Close"))
 
     def _privacy(self) -> Badge:
         """Return what is promised about networks."""
-        return Badge(
-            "shield",
-            "muted",
-            self.tr(
-                "Sfumato connects to no network, unless you open a database: it looks for no"
-                " updates and reports nothing to anybody."
-            ),
-            look="",
-            wrap=True,
+        words = self.tr(
+            "Sfumato connects to no network, unless you open a database: it looks for no"
+            " updates and reports nothing to anybody."
         )
+        return Badge("shield", "muted", words, look="", wrap=True)
 
 
 class BugDialog(Dialog):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLineEdit, QWidget
 
@@ -14,9 +14,9 @@ from sfumato.project.store.secret import Strength, strength_of
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.widgets.fields import WrappedCheckBox, prompt
+from sfumato.ui.widgets.fields import WrappedCheckBox, text_field
 from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.layout import Badge, label
+from sfumato.ui.widgets.layout import Badge, fill, form, label
 from sfumato.ui.widgets.messages import Message
 
 
@@ -51,20 +51,14 @@ class _PassphraseDialog(Dialog):
 
     def __init__(self, title: str, text: str, action: str, parent: QWidget | None = None) -> None:
         super().__init__(title, text, parent)
-        self.form = QFormLayout()
-        self.form.setHorizontalSpacing(Space.BETWEEN)
-        self.form.setVerticalSpacing(Space.INSIDE)
-        sides = Qt.AlignmentFlag
-        self.form.setLabelAlignment(sides.AlignLeft | sides.AlignVCenter)
+        self.form = form()
         self.first = SecretField(self.tr("Show the passphrase"), self)
         self.form.addRow(self.tr("&Passphrase"), self.first)
         self.body.addLayout(self.form)
         self._fields: list[QWidget] = [self.first]
         self.add_cancel()
-        self.submit = self.add_primary(action)
+        self.submit = self.add_primary(action, self.submitted.emit)
         self.submit.setEnabled(False)
-        self.buttons.accepted.disconnect(self.accept)
-        self.buttons.accepted.connect(self.submitted)
 
     @property
     def passphrase(self) -> str:
@@ -102,12 +96,9 @@ class OpenPassphraseDialog(_PassphraseDialog):
 
     def __init__(self, project: str, parent: QWidget | None = None) -> None:
         tr = QCoreApplication.translate
-        super().__init__(
-            tr("OpenPassphraseDialog", "Open {project}").format(project=project),
-            "",
-            tr("OpenPassphraseDialog", "Open"),
-            parent,
-        )
+        words = tr("OpenPassphraseDialog", "Open {project}")
+        told = tr("OpenPassphraseDialog", "Open")
+        super().__init__(words.format(project=project), "", told, parent)
         self.first.textChanged.connect(lambda text: self.submit.setEnabled(bool(text)))
 
 
@@ -205,56 +196,39 @@ class UnsealedDialog(Dialog):
             frozenset({Part.OLDER}): tr("UnsealedDialog", "{project} is an older copy"),
         }
         changed = tr("UnsealedDialog", "{project} was changed outside Sfumato")
-        super().__init__(
-            titles.get(error.parts, changed).format(project=project),
-            tr(
-                "UnsealedDialog",
-                "Nothing has been written and no unfinished work was carried out. The safest"
-                " course is to restore a copy from before the change. You can also open the"
-                " project read-only, to inspect it and save its rules. Accept it as it stands"
-                " only if you know how the change came about and have checked every column,"
-                " level and recipient.",
-            ),
-            parent,
+        words = tr(
+            "UnsealedDialog",
+            "Nothing has been written and no unfinished work was carried out. The safest"
+            " course is to restore a copy from before the change. You can also open the"
+            " project read-only, to inspect it and save its rules. Accept it as it stands"
+            " only if you know how the change came about and have checked every column,"
+            " level and recipient.",
         )
+        super().__init__(titles.get(error.parts, changed).format(project=project), words, parent)
         self.reading = False
         self._add_findings(error)
         self.body.addSpacing(Space.INSIDE)
         form = QFormLayout()
         form.setHorizontalSpacing(Space.BETWEEN)
-        self.reason = QLineEdit(self)
-        prompt(self.reason, self.tr("Restored from a backup"))
+        self.reason = text_field(hint=self.tr("Restored from a backup"))
         form.addRow(self.tr("&Reason for accepting it"), self.reason)
         self.body.addLayout(form)
         self.understood = WrappedCheckBox(
             self.tr("I have checked the project and take responsibility for it as it stands"), self
         )
-        self.body.addWidget(self.understood)
-        self.body.addWidget(
-            label(
-                self.tr("Your reason and the findings are recorded in the ledger."),
-                "small",
-                wrap=True,
-            )
-        )
+        words = self.tr("Your reason and the findings are recorded in the ledger.")
+        fill(self.body, self.understood, label(words, "small", wrap=True))
         self.add_cancel()
         role = QDialogButtonBox.ButtonRole.DestructiveRole
         self.accept_button = self.add_button(self.tr("Accept and seal again"), self.accept, role)
-        self.read_button = self.add_primary(self.tr("Open read-only"))
-        self.buttons.accepted.disconnect(self.accept)
-        self.buttons.accepted.connect(self._read)
+        self.read_button = self.add_primary(self.tr("Open read-only"), self._read)
         self.reason.textChanged.connect(self._judge)
         self.understood.toggled.connect(self._judge)
         self._judge()
 
     def _add_findings(self, error: NotSealed) -> None:
-        self.warning = Badge(
-            "danger",
-            "danger",
-            self.tr("Danger: Sfumato cannot vouch for what this project says"),
-            look="danger",
-            wrap=True,
-        )
+        words = self.tr("Danger: Sfumato cannot vouch for what this project says")
+        self.warning = Badge("danger", "danger", words, look="danger", wrap=True)
         self.body.addWidget(self.warning)
         self.findings = [
             label(spoken(finding.what), "danger", wrap=True) for finding in error.findings
@@ -289,11 +263,7 @@ class ChoiceDialog(Dialog):
     """
 
     def __init__(
-        self,
-        title: str,
-        text: str,
-        ways: Sequence[tuple[str, str]],
-        parent: QWidget | None = None,
+        self, title: str, text: str, ways: Sequence[tuple[str, str]], parent: QWidget | None = None
     ) -> None:
         super().__init__(title, text, parent)
         self.chosen = ""

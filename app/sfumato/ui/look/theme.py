@@ -190,24 +190,12 @@ class Theme:
         lines = {f"{kind}_line": s.blend(colour, share) for kind, colour in kinds.items()}
         if s.strong:
             sheet += resource_path("style", "contrast.qss").read_text(encoding="utf-8")
+        shared = ("background", "surface", "text", "muted", "line", "accent")
+        own = ("accent_hover", "on_accent", "rail", "hover", "quiet", "selected", "field_line")
         filled = Template(sheet).substitute(
-            background=s.background,
-            surface=s.surface,
-            text=s.text,
-            muted=s.muted,
-            line=s.line,
-            accent=s.accent,
-            good=s.good,
-            caution=s.caution,
-            danger=s.danger,
-            accent_hover=self.accent_hover,
-            on_accent=self.on_accent,
-            rail=self.rail,
-            hover=self.hover,
-            quiet=self.quiet,
-            selected=self.selected,
-            field_line=self.field_line,
-            disabled=self.disabled,
+            kinds,
+            **{name: getattr(s, name) for name in shared},
+            **{name: getattr(self, name) for name in (*own, "disabled")},
             assets=resource_path("style", self.name).as_posix(),
             **tints,
             **lines,

@@ -55,6 +55,12 @@ def typeset(text: str) -> str:
     return _BESIDE_SIGN.sub(THIN_SPACE, spoken(text))
 
 
+def marked(context: str, texts: str) -> tuple[str, ...]:
+    """Return texts that are translated where they are looked up; bars stand between them."""
+    del context  # for whoever reads the source code for texts to translate
+    return tuple(texts.split("|"))
+
+
 def time_left(seconds: float | None) -> str:
     """Return how long work will still take; empty where that can't be told."""
     tr = QCoreApplication.translate

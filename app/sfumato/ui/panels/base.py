@@ -17,7 +17,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import put_icon
-from sfumato.ui.widgets.layout import EmptyState, button
+from sfumato.ui.widgets.layout import EmptyState, button, column, fill
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import FlowLayout, Room
@@ -26,19 +26,14 @@ from sfumato.ui.widgets.responsive import FlowLayout, Room
 def all_rows_needed(session: Session) -> EmptyState:
     """Return what stands where something needs all rows of a table that is read in parts."""
     tr = QCoreApplication.translate
-    made = EmptyState(
-        "table",
-        tr("Panels", "All rows are needed at once"),
-        tr(
-            "Panels",
-            "The table is read in parts, since it would take more memory than it may. What is"
-            " computed here needs all its rows at once: read all of it, on a machine with the"
-            " memory for it.",
-        ),
+    words = tr(
+        "Panels",
+        "The table is read in parts, since it would take more memory than it may. What is"
+        " computed here needs all its rows at once: read all of it, on a machine with the"
+        " memory for it.",
     )
-    read = session.whole_requested.emit
-    made.add_button(button(tr("Panels", "Read all of it"), read, icon="table"))
-    return made
+    read = button(tr("Panels", "Read all of it"), session.whole_requested.emit, icon="table")
+    return EmptyState("table", tr("Panels", "All rows are needed at once"), words, offer=read)
 
 
 TITLE_ROOM: Final = 360
@@ -175,17 +170,15 @@ class Panel(LazyWidget):
         self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._head.setSpacing(Space.INSIDE)
         self._controls = FlowLayout(right=True)
-        self.body = QVBoxLayout()
-        self.body.setSpacing(Space.BETWEEN)
-        work = QVBoxLayout()
-        work.setContentsMargins(Space.AROUND, Space.AROUND, Space.AROUND, 0)
-        work.setSpacing(Space.BETWEEN)
-        work.addLayout(self._build_head())
-        work.addLayout(self.body, 1)
-        page = QVBoxLayout(self)
-        page.setContentsMargins(0, 0, 0, Space.BETWEEN)
-        page.setSpacing(0)
-        page.addWidget(Room(work, self), 1)
+        self.body = column(spacing=Space.BETWEEN)
+        work = column(
+            self._build_head(),
+            (self.body, 1),
+            spacing=Space.BETWEEN,
+            margins=(Space.AROUND, Space.AROUND, Space.AROUND, 0),
+        )
+        page = column((Room(work, self), 1), spacing=0, margins=(0, 0, 0, Space.BETWEEN))
+        self.setLayout(page)
         # Below the work, beside the jobs that they mostly tell of: nothing above it is moved.
         below = QVBoxLayout()
         below.setContentsMargins(Space.AROUND, 0, Space.AROUND, 0)
@@ -268,10 +261,6 @@ class Panel(LazyWidget):
         purpose.setProperty("look", "muted")
         purpose.setWordWrap(True)
         purpose.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        texts = QVBoxLayout()
-        texts.setSpacing(Space.TIGHT)
-        texts.addWidget(title)
-        texts.addWidget(purpose)
-        self._head.addLayout(texts, 1)
-        self._head.addLayout(self._controls)
+        texts = column(title, purpose, spacing=Space.TIGHT)
+        fill(self._head, (texts, 1), self._controls)
         return self._head

@@ -7,35 +7,21 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QMenu,
-    QPlainTextEdit,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QMenu, QPlainTextEdit, QSizePolicy, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.errors import BadOptions
 from sfumato.formats.language import localized
-from sfumato.formats.options import (
-    ENCODINGS,
-    BadValues,
-    DateOrder,
-    RaggedRows,
-    ReadOptions,
-)
+from sfumato.formats.options import ENCODINGS, BadValues, DateOrder, RaggedRows, ReadOptions
 from sfumato.formats.reading import ColumnType, Place, ReadResult, first_rows
 from sfumato.formats.tables import format_called
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, prompt, when_given
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, WrappedCheckBox, text_field
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -43,10 +29,12 @@ from sfumato.ui.widgets.layout import (
     EmptyState,
     ScrollPage,
     column,
+    fill,
     label,
     row,
 )
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_texts, error_words
+from sfumato.ui.widgets.paint_queue import delayed
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
@@ -102,8 +90,8 @@ class _QueryField(QPlainTextEdit):
 
     edited = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setTabChangesFocus(True)
         self.setFixedHeight(5 * self.fontMetrics().lineSpacing() + 2 * Space.INSIDE)
 
@@ -145,16 +133,11 @@ class OptionsForm(Card):
         self._captions: dict[str, QLabel] = {}
         self._sheets: Sequence[str] = ()
         self._concerned: frozenset[str] = frozenset()
-        self.nothing = label(
-            self.tr("The file itself says how it is read. There is nothing to choose."),
-            "muted",
-            wrap=True,
-        )
+        words = self.tr("The file itself says how it is read. There is nothing to choose.")
+        self.nothing = label(words, "muted", wrap=True)
         self.problem = label("", "danger", wrap=True)
         self._build_fields()
-        self.body.addWidget(self.nothing)
-        self.body.addWidget(self.problem)
-        self.body.addStretch(1)
+        self.put(self.nothing, self.problem, None)
         self.problem.hide()
 
     @property
@@ -186,10 +169,8 @@ class OptionsForm(Card):
         self.skip_lines = NumberField(0, 10_000, decimals=0, show_range=False)
         self.skip_lines.value_changed.connect(lambda value: self._change(skip_lines=int(value)))
         self._add("skip_lines", self.skip_lines, tr("Lines to leave out above"))
-        self.missing = QLineEdit()
-        prompt(self.missing, tr("NA; ?; unknown"))
+        self.missing = text_field(hint=tr("NA; ?; unknown"), given=self._take_missing)
         self.missing.setToolTip(tr("Texts that mean a missing value, with semicolons between."))
-        when_given(self.missing, self._take_missing)
         self._add("missing", self.missing, tr("Empty, and these, mean missing"))
         self.keep_user_missing = WrappedCheckBox(tr("Keep declared missing codes as values"))
         self.keep_user_missing.toggled.connect(lambda on: self._change(keep_user_missing=on))
@@ -297,7 +278,7 @@ class OptionsForm(Card):
         try:
             options = replace(self._options, **changes)  # type: ignore[arg-type]
         except BadOptions as error:
-            self.problem.setText(" ".join(error_texts(error)))
+            self.problem.setText(error_words(error))
             self.problem.show()
             return
         self.problem.hide()
@@ -353,18 +334,13 @@ class ImportPage(QWidget):
         self.caution = Badge("caution", "caution", "", look="", wrap=True)
         self.caution.hide()
         self.pages = Pages(self)
-        self.table = TableView(self.pages)
-        self.table.setAccessibleName(self.tr("The first rows as they are read"))
+        self.table = TableView(self.pages, name=self.tr("The first rows as they are read"))
         header = self.table.horizontalHeader()
         header.setSectionsClickable(True)
         header.sectionClicked.connect(self._offer_types)
         self.problem = EmptyState("caution", self.tr("It can't be read like this"), "", self.pages)
-        self.pages.addWidget(self.table)
-        self.pages.addWidget(self.problem)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(DEBOUNCE_MILLISECONDS)
-        self._timer.timeout.connect(self._preview)
+        self.pages.add(self.table, self.problem)
+        self._timer = delayed(self, self._preview, DEBOUNCE_MILLISECONDS)
         self.form.changed.connect(lambda _options: self._timer.start())
         self._lay_out()
 
@@ -377,14 +353,8 @@ class ImportPage(QWidget):
         line = row(self.about, self.hint, spacing=Space.BETWEEN)
         line.setStretch(1, 1)
         head.addLayout(line)
-        right.addLayout(head)
-        right.addWidget(self.caution)
-        right.addWidget(self.pages, 1)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(Space.BETWEEN)
-        layout.addWidget(scroll)
-        layout.addLayout(right, 1)
+        fill(right, head, self.caution, (self.pages, 1))
+        self.setLayout(row(scroll, (right, 1), spacing=Space.BETWEEN))
 
     @property
     def options(self) -> ReadOptions:
@@ -426,10 +396,7 @@ class ImportPage(QWidget):
         cautions = [spoken(note.template, **note.details) for note in read.notes if note.caution]
         self.caution.show_state("caution", "caution", "\n".join(cautions))
         self.caution.setVisible(bool(cautions))
-        model = FrameModel(table.frame, table.value_labels)
-        model.setParent(self.table)
-        self.table.setModel(model)
-        self.table.fit_columns()
+        self.table.show_model(FrameModel(table.frame, table.value_labels))
         self.pages.setCurrentWidget(self.table)
         self.previewed.emit(True)
 

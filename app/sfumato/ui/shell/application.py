@@ -19,7 +19,7 @@ from sfumato.ui.look.theme import themes
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import TextScale, chosen, speak
-from sfumato.ui.widgets.accessible import tell_roles
+from sfumato.ui.widgets.painted import tell_roles
 
 
 def make_application(arguments: Sequence[str] = ()) -> QApplication:
@@ -48,10 +48,7 @@ class _BugCatcher:
         self._showing = False
 
     def __call__(
-        self,
-        kind: type[BaseException],
-        error: BaseException,
-        trace: TracebackType | None,
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
         if issubclass(kind, KeyboardInterrupt):
             self._window.close()

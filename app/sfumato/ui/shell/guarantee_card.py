@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -33,15 +32,27 @@ from sfumato.analysis.open_columns import OpenAnswer, sampling_sentence
 from sfumato.analysis.open_figures import NAMED, OpenFigure, left_out, made_coarser, protected_too
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import Fact
-from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document
 from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
+from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.icons import IconLabel, themed_icon
-from sfumato.ui.widgets.layout import Rule, ScrollPage, button, column, label, row
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import (
+    Rule,
+    ScrollPage,
+    boxed,
+    button,
+    column,
+    fill,
+    label,
+    row,
+    show_tool,
+    signed,
+)
+from sfumato.ui.widgets.paint_queue import delayed
 
 WIDE: Final = 288
 NARROW: Final = 44
@@ -63,33 +74,24 @@ class OpenCaution(QWidget):
         What is told.
     """
 
-    def __init__(self, session: Session, figure: OpenFigure, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session, figure: OpenFigure) -> None:
+        super().__init__()
         self._session = session
         self._figure = figure
         self._columns = figure.telling[:NAMED]
         names = ", ".join(self._columns)
-        self.protect = button(self.tr("Protect too"), self._protect, "quiet")
-        self.protect.setToolTip(
-            self.tr("Make {columns} sensitive and protect them together with {name}").format(
-                columns=names, name=figure.attribute
-            )
-        )
-        self.coarsen = button(self.tr("Make coarser"), self._coarsen, "quiet")
-        self.coarsen.setToolTip(self.tr("Divide {columns} into five bins").format(columns=names))
-        self.drop = button(self.tr("Leave out"), self._drop, "quiet")
-        self.drop.setToolTip(self.tr("Release {columns} to nobody").format(columns=names))
+        together = self.tr("Make {columns} sensitive and protect them together with {name}")
+        self.protect = button(self.tr("Protect too"), self._protect, "quiet", tip=together)
+        coarser = self.tr("Divide {columns} into five bins")
+        self.coarsen = button(self.tr("Make coarser"), self._coarsen, "quiet", tip=coarser)
+        none = self.tr("Release {columns} to nobody")
+        self.drop = button(self.tr("Leave out"), self._drop, "quiet", tip=none)
         for each in (self.protect, self.coarsen, self.drop):
+            each.setToolTip(each.toolTip().format(columns=names, name=figure.attribute))
             each.setAccessibleDescription(each.toolTip())
-        sign = IconLabel("caution", "caution", 16)
-        text = label(typeset(figure.caution), wrap=True)
-        top = row(sign, text)
-        top.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
-        top.setStretch(1, 1)
+        top = signed("caution", "caution", typeset(figure.caution))
         buttons = column(self.protect, self.coarsen, self.drop, spacing=0)
-        lines = column(top, buttons, spacing=Space.TIGHT)
-        lines.setContentsMargins(0, 0, 0, 0)
-        self.setLayout(lines)
+        self.setLayout(column(top, buttons, spacing=Space.TIGHT))
 
     def _protect(self) -> None:
         document, table, noise = self._session.document, self._session.table, self._session.noise
@@ -119,10 +121,7 @@ class OpenCaution(QWidget):
         self._session.edit(text, left_out(self._session.document, self._columns))
 
     def _run(self, template: str, work: Callable[[Context], Document]) -> None:
-        text = template.format(name=self._figure.attribute)
-        session = self._session
-        keep = session.unless_changed(text, partial(session.edit, text))
-        session.runner.run(text, work, keep, key=JOB)
+        self._session.edit_later(template.format(name=self._figure.attribute), work, key=JOB)
 
 
 class GuaranteeCard(QFrame):
@@ -147,46 +146,22 @@ class GuaranteeCard(QFrame):
         self._title = label(self.tr("Guarantee"), "heading")
         self._shield = IconLabel("shield", "accent", 20)
         self._toggle = QToolButton(self)
-        self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
-        self.recipient = ChoiceField()
-        self.recipient.setAccessibleName(self.tr("The promise to this recipient"))
+        self._toggle.clicked.connect(self.fold)
+        self.recipient = ChoiceField(name=self.tr("The promise to this recipient"))
         self.recipient.chosen.connect(lambda _name: self._fill())
-        self._to = column(
-            label(self.tr("Promised to"), "caption", wrap=True), self.recipient, spacing=4
-        )
+        promised = label(self.tr("Promised to"), "caption", wrap=True)
+        self._chooser = boxed(column(promised, self.recipient, spacing=4), self)
         self._page = ScrollPage(self)
         self._content: QWidget | None = None
         self._page.column.addStretch(1)
-        self._layout()
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(0)
-        self._timer.timeout.connect(self.refresh)
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.attribute_changed,
-            session.profiles_changed,
-            session.pooled_changed,
-            session.open_columns_changed,
-            session.ledger_changed,
-            session.project_changed,
-        ):
-            signal.connect(self._soon)
+        head = row(self._shield, self._title, None, self._toggle)
+        self._outer = column(head, self._chooser, (self._page, 1), spacing=Space.BETWEEN)
+        self.setLayout(self._outer)
+        self._timer = delayed(self, self.refresh)
+        known = (session.profiles_changed, session.pooled_changed, session.open_columns_changed)
+        session.follow(self._soon, session.ledger_changed, *known)
         self.set_compact(False)
         self.refresh()
-
-    def _layout(self) -> None:
-        self._head = row(self._shield, self._title, None, self._toggle)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.BETWEEN, Space.AROUND, Space.BETWEEN, Space.BETWEEN)
-        layout.setSpacing(Space.BETWEEN)
-        layout.addLayout(self._head)
-        self._chooser = QWidget(self)
-        self._chooser.setLayout(self._to)
-        layout.addWidget(self._chooser)
-        layout.addWidget(self._page, 1)
-        self._outer = layout
 
     @property
     def compact(self) -> bool:
@@ -197,6 +172,10 @@ class GuaranteeCard(QFrame):
     def guarantee(self) -> Guarantee | None:
         """What is shown."""
         return self._shown
+
+    def fold(self) -> None:
+        """Fold the card to its edge, or unfold it again."""
+        self.set_compact(not self._compact)
 
     def set_compact(self, compact: bool) -> None:
         """Fold the card to its edge, or unfold it."""
@@ -209,9 +188,7 @@ class GuaranteeCard(QFrame):
             widget.setVisible(not compact)
         self._chooser.setVisible(not compact and self._has_choice())
         words = self.tr("Show the guarantee") if compact else self.tr("Fold the guarantee")
-        self._toggle.setIcon(themed_icon("shield" if compact else "chevron-right"))
-        self._toggle.setToolTip(words)
-        self._toggle.setAccessibleName(words)
+        show_tool(self._toggle, "shield" if compact else "chevron-right", words)
         if changed:
             self.collapsed.emit(compact)
 
@@ -226,7 +203,7 @@ class GuaranteeCard(QFrame):
             releases = releases_of(session)
             pooled = session.pooled(releases)
             found = (
-                guarantee_of(session.document, self._attributes(), releases, pooled)
+                guarantee_of(session.document, session.attributes(), releases, pooled)
                 if releases or pooled
                 else session.steps.guarantee()
             )
@@ -240,12 +217,6 @@ class GuaranteeCard(QFrame):
         self.recipient.set_choices([(name, name) for name in people])
         self._chooser.setVisible(not self._compact and self._has_choice())
         self._fill()
-
-    def _attributes(self) -> dict[str, Attribute]:
-        """Return what is known of the policy's attributes, by name."""
-        names = {name for entry in self._session.document.policy for name in entry.attributes}
-        encoded = {name: self._session.attribute(name) for name in sorted(names)}
-        return {name: item.attribute for name, item in encoded.items() if item is not None}
 
     def text(self) -> str:
         """Return everything that is said, for those who listen and for tests."""
@@ -263,9 +234,8 @@ class GuaranteeCard(QFrame):
         if self._shown is None:
             return
         content = QWidget()
-        lines = QVBoxLayout(content)
-        lines.setContentsMargins(0, 0, Space.TIGHT, 0)
-        lines.setSpacing(12)
+        lines = column(spacing=12, margins=(0, 0, Space.TIGHT, 0))
+        content.setLayout(lines)
         chosen = self._shown.for_recipient(str(self.recipient.value))
         empty = any(map(self._empty, chosen))
         self._shield.show_icon("danger" if empty else "shield", "danger" if empty else "accent")
@@ -280,19 +250,15 @@ class GuaranteeCard(QFrame):
         if self._shown.instead:
             lines.addLayout(self._instead(self._shown.instead))
         if self._shown.coalition:
-            lines.addWidget(Rule())
-            lines.addLayout(self._titled(self.tr("Together"), [self._shown.coalition]))
+            fill(lines, Rule(), self._titled(self.tr("Together"), [self._shown.coalition]))
         if self._shown.editions:
-            lines.addWidget(Rule())
-            lines.addLayout(self._titled(self.tr("Editions"), self._shown.editions))
+            fill(lines, Rule(), self._titled(self.tr("Editions"), self._shown.editions))
         if cautions := (*self._shown.cautions, *self._shown.in_house):
-            lines.addWidget(Rule())
-            lines.addLayout(self._cautions(cautions))
+            fill(lines, Rule(), self._cautions(cautions))
         self._add_open_columns(lines, chosen)
         limits = tuple(dict.fromkeys(text for item in chosen for text in item.promise.limits))
         if limits:
-            lines.addWidget(Rule())
-            lines.addLayout(self._titled(self.tr("Not promised"), limits, "muted"))
+            fill(lines, Rule(), self._titled(self.tr("Not promised"), limits, "muted"))
         if self._shown.next_steps:
             if chosen:
                 lines.addWidget(Rule())
@@ -311,21 +277,15 @@ class GuaranteeCard(QFrame):
         if named:
             entry.addWidget(label(promise.entry.key, "caption", wrap=True))
         if empty := self._empty(promise):
-            sign = IconLabel("danger", "danger", 16)
             told = self.tr("Danger: {text}").format(text=typeset(empty))
-            line = row(sign, label(told, "danger", wrap=True))
-            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
-            line.setStretch(1, 1)
-            entry.addLayout(line)
+            entry.addLayout(signed("danger", "danger", told, "danger"))
         entry.addWidget(label(typeset(promise.promise.sentence), wrap=True))
-        if here := in_table(promise, self._attributes(), self._beside):
-            entry.addSpacing(Space.TIGHT)
-            entry.addWidget(label(typeset(here), "muted", wrap=True))
+        if here := in_table(promise, self._session.attributes(), self._beside):
+            fill(entry, Space.TIGHT, label(typeset(here), "muted", wrap=True))
         facts = promise.promise.facts
-        unfolded = bool(int(self._session.store.value(_FIGURES, 0) or 0))
+        unfolded = is_on(self._session.store, _FIGURES)
         if unfolded:
-            entry.addSpacing(Space.TIGHT)
-            entry.addLayout(_facts(facts))
+            fill(entry, Space.TIGHT, _facts(facts))
         words = self.tr("Fewer figures") if unfolded else self.tr("All figures")
         more = button(words, lambda: self._fold_figures(not unfolded), "quiet")
         more.setAccessibleName(f"{words}: {promise.entry.key}")
@@ -336,7 +296,7 @@ class GuaranteeCard(QFrame):
 
     def _empty(self, promise: EntryPromise) -> str:
         """Say why a release hides nothing of an entry; empty where it hides something."""
-        known, entry = self._attributes(), promise.entry
+        known, entry = self._session.attributes(), promise.entry
         attributes = [known[name] for name in entry.attributes if name in known]
         if len(attributes) < len(entry.attributes):
             return ""
@@ -355,8 +315,7 @@ class GuaranteeCard(QFrame):
             if figure.matters
         ]
         if told or self._beside.findings.hidden_relations:
-            lines.addWidget(Rule())
-            lines.addWidget(label(self.tr("What other columns tell"), "caption"))
+            fill(lines, Rule(), label(self.tr("What other columns tell"), "caption"))
         for figure in told:
             lines.addWidget(OpenCaution(self._session, figure))
         if self._beside.findings.hidden_relations:
@@ -392,14 +351,8 @@ class GuaranteeCard(QFrame):
         )
 
     def _cautions(self, cautions: Sequence[str]) -> QVBoxLayout:
-        lines = column(label(self.tr("Caution"), "caption"))
-        for words in cautions:
-            sign = IconLabel("caution", "caution", 16)
-            line = row(sign, label(typeset(words), wrap=True))
-            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
-            line.setStretch(1, 1)
-            lines.addLayout(line)
-        return lines
+        told = (signed("caution", "caution", typeset(words)) for words in cautions)
+        return column(label(self.tr("Caution"), "caption"), *told)
 
     def _steps(self, steps: Sequence[str], *, promised: bool) -> QVBoxLayout:
         nothing, not_all = self.tr("Nothing is promised yet"), self.tr("Not everything is set yet")
@@ -409,12 +362,7 @@ class GuaranteeCard(QFrame):
             spacing=Space.TIGHT,
         )
         for step in steps:
-            lines.addSpacing(Space.TIGHT)
-            sign = IconLabel("step-empty", "muted", 16)
-            line = row(sign, label(spoken(step), wrap=True))
-            line.setAlignment(sign, Qt.AlignmentFlag.AlignTop)
-            line.setStretch(1, 1)
-            lines.addLayout(line)
+            fill(lines, Space.TIGHT, signed("step-empty", "muted", spoken(step)))
         return lines
 
 

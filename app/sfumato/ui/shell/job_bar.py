@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QProgressBar, QToolButton, QWidget
 
 from sfumato.formats.language import localized
 from sfumato.jobs.runner import Ending, Job, JobRunner
 from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import spoken, time_left
 from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.layout import ElidedLabel, label
+from sfumato.ui.widgets.layout import ElidedLabel, fill, label, row
 from sfumato.ui.widgets.messages import announce
+from sfumato.ui.widgets.paint_queue import delayed
 
 PATIENCE_MILLISECONDS: Final = 350
 """A job that ends sooner is never shown: nobody could read it."""
@@ -48,14 +49,7 @@ class JobEntry(QWidget):
         self.cancel.setToolTip(self.tr("Stop this"))
         self.cancel.setAccessibleName(self.tr("Stop: {job}").format(job=job.title))
         self.cancel.clicked.connect(self._stop)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(Space.INSIDE)
-        layout.addWidget(self.title, 1)
-        layout.addWidget(self.bar)
-        layout.addWidget(self.percent)
-        layout.addWidget(self.left)
-        layout.addWidget(self.cancel)
+        self.setLayout(row((self.title, 1), self.bar, self.percent, self.left, self.cancel))
         job.progressed.connect(self._show)
         self._show()
 
@@ -90,14 +84,11 @@ class JobBar(QFrame):
         self.setAccessibleName(self.tr("Running work"))
         self._entries: dict[QObject, JobEntry] = {}
         self._waiting: dict[QObject, QTimer] = {}
-        self._layout = QHBoxLayout(self)
-        self._layout.setContentsMargins(Space.BETWEEN, 0, Space.INSIDE, 0)
-        self._layout.setSpacing(Space.AROUND)
+        self._layout = row(spacing=Space.AROUND, margins=(Space.BETWEEN, 0, Space.INSIDE, 0))
+        self.setLayout(self._layout)
         self.more = label("", "small")
         self.quiet = label("", "small")
-        self._layout.addWidget(self.quiet)
-        self._layout.addStretch(1)
-        self._layout.addWidget(self.more)
+        fill(self._layout, self.quiet, None, self.more)
         runner.job_started.connect(self._wait)
         runner.job_finished.connect(self._remove)
 
@@ -111,9 +102,7 @@ class JobBar(QFrame):
         self.quiet.setText(text)
 
     def _wait(self, job: Job) -> None:
-        timer = QTimer(self)
-        timer.setSingleShot(True)
-        timer.timeout.connect(lambda: self._add(job))
+        timer = delayed(self, lambda: self._add(job))
         timer.start(PATIENCE_MILLISECONDS)
         self._waiting[job] = timer
 

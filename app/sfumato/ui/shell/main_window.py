@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QPushButton, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.databases import Place
@@ -31,19 +31,24 @@ from sfumato.ui.dialogs.databases import DatabaseDialog
 from sfumato.ui.dialogs.help import AboutDialog, BugDialog, HelpDialog
 from sfumato.ui.look.theme import Appearance, scaled, themes
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels import all_panels
+from sfumato.ui.panels import Panels, all_panels
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.shell.found_files import FoundFiles
+from sfumato.ui.shell.files import RULES_SUFFIX, FoundFiles, Rules
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from sfumato.ui.shell.job_bar import JobBar
 from sfumato.ui.shell.menus import Menus, copy_from_focus, fill_recent
-from sfumato.ui.shell.panels import Panels
 from sfumato.ui.shell.rail import Rail
 from sfumato.ui.state.projects import Projects
-from sfumato.ui.state.rules import SUFFIX as RULES_SUFFIX
-from sfumato.ui.state.rules import Rules
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import AS_THE_SYSTEM, MemoryLimit, TextScale, choose, chosen, name_of
+from sfumato.ui.state.settings import (
+    AS_THE_SYSTEM,
+    MemoryLimit,
+    TextScale,
+    choose,
+    chosen,
+    is_on,
+    name_of,
+)
 from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
 from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
@@ -57,7 +62,7 @@ from sfumato.ui.widgets.keyboard import (
     next_stop,
     reading_order,
 )
-from sfumato.ui.widgets.layout import column, press_by_enter
+from sfumato.ui.widgets.layout import column, press_by_enter, row
 from sfumato.ui.widgets.messages import Message, MessageKind, announce
 
 SMALLEST: Final = (1100, 700)
@@ -87,8 +92,8 @@ class MainWindow(QMainWindow):
         What is open.
     """
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self.session = session
         session.setParent(self)
         self.projects = Projects(session, self)
@@ -120,16 +125,8 @@ class MainWindow(QMainWindow):
     def _assemble(self) -> None:
         self.setMinimumSize(*SMALLEST)
         self.setAcceptDrops(True)
-        centre = QHBoxLayout()
-        centre.setContentsMargins(0, 0, 0, 0)
-        centre.setSpacing(0)
-        centre.addWidget(self.rail)
-        centre.addWidget(self.panels.stack, 1)
-        centre.addWidget(self.guarantee)
-        whole = column(spacing=0)
-        whole.addLayout(centre, 1)
-        whole.addWidget(self.jobs)
-        self._page.setLayout(whole)
+        centre = row(self.rail, (self.panels.stack, 1), self.guarantee, spacing=0)
+        self._page.setLayout(column((centre, 1), self.jobs, spacing=0))
 
     def _connect(self) -> None:
         session, runner = self.session, self.session.runner
@@ -166,8 +163,8 @@ class MainWindow(QMainWindow):
         geometry = store.value(_GEOMETRY)
         if isinstance(geometry, QByteArray):
             self.restoreGeometry(geometry)
-        self.rail.set_compact(bool(int(store.value(_RAIL, 0) or 0)))
-        self.guarantee.set_compact(bool(int(store.value(_CARD, 0) or 0)))
+        self.rail.set_compact(is_on(store, _RAIL))
+        self.guarantee.set_compact(is_on(store, _CARD))
         themes().set_appearance(self.appearance)
         themes().still = self.still
 
@@ -180,7 +177,7 @@ class MainWindow(QMainWindow):
     @property
     def still(self) -> bool:
         """Whether the person wants nothing to move by itself."""
-        return bool(int(self.session.store.value(_STILL, 0) or 0))
+        return is_on(self.session.store, _STILL)
 
     # ----- what the menus do
 
@@ -305,15 +302,11 @@ class MainWindow(QMainWindow):
 
     def show_about(self) -> None:
         """Open the About box."""
-        dialog = AboutDialog(self)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        AboutDialog(self).present()
 
     def show_bug(self, report: BugReport) -> None:
         """Say that Sfumato failed, with details to copy."""
-        dialog = BugDialog(report, self)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        BugDialog(report, self).present()
 
     def _remember_rail(self, folded: bool) -> None:
         if not self._narrow:
@@ -438,12 +431,11 @@ class MainWindow(QMainWindow):
         crowded = self.width() < scaled(CROWDED)
         if crowded != self._crowded:
             self._crowded = crowded
-            folded = bool(int(self.session.store.value(_CARD, 0) or 0))
-            self.guarantee.set_compact(crowded or folded)
+            self.guarantee.set_compact(crowded or is_on(self.session.store, _CARD))
         narrow = self.width() < scaled(ROOMY)
         if narrow != self._narrow:
             self._narrow = narrow
-            self.rail.set_compact(narrow or bool(int(self.session.store.value(_RAIL, 0) or 0)))
+            self.rail.set_compact(narrow or is_on(self.session.store, _RAIL))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Leave once nothing can be lost."""
@@ -493,14 +485,8 @@ class WindowMenus(Menus):
         self.add(menu, "open-database", _tr("Open from a &database…"), window.choose_database)
         self.add(menu, "open-sample", _tr("Open the sa&mple"), window.open_sample, None, "sample")
         menu.addSeparator()
-        self.add(
-            menu,
-            "open-project",
-            _tr("&Open project…"),
-            projects.choose_and_open,
-            Keys.Open,
-            "open",
-        )
+        words, ask = _tr("&Open project…"), projects.choose_and_open
+        self.add(menu, "open-project", words, ask, Keys.Open, "open")
         self.recent = menu.addMenu(_tr("Open &recent"))
         menu.aboutToShow.connect(self.fill_recent)
         menu.addSeparator()
@@ -552,26 +538,12 @@ class WindowMenus(Menus):
         self._add_text_sizes(menu)
         self._add_memory(menu)
         self._add_languages(menu)
-        rail, card = window.rail, window.guarantee
-        self.add(
-            menu,
-            "fold-rail",
-            _tr("Fold the &steps"),
-            lambda: rail.set_compact(not rail.compact),
-            "Ctrl+Shift+L",
-            "panel-left",
-        )
-        self.add(
-            menu,
-            "fold-guarantee",
-            _tr("Fold the &guarantee"),
-            lambda: card.set_compact(not card.compact),
-            "Ctrl+Shift+G",
-            "panel-right",
-        )
-        self.add(
-            menu, "full-screen", _tr("&Full screen"), window.toggle_full_screen, Keys.FullScreen
-        )
+        words, run = _tr("Fold the &steps"), window.rail.fold
+        self.add(menu, "fold-rail", words, run, "Ctrl+Shift+L", "panel-left")
+        words, run = _tr("Fold the &guarantee"), window.guarantee.fold
+        self.add(menu, "fold-guarantee", words, run, "Ctrl+Shift+G", "panel-right")
+        words, run = _tr("&Full screen"), window.toggle_full_screen
+        self.add(menu, "full-screen", words, run, Keys.FullScreen)
 
     def _add_text_sizes(self, menu: QMenu) -> None:
         """Add the choice of how large text is."""

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QFrame, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QToolButton, QWidget
 
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.panels.base import PanelKind, PanelState
-from sfumato.ui.widgets.icons import IconLabel, draw_icon, themed_icon
-from sfumato.ui.widgets.layout import ElidedLabel, PaintedText, column, row
+from sfumato.ui.widgets.icons import IconLabel, draw_icon
+from sfumato.ui.widgets.layout import ElidedLabel, column, fill, row, say, show_tool
+from sfumato.ui.widgets.painted import PaintedText, draw_text, painter_on
 
 WIDE = 208
 NARROW = 60
@@ -94,8 +95,7 @@ class StepButton(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the step."""
         del event
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(self)
         self._paint_back(painter)
         icon_token = "accent" if self.isChecked() else "muted"
         middle, side = self.height() / 2, scaled(20)
@@ -134,11 +134,8 @@ class StepButton(QAbstractButton):
             draw_icon(painter, state_icon, token, QRectF(left, scaled(28), sign, sign))
         strong = self._state is PanelState.ATTENTION
         colours = (style.text, style.caution if strong else theme.quiet)
-        side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         for line, colour in zip(self.painted_texts(), colours, strict=False):
-            painter.setPen(QColor(colour))
-            painter.setFont(line.face)
-            painter.drawText(line.area, int(side), line.shown)
+            draw_text(painter, line.area, line.text, line.face, colour)
 
     def painted_texts(self) -> list[PaintedText]:
         """Return the name and the state as they are written."""
@@ -190,29 +187,32 @@ class Rail(QFrame):
         self._head.setFixedHeight(scaled(38))  # the saved line comes and goes; the steps stay
         self._mark = IconLabel("ladder", "accent", 24)
         self._toggle = QToolButton(self)
-        self._toggle.clicked.connect(lambda: self.set_compact(not self._compact))
+        self._toggle.clicked.connect(self.fold)
         self._steps = {
             panel.name: StepButton(panel.name, panel.translated_title(), panel.icon, self)
             for panel in panels
         }
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.INSIDE, Space.BETWEEN, Space.INSIDE, Space.INSIDE)
-        layout.setSpacing(2)
-        head = row(self._mark, self._head, spacing=12)
-        head.setContentsMargins(10, 0, 4, Space.BETWEEN)
+        layout = column(
+            spacing=2, margins=(Space.INSIDE, Space.BETWEEN, Space.INSIDE, Space.INSIDE)
+        )
+        self.setLayout(layout)
+        head = row(self._mark, self._head, spacing=12, margins=(10, 0, 4, Space.BETWEEN))
         head.setStretch(1, 1)
         layout.addLayout(head)
         for step in self._steps.values():
             step.clicked.connect(lambda _checked=False, name=step.name: self.chosen.emit(name))
             layout.addWidget(step)
-        layout.addStretch(1)
-        layout.addWidget(self._toggle)
+        fill(layout, None, self._toggle)
         self.set_compact(False)
 
     @property
     def compact(self) -> bool:
         """Whether the icons stand alone."""
         return self._compact
+
+    def fold(self) -> None:
+        """Turn to icons alone, or back to names and states with them."""
+        self.set_compact(not self._compact)
 
     def set_compact(self, compact: bool) -> None:
         """Show icons alone, or names and states with them."""
@@ -223,9 +223,7 @@ class Rail(QFrame):
         for step in self._steps.values():
             step.set_compact(compact)
         words = self.tr("Show the names") if compact else self.tr("Show icons only")
-        self._toggle.setIcon(themed_icon("chevron-right" if compact else "chevron-left"))
-        self._toggle.setToolTip(words)
-        self._toggle.setAccessibleName(words)
+        show_tool(self._toggle, "chevron-right" if compact else "chevron-left", words)
         if changed:
             self.collapsed.emit(compact)
 
@@ -240,8 +238,7 @@ class Rail(QFrame):
     def show_project(self, name: str, saved: str) -> None:
         """Show the project's name, and where its contents are safe."""
         self.project.setText(name)
-        self.saved.setText(saved)
-        self.saved.setVisible(bool(saved))
+        say(self.saved, saved)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Move between the steps with the arrow keys."""

@@ -43,24 +43,14 @@ class History:
     _redo: list[Step] = field(default_factory=list)
 
     @property
-    def undo_text(self) -> str | None:
+    def last(self) -> Step | None:
         """What undo would take back; None where there is nothing."""
-        return self._undo[-1].text if self._undo else None
+        return self._undo[-1] if self._undo else None
 
     @property
-    def redo_text(self) -> str | None:
+    def next(self) -> Step | None:
         """What redo would do again; None where there is nothing."""
-        return self._redo[-1].text if self._redo else None
-
-    @property
-    def undo_panel(self) -> str:
-        """Where the edit was made that undo would take back."""
-        return self._undo[-1].panel if self._undo else ""
-
-    @property
-    def redo_panel(self) -> str:
-        """Where the edit was made that redo would do again."""
-        return self._redo[-1].panel if self._redo else ""
+        return self._redo[-1] if self._redo else None
 
     def push(
         self, text: str, before: State, merge_key: Hashable | None = None, panel: str = ""
@@ -70,8 +60,7 @@ class History:
         Edits in a row with the same `merge_key` (a slider being dragged) are one step.
         """
         self._redo.clear()
-        last = self._undo[-1] if self._undo else None
-        if merge_key is not None and last is not None and last.merge_key == merge_key:
+        if merge_key is not None and self.last is not None and self.last.merge_key == merge_key:
             return
         self._undo.append(Step(text, before, merge_key, panel))
         del self._undo[:-STEPS_KEPT]
@@ -91,8 +80,7 @@ class History:
     def end_merge(self) -> None:
         """Let the next edit be a step of its own, whatever its merge key."""
         if self._undo:
-            last = self._undo[-1]
-            self._undo[-1] = replace(last, merge_key=None)
+            self._undo[-1] = replace(self._undo[-1], merge_key=None)
 
     def undo(self, now: State) -> State | None:
         """Return the state before the last edit, and keep `now` for redo."""

@@ -1,32 +1,38 @@
-"""What is known of an open table: its columns, what they tell of others, what pooling restores."""
+"""What is known of an open table: its columns as they are encoded, and what they look like.
+
+Whoever asks for it may ask as often as they like: it is worked out once, in a job where that takes
+a while.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final, Generic, TypeVar
 
 from PySide6.QtCore import QCoreApplication
 
-from sfumato.analysis.holdings import Basis
-from sfumato.analysis.open_columns import Asked, OpenAnswer, answer_open_columns
-from sfumato.analysis.pooled_rows import PooledRows, pooled_rows
-from sfumato.analysis.shown_columns import ShownColumns
-from sfumato.engine.core.columns import Role
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.relations import Relation, exact_relations
-from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units, units_of
+from sfumato.engine.table.table import EncodedColumn, Table, encode_column
 from sfumato.jobs.runner import JobRunner
-from sfumato.project.document.model import Document
-from sfumato.project.ledger import ReleaseRecord
+from sfumato.project.document.model import Unit
+from sfumato.project.release.groups import groups_by
 from sfumato.project.release.long_survey import LongSurvey, survey_of
 from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.units import by_unit
 
-TABLES_KEPT = 2
+TABLES_KEPT: Final = 2
 """Undo can bring the table before back."""
+ROWS_AT_ONCE: Final = 100_000
+"""Up to this many rows are encoded on the main thread: it takes a few milliseconds."""
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -145,99 +151,150 @@ class Insights:
         self._announce()
 
 
-class OpenColumnsCache:
-    """The last answer, and the question that is being worked on.
+class LatestAnswer(Generic[Answer]):
+    """The answer to the question that was asked last, worked out in a job.
 
     Parameters
     ----------
     runner
-        Computes answers.
+        Works answers out.
+    key
+        The key of its jobs: a new question supersedes the one before.
     announce
         Called once an answer has become known.
     """
 
-    def __init__(self, runner: JobRunner, announce: Callable[[], None]) -> None:
-        self._runner = runner
-        self._announce = announce
-        self._columns: ShownColumns | None = None
-        self._question: tuple[object, ...] = ()
-        self._answer: OpenAnswer | None = None
+    def __init__(self, runner: JobRunner, key: str, announce: Callable[[], None]) -> None:
+        self._runner, self._key, self._announce = runner, key, announce
+        self._question: object = None
+        self.answer: Answer | None = None
+        """The last answer there was, be it to an earlier question."""
+        self.known = False
+        """Whether it answers the question that was asked last."""
 
-    def get(
-        self, document: Document, columns: ShownColumns, attributes: Mapping[str, Attribute]
-    ) -> OpenAnswer | None:
-        """Return the answer; while it is worked on, the last one if it is about these columns.
-
-        Figures of levels that have changed are left out by `OpenAnswer.beside`.
-        """
-        asked = Asked.of(document)
-        if self._columns is not columns:
-            self._columns, self._question, self._answer = columns, (), None
-        known = self._answer
-        if known is not None and known.findings.asked != asked:
-            known = None
-        people = tuple(
-            (each.name, each.mark, each.statements, each.view) for each in document.recipients
-        )
-        question = (asked, document.policy, people, document.level_spacing, tuple(attributes))
+    def ask(self, question: object, title: str, work: Callable[[Context], Answer]) -> None:
+        """Ask a question, unless it was the last one already."""
         if question == self._question:
-            return known
-        self._question = question
+            return
+        self._question, self.known = question, False
 
-        def work(context: Context) -> OpenAnswer:
-            return answer_open_columns(document, columns, attributes, context)
-
-        def keep(answer: OpenAnswer) -> None:
-            if self._question == question and self._columns is columns:
-                self._answer = answer
-                self._announce()
-
-        title = QCoreApplication.translate("Insights", "Weighing the columns released unchanged")
-        self._runner.run(title, work, keep, key="open columns")
-        return known
-
-
-class PooledCache:
-    """The last answer, and the question that is being worked on.
-
-    Parameters
-    ----------
-    runner
-        Computes answers.
-    announce
-        Called once an answer has become known.
-    """
-
-    def __init__(self, runner: JobRunner, announce: Callable[[], None]) -> None:
-        self._runner = runner
-        self._announce = announce
-        self._question: tuple[object, ...] = ()
-        self._answer: tuple[PooledRows, ...] = ()
-
-    def get(
-        self,
-        document: Document,
-        encoded: Mapping[str, EncodedColumn],
-        units: Sequence[RepeatedUnit],
-        releases: Sequence[ReleaseRecord],
-    ) -> tuple[PooledRows, ...]:
-        """Return the answer; nothing while it is worked on. See `pooled_rows`."""
-        # Titles, notes and the like change no figure.
-        relevant = replace(document, title="", hierarchies={}, rows_as_in_table="")
-        places = tuple(id(column) for column in encoded.values())
-        question = (relevant, places, tuple(id(unit) for unit in units), tuple(releases))
-        if question == self._question:
-            return self._answer
-        self._question, self._answer = question, ()
-
-        def work(context: Context) -> tuple[PooledRows, ...]:
-            return pooled_rows(document, encoded, units, releases, Basis.EITHER, context)
-
-        def keep(answer: tuple[PooledRows, ...]) -> None:
+        def keep(answer: Answer) -> None:
             if self._question == question:
-                self._answer = answer
+                self.answer, self.known = answer, True
                 self._announce()
 
-        title = QCoreApplication.translate("Insights", "Pooling rows that belong together")
-        self._runner.run(title, work, keep, key="pooled")
-        return ()
+        self._runner.run(title, work, keep, key=self._key)
+
+    def forget(self) -> None:
+        """Forget question and answer."""
+        self._question, self.answer, self.known = None, None, False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a column is encoded by.
+
+    Parameters
+    ----------
+    spec
+        Its specification.
+    public
+        The columns that group the records, where its mechanism asks for groups.
+    """
+
+    spec: ColumnSpec
+    public: tuple[ColumnSpec, ...] | None = None
+    unit: Unit | None = None
+    """Which rows belong together, for a sensitive attribute."""
+    together: bool = False
+    """Whether it is protected together with others."""
+
+
+@dataclass(frozen=True)
+class _Entry:
+    wanted: Wanted
+    encoded: EncodedColumn | None = None
+    error: SfumatoError | None = None
+
+
+class AttributeCache:
+    """Encoded columns by name, each valid for the specification it was encoded by.
+
+    Parameters
+    ----------
+    runner
+        Encodes the columns of large tables.
+    announce
+        Called with a column's name once a job has encoded it, or found out why it can't.
+    """
+
+    def __init__(self, runner: JobRunner, announce: Callable[[str], None]) -> None:
+        self._runner = runner
+        self._announce = announce
+        self._entries: dict[str, _Entry] = {}
+
+    def forget(self) -> None:
+        """Forget everything: there is another table."""
+        for name in self._entries:
+            self._runner.cancel(("encode", name))
+        self._entries.clear()
+
+    def error(self, name: str) -> SfumatoError | None:
+        """Return why a column could not be encoded, as far as that is known."""
+        entry = self._entries.get(name)
+        return entry.error if entry is not None else None
+
+    def get(self, table: Table | LongSource, wanted: Wanted) -> EncodedColumn | None:
+        """Return the encoded column, or None when it is being encoded or can't be."""
+        name = wanted.spec.name
+        entry = self._entries.get(name)
+        if entry is not None and entry.wanted == wanted:
+            return entry.encoded
+        if isinstance(table, Table) and table.rows <= ROWS_AT_ONCE:
+            self._entries[name] = _encode(table, wanted, Silent())
+        else:
+            self._start(table, wanted)
+        return self._entries[name].encoded
+
+    def _start(self, table: Table | LongSource, wanted: Wanted) -> None:
+        name = wanted.spec.name
+        self._entries[name] = _Entry(wanted)
+
+        def work(context: Context) -> _Entry:
+            context.report(0.0, "Counting values")
+            return _encode(table, wanted, context)
+
+        self._runner.run(f"Reading {name}", work, self._keep, key=("encode", name))
+
+    def _keep(self, entry: _Entry) -> None:
+        name = entry.wanted.spec.name
+        current = self._entries.get(name)
+        if current is not None and current.wanted == entry.wanted:
+            self._entries[name] = entry
+            self._announce(name)
+
+
+def _encode(table: Table | LongSource, wanted: Wanted, context: Context) -> _Entry:
+    try:
+        if isinstance(table, LongSource):
+            return _Entry(wanted, _encoded_long(table, wanted, context))
+        encoded = encode_column(table, wanted.spec)
+        if wanted.unit is not None:
+            encoded = by_unit(wanted.unit, units_of(table, wanted.unit.columns), encoded)
+        if wanted.public is not None:
+            encoded = encoded.grouped(groups_by(table, wanted.public, context))
+        return _Entry(wanted, encoded)
+    except SfumatoError as error:
+        return _Entry(wanted, error=error)
+
+
+def _encoded_long(table: LongSource, wanted: Wanted, context: Context) -> EncodedColumn:
+    spec, unit, part = wanted.spec, wanted.unit, Part(context, 0.0, 0.3)
+    if wanted.public is not None:
+        encoded = table.survey.encoded(spec, part)
+        return table.survey.grouped(encoded, spec, wanted.public, Part(context, 0.3, 1.0))
+    if unit is None or spec.name not in unit.constant:
+        return table.survey.encoded(spec, context, wanted.together)
+    encoded = table.survey.encoded(spec, part)
+    counted = table.survey.by_unit(encoded.attribute, spec, unit, Part(context, 0.3, 1.0))
+    return replace(encoded, attribute=counted)

@@ -23,7 +23,6 @@ from sfumato.project import SUFFIX
 from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import NotSealed, PassphraseError, SourceChanged, SourceMissing
 from sfumato.project.project_file import ProjectFile, copy_project
-from sfumato.project.recovery import Recovered
 from sfumato.project.source import (
     accept_edition,
     is_long,
@@ -118,23 +117,22 @@ class SourceReader(QObject):
             return
         if isinstance(error, SourceChanged):
             actions.insert(0, Action(self.tr("Accept as new edition"), self._accept))
-        self._session.message.emit(Message.of_error(error, *actions, topic=TOPIC))
+        self._session.say_error(error, *actions, topic=TOPIC)
 
     def _tell_changed(self, actions: list[Action]) -> None:
         """Tell that the table of unsaved work, which has no ledger, is another by now."""
         source = self._session.document.source
         assert source is not None
-        path = source.place
-        wanted = self._session.table_requested.emit
-        now = Action(self.tr("Open it as it is now"), lambda: wanted(path))
-        message = Message(
+        wanted = partial(self._session.table_requested.emit, source.place)
+        words = self.tr("The table {file} changed since you worked on it.")
+        self._session.say(
             MessageKind.CAUTION,
-            self.tr("The table {file} changed since you worked on it.").format(file=path.name),
+            words.format(file=source.place.name),
             self.tr("With the same columns, everything you decided is kept."),
-            (now, *actions),
-            TOPIC,
+            Action(self.tr("Open it as it is now"), wanted),
+            *actions,
+            topic=TOPIC,
         )
-        self._session.message.emit(message)
 
     def locate(self) -> None:
         """Ask where the source table is now, and read it there."""
@@ -167,16 +165,9 @@ class SourceReader(QObject):
             rows = table.rows if isinstance(table, Table) else table.table.rows
             self._attach(table, project.document.source)
             session.ledger_changed.emit()
-            session.message.emit(
-                Message(
-                    MessageKind.GOOD,
-                    self.tr("The new edition has {rows} {rows:row|rows}.").format(
-                        rows=grouped(rows)
-                    ),
-                    self.tr("The ledger records that it took the place of the old one."),
-                    topic=TOPIC,
-                )
-            )
+            words = self.tr("The new edition has {rows} {rows:row|rows}.")
+            told = self.tr("The ledger records that it took the place of the old one.")
+            session.say(MessageKind.GOOD, words.format(rows=grouped(rows)), told, topic=TOPIC)
 
         session.runner.run(
             self.tr("Reading the new edition"), work, accepted, self._refused, key=TOPIC
@@ -242,7 +233,7 @@ class Projects(QObject):
             else:
                 self.save(then)
 
-        _show(dialog, decide)
+        dialog.present(decide)
 
     def _question(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
         """Return what a person who leaves unsaved work is asked, and the ways forward."""
@@ -284,7 +275,7 @@ class Projects(QObject):
 
     def _ask_to_open(self, path: Path) -> None:
         if not path.is_file():
-            self._say(
+            self._session.say(
                 MessageKind.DANGER,
                 self.tr("There is no project at {path}.").format(path=path),
                 self.tr("Open it from where it is now."),
@@ -293,7 +284,7 @@ class Projects(QObject):
             return
         dialog = OpenPassphraseDialog(path.stem, self._window)
         dialog.submitted.connect(lambda: self._start_opening(path, dialog))
-        _show(dialog)
+        dialog.present()
 
     def _start_opening(
         self,
@@ -317,7 +308,7 @@ class Projects(QObject):
                 self._ask_how_to_go_on(path, dialog, error)
                 return
             dialog.reject()
-            self._session.message.emit(Message.of_error(error, topic="project"))
+            self._session.say_error(error, topic="project")
 
         def opened(project: ProjectFile) -> None:
             dialog.accept()
@@ -334,27 +325,21 @@ class Projects(QObject):
             self._start_opening(path, dialog, read_only=asking.reading, accepting=asking.accepting)
 
         asking.rejected.connect(dialog.reject)
-        _show(asking, go_on)
+        asking.present(go_on)
 
     def _take(self, project: ProjectFile) -> None:
         session = self._session
         session.set_project(project)
         session.panel_requested.emit("data")
         for recovered in project.recovered:
-            self._tell_of_recovery(recovered)
+            session.say(MessageKind.INFO, recovered.explanation)
         if project.tampering is not None:
-            session.message.emit(Message.of_error(project.tampering, topic="tampering"))
+            session.say_error(project.tampering, topic="tampering")
         if project.accepted:
-            self._say(
-                MessageKind.GOOD,
-                self.tr("The project is sealed as it stands."),
-                self.tr("Your reason and the findings are recorded in its ledger."),
-            )
+            words = self.tr("Your reason and the findings are recorded in its ledger.")
+            session.say(MessageKind.GOOD, self.tr("The project is sealed as it stands."), words)
         if session.document.source is not None:
             self.sources.read()
-
-    def _tell_of_recovery(self, recovered: Recovered) -> None:
-        self._say(MessageKind.INFO, recovered.explanation)
 
     # ----- saving
 
@@ -384,7 +369,7 @@ class Projects(QObject):
     def _ask_to_create(self, path: Path, then: Then | None) -> None:
         dialog = NewPassphraseDialog(path.stem, self._window)
         dialog.submitted.connect(lambda: self._start_creating(path, dialog, then))
-        _show(dialog)
+        dialog.present()
 
     def _start_creating(self, path: Path, dialog: NewPassphraseDialog, then: Then | None) -> None:
         passphrase, document = dialog.passphrase, self._session.document
@@ -415,11 +400,9 @@ class Projects(QObject):
             copy_project(project, path)
 
         def copied(_result: None) -> None:
-            self._say(
-                MessageKind.GOOD,
-                self.tr("The copy is at {path}.").format(path=path),
-                self.tr("It opens with the same passphrase."),
-            )
+            words = self.tr("It opens with the same passphrase.")
+            told = self.tr("The copy is at {path}.")
+            self._session.say(MessageKind.GOOD, told.format(path=path), words)
 
         self._session.runner.run(self.tr("Saving a copy"), work, copied)
 
@@ -439,11 +422,8 @@ class Projects(QObject):
             title, _guarded(work), on_done, on_error, key=PROJECT_KEY, discard=ProjectFile.close
         )
         dialog.rejected.connect(job.cancel)
-        job.finished.connect(dialog.set_idle)
+        job.finished.connect(dialog.set_idle)  # which nobody calls once it is gone
         return job
-
-    def _say(self, kind: MessageKind, text: str, remedy: str = "", *actions: Action) -> None:
-        self._session.message.emit(Message(kind, text, remedy, actions))
 
     def _filters(self) -> str:
         return self.tr("Sfumato projects (*{suffix})").format(suffix=SUFFIX)
@@ -481,14 +461,3 @@ def _guarded(work: Callable[[Context], ProjectFile]) -> Callable[[Context], Proj
         return project
 
     return run
-
-
-def _show(
-    dialog: ChoiceDialog | OpenPassphraseDialog | NewPassphraseDialog | UnsealedDialog,
-    on_accepted: Then | None = None,
-) -> None:
-    """Open a dialog in front of its window; it goes away by itself."""
-    if on_accepted is not None:
-        dialog.accepted.connect(on_accepted)
-    dialog.finished.connect(dialog.deleteLater)
-    dialog.open()

@@ -8,41 +8,45 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 
+from sfumato.analysis.holdings import Basis
+from sfumato.analysis.open_columns import Asked, OpenAnswer, answer_open_columns
+from sfumato.analysis.pooled_rows import PooledRows, pooled_rows
 from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.formats.databases import PASSWORDS
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
-from sfumato.ui.state.attributes import AttributeCache, Wanted
 from sfumato.ui.state.history import History, State, changed_place
 from sfumato.ui.state.insights import (
+    AttributeCache,
     Insight,
     Insights,
+    LatestAnswer,
     LongSource,
-    OpenColumnsCache,
-    PooledCache,
+    Wanted,
 )
 from sfumato.ui.state.settings import MemoryLimit, MemoryStore, RecentProjects, Store
 from sfumato.ui.state.steps import Steps
 from sfumato.ui.widgets.files import FileChooser, PlatformChooser
-from sfumato.ui.widgets.messages import Message, MessageKind
+from sfumato.ui.widgets.messages import Action, Message, MessageKind
+from sfumato.ui.widgets.paint_queue import delayed
 
 if TYPE_CHECKING:
-    from sfumato.analysis.open_columns import OpenAnswer
-    from sfumato.analysis.pooled_rows import PooledRows
     from sfumato.project.ledger import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.long_table import LongTable
@@ -116,9 +120,8 @@ class Session(QObject):
         runner: JobRunner | None = None,
         store: Store | None = None,
         chooser: FileChooser | None = None,
-        parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.runner = runner if runner is not None else JobRunner(self)
         self.store: Store = store if store is not None else MemoryStore()
         self.chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
@@ -133,22 +136,13 @@ class Session(QObject):
         """The panel in sight, by its name: where edits are made."""
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
         self._insights = Insights(self.runner, self.profiles_changed.emit)
-        self._pooled = PooledCache(self.runner, self.pooled_changed.emit)
         self._columns: LeavingColumns | None = None
-        self._open_columns = OpenColumnsCache(self.runner, self.open_columns_changed.emit)
+        told_pooled, told_open = self.pooled_changed.emit, self.open_columns_changed.emit
+        self._pooled = LatestAnswer[tuple[PooledRows, ...]](self.runner, "pooled", told_pooled)
+        self._open_columns = LatestAnswer[OpenAnswer](self.runner, "open columns", told_open)
         self.steps = Steps(self, self)
-        for changed in (
-            self.document_changed,
-            self.table_changed,
-            self.attribute_changed,
-            self.project_changed,
-            self.ledger_changed,
-        ):
-            changed.connect(self.steps.take_notice)
-        self._autosave = QTimer(self)
-        self._autosave.setSingleShot(True)
-        self._autosave.setInterval(AUTOSAVE_MILLISECONDS)
-        self._autosave.timeout.connect(self.save)
+        self.follow(self.steps.take_notice, self.ledger_changed)
+        self._autosave = delayed(self, self.save, AUTOSAVE_MILLISECONDS)
 
     # ----- what is open
 
@@ -186,7 +180,7 @@ class Session(QObject):
                 "This needs all rows of the table at once, and they are read in parts.",
                 "Read all of the table under Data, on a machine with the memory for it.",
             )
-            self.message.emit(Message.of_error(error, topic="long"))
+            self.say_error(error, topic="long")
         return self.long is not None
 
     @property
@@ -241,6 +235,28 @@ class Session(QObject):
         """What draws noise for statistics of the table; what is drawn is kept in the settings."""
         return KeyedNoise(self.keys)
 
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """The attributes that the policy protects, entry by entry."""
+        covered = (name for entry in self.document.policy for name in entry.attributes)
+        return tuple(dict.fromkeys(covered))
+
+    def follow(self, run: Callable[..., object], *others: SignalInstance) -> None:
+        """Call a function whenever something that is open changes, or another signal is emitted."""
+        opened = (self.document_changed, self.table_changed, self.attribute_changed)
+        for signal in (*opened, self.project_changed, *others):
+            signal.connect(run)
+
+    def say(
+        self, kind: MessageKind, text: str, remedy: str = "", *actions: Action, topic: str = ""
+    ) -> None:
+        """Show a message in whichever panel is in sight."""
+        self.message.emit(Message(kind, text, remedy, actions, topic))
+
+    def say_error(self, error: SfumatoError | OSError, *actions: Action, topic: str = "") -> None:
+        """Show an expected error there."""
+        self.message.emit(Message.of_error(error, *actions, topic=topic))
+
     # ----- edits
 
     def edit(self, text: str, document: Document, *, merge_key: Hashable | None = None) -> None:
@@ -283,11 +299,36 @@ class Session(QObject):
                 "“{edit}” was not carried out: something else was changed in the meantime."
             )
             remedy = self.tr("Try again if you still want it.")
-            self.message.emit(
-                Message(MessageKind.INFO, words.format(edit=text), remedy, topic="meanwhile")
-            )
+            self.say(MessageKind.INFO, words.format(edit=text), remedy, topic="meanwhile")
 
         return pass_on
+
+    def edit_later(
+        self,
+        text: str,
+        work: Callable[[Context], Document],
+        refuse: Callable[[SfumatoError], None] | None = None,
+        *,
+        title: str = "",
+        key: Hashable = None,
+    ) -> None:
+        """Work a new document out in a job, and put it in place unless something else changed.
+
+        Parameters
+        ----------
+        text
+            What the edit does, as the Edit menu shows it.
+        work
+            Makes the document from what is open now.
+        refuse
+            Takes an expected error; the panel in sight tells it when absent.
+        title
+            What the job is called where that is not what the edit does.
+        key
+            The job's key.
+        """
+        take = self.unless_changed(text, partial(self.edit, text))
+        self.runner.run(title or text, work, take, refuse, key=key)
 
     def open_table(
         self,
@@ -343,7 +384,7 @@ class Session(QObject):
 
     def undo(self) -> None:
         """Take the last edit back."""
-        panel, now = self._history.undo_panel, self._state
+        panel, now = self.undo_panel, self._state
         before = self._history.undo(now)
         if before is not None:
             self._move_to(before)
@@ -351,7 +392,7 @@ class Session(QObject):
 
     def redo(self) -> None:
         """Do the edit again that was undone last."""
-        panel, now = self._history.redo_panel, self._state
+        panel, now = self.redo_panel, self._state
         after = self._history.redo(now)
         if after is not None:
             self._move_to(after)
@@ -360,22 +401,22 @@ class Session(QObject):
     @property
     def undo_text(self) -> str | None:
         """What undo would take back; None where there is nothing."""
-        return self._history.undo_text
+        return self._history.last.text if self._history.last is not None else None
 
     @property
     def redo_text(self) -> str | None:
         """What redo would do again; None where there is nothing."""
-        return self._history.redo_text
+        return self._history.next.text if self._history.next is not None else None
 
     @property
     def undo_panel(self) -> str:
         """The panel that undo turns to."""
-        return self._history.undo_panel
+        return self._history.last.panel if self._history.last is not None else ""
 
     @property
     def redo_panel(self) -> str:
         """The panel that redo turns to."""
-        return self._history.redo_panel
+        return self._history.next.panel if self._history.next is not None else ""
 
     def _move_to(self, state: State) -> None:
         other_table = state.table is not self._state.table
@@ -437,7 +478,7 @@ class Session(QObject):
             try:
                 self._project.save_document(self.document)
             except (SfumatoError, OSError) as error:
-                self.message.emit(Message.of_error(error))
+                self.say_error(error)
                 return False
             self._unsaved = False
         self.saved.emit()
@@ -469,6 +510,16 @@ class Session(QObject):
         together = isinstance(held, LongSource) and entry is not None and len(entry.attributes) > 1
         wanted = Wanted(spec, self._public_columns(name), unit, together)
         return self._attributes.get(held, wanted)
+
+    def encoded(self, names: Iterable[str] | None = None) -> dict[str, EncodedColumn]:
+        """Return columns as they are encoded, as far as they are known: the policy's, or others."""
+        wanted = self.protected if names is None else names
+        found = {name: self.attribute(name) for name in wanted}
+        return {name: column for name, column in found.items() if column is not None}
+
+    def attributes(self, names: Iterable[str] | None = None) -> dict[str, Attribute]:
+        """Return attributes by their names, as `encoded` does columns."""
+        return {name: column.attribute for name, column in self.encoded(names).items()}
 
     def _public_columns(self, name: str) -> tuple[ColumnSpec, ...] | None:
         """Return the columns that group the records for an attribute's mechanism, if any."""
@@ -505,31 +556,50 @@ class Session(QObject):
         insight = self.insight() if self.document.recipients else None
         if insight is None or not insight.repeated:
             return ()
-        names = [name for entry in self.document.policy for name in entry.attributes]
-        encoded = {name: column for name in names if (column := self.attribute(name)) is not None}
-        return self._pooled.get(self.document, encoded, insight.repeated, releases)
+        document, encoded, units = self.document, self.encoded(), insight.repeated
+        # Titles, notes and the like change no figure.
+        relevant = replace(document, title="", hierarchies={}, rows_as_in_table="")
+        question = (relevant, *map(id, encoded.values()), *map(id, units), *releases)
+
+        def work(context: Context) -> tuple[PooledRows, ...]:
+            return pooled_rows(document, encoded, units, releases, Basis.EITHER, context)
+
+        words = self.tr("Pooling rows that belong together")
+        self._pooled.ask(question, words, work)
+        return self._pooled.answer or () if self._pooled.known else ()
 
     def columns_of(self, table: Table) -> LeavingColumns:
         """Return what is known of a table's columns, for everybody who asks about them."""
         known = self._columns
         if known is None or known.table is not table or known.keys is not self.keys:
             known = self._columns = LeavingColumns(table, self.keys)
+            self._open_columns.forget()
         return known
 
     def open_columns(self) -> OpenAnswer | None:
         """Return what the columns released unchanged tell; None while it is not known.
 
-        It is computed in a job, after which `open_columns_changed` is emitted.
+        It is computed in a job, after which `open_columns_changed` is emitted. Until then the last
+        answer holds if it is about these columns: figures of levels that have changed are left out
+        by `OpenAnswer.beside`.
         """
-        document, table = self.document, self.table
-        if table is None or not document.policy or not document.recipients:
+        document, table, recipients = self.document, self.table, self.document.recipients
+        if table is None or not document.policy or not recipients:
             return None
-        names = [name for entry in document.policy for name in entry.attributes]
-        encoded = {name: column for name in names if (column := self.attribute(name)) is not None}
-        if len(encoded) < len(names):
+        attributes, columns = self.attributes(), self.columns_of(table).whole
+        if len(attributes) < len(self.protected):
             return None
-        attributes = {name: column.attribute for name, column in encoded.items()}
-        return self._open_columns.get(document, self.columns_of(table).whole, attributes)
+        asked = Asked.of(document)
+        people = tuple((each.name, each.mark, each.statements, each.view) for each in recipients)
+        question = (asked, document.policy, people, document.level_spacing, tuple(attributes))
+
+        def work(context: Context) -> OpenAnswer:
+            return answer_open_columns(document, columns, attributes, context)
+
+        words = self.tr("Weighing the columns released unchanged")
+        self._open_columns.ask(question, words, work)
+        known = self._open_columns.answer
+        return known if known is not None and known.findings.asked == asked else None
 
     def close(self) -> None:
         """Save, stop every job and let the project file go."""

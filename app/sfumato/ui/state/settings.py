@@ -43,6 +43,11 @@ class MemoryStore:
         self._values[key] = value
 
 
+def is_on(store: Store, key: str) -> bool:
+    """Return whether what is stored under a key, as 0 or 1, is on."""
+    return bool(int(store.value(key, 0) or 0))
+
+
 class TextScale:
     """How large the person wants text, in per cent of the system's size.
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
 from sfumato.analysis.readiness import Readiness, examine, looked_through
@@ -17,6 +17,7 @@ from sfumato.engine.table.table import Attribute, Table
 from sfumato.jobs.runner import Ending, Job
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.release.long_table import LongTable, refuse_whole
+from sfumato.ui.widgets.paint_queue import delayed
 
 if TYPE_CHECKING:
     from sfumato.analysis.shown_columns import LeavingColumns
@@ -42,6 +43,10 @@ class Opened(Protocol):
         """What is decided."""
 
     @property
+    def protected(self) -> tuple[str, ...]:
+        """The policy's attributes."""
+
+    @property
     def source(self) -> Table | LongTable | None:
         """All rows, in memory or not."""
 
@@ -55,6 +60,9 @@ class Opened(Protocol):
 
     def attribute(self, name: str) -> EncodedColumn | None:
         """Return an encoded column."""
+
+    def attributes(self) -> dict[str, Attribute]:
+        """Return what is known of the policy's attributes."""
 
     def attribute_error(self, name: str) -> SfumatoError | None:
         """Return why a column does not fit."""
@@ -100,10 +108,7 @@ class Steps(QObject):
         """The objects whose identity stands for them in what was asked."""
         self._guarantee: tuple[tuple[object, ...], Guarantee] | None = None
         self._states: tuple[Work, dict[str, Step]] | None = None
-        self._quiet = QTimer(self)
-        self._quiet.setSingleShot(True)
-        self._quiet.setInterval(QUIET_MILLISECONDS)
-        self._quiet.timeout.connect(self.check_policy)
+        self._quiet = delayed(self, self.check_policy, QUIET_MILLISECONDS)
 
     # ----- what is asked
 
@@ -122,8 +127,7 @@ class Steps(QObject):
 
     def guarantee(self) -> Guarantee:
         """Return what the present settings promise, apart from earlier releases and pooled rows."""
-        attributes = self.attributes()
-        document = self._session.document
+        document, attributes = self._session.document, self._session.attributes()
         # Typed letter by letter: what is promised depends on whether there is a reason, not on it.
         decided = replace(document, title="", rows_as_in_table=str(bool(document.rows_as_in_table)))
         key = (decided, *((name, id(one)) for name, one in attributes.items()))
@@ -131,14 +135,6 @@ class Steps(QObject):
             found = guarantee_of(document, attributes)
             self._guarantee = ((*key, attributes), found)  # which keeps the objects of these ids
         return self._guarantee[1]
-
-    def attributes(self) -> dict[str, Attribute]:
-        """Return what is known of the policy's attributes, by name."""
-        names = dict.fromkeys(
-            name for entry in self._session.document.policy for name in entry.attributes
-        )
-        encoded = {name: self._session.attribute(name) for name in names}
-        return {name: one.attribute for name, one in encoded.items() if one is not None}
 
     def releases(self) -> tuple[ReleaseRecord, ...]:
         """Return what the ledger tells of, oldest first; nothing where it can't be read."""
@@ -155,8 +151,7 @@ class Steps(QObject):
 
     def _work(self) -> Work:
         session, document = self._session, self._session.document
-        names = [column.name for column in document.sensitive]
-        names += [name for entry in document.policy for name in entry.attributes]
+        names = [*(column.name for column in document.sensitive), *session.protected]
         attributes, errors = {}, {}
         for name in dict.fromkeys(names) if session.source is not None else ():
             encoded, error = session.attribute(name), session.attribute_error(name)
@@ -193,9 +188,8 @@ class Steps(QObject):
     def check(self) -> None:
         """Check every recipient's release, unless that was done for what is open now."""
         session, asked = self._session, self._question()
-        source, document, attributes = session.source, session.document, self.attributes()
-        wanted = {name for entry in document.policy for name in entry.attributes}
-        if source is None or set(attributes) != wanted or asked == self._asked:
+        source, document, attributes = session.source, session.document, session.attributes()
+        if source is None or len(attributes) < len(session.protected) or asked == self._asked:
             return
         self._asked, self._known, self._kept = asked, False, (source, attributes)
         releases, keys = self.releases(), session.keys
@@ -213,29 +207,28 @@ class Steps(QObject):
         job = session.runner.run(
             self.tr("Checking whether releases are ready"),
             work,
-            partial(self._take, asked),
-            partial(self._refuse, asked),
+            lambda found: self._end(asked, found),
+            lambda error: self._end(asked, (), error),
             key=CHECK,
         )
         job.finished.connect(partial(self._give_up, asked, job))
 
     def _question(self) -> tuple[object, ...]:
         """Return what a check is about: attributes are the same where they are the same objects."""
-        source, attributes = self._session.source, self.attributes()
+        source, attributes = self._session.source, self._session.attributes()
         counted = tuple((name, id(one.counts)) for name, one in attributes.items())
         # No finding is about these, which are typed letter by letter.
         document = replace(self._session.document, title="", rows_as_in_table="")
         return (id(source), counted, document, self.releases())
 
-    def _take(self, asked: tuple[object, ...], found: tuple[Readiness, ...]) -> None:
+    def _end(
+        self,
+        asked: tuple[object, ...],
+        found: tuple[Readiness, ...],
+        error: SfumatoError | None = None,
+    ) -> None:
         if asked is self._asked:
-            self._known, self.found, self.refusal = True, found, None
-            self.checked.emit()
-            self.changed.emit()
-
-    def _refuse(self, asked: tuple[object, ...], error: SfumatoError) -> None:
-        if asked is self._asked:
-            self._known, self.found, self.refusal = True, (), error
+            self._known, self.found, self.refusal = True, found, error
             self.checked.emit()
             self.changed.emit()
 

@@ -17,7 +17,8 @@ from sfumato.project.store.seal import state_folder
 from sfumato.project.store.unsaved import UnsavedWork, new_unsaved, unsaved_in
 from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.session import AUTOSAVE_MILLISECONDS, Session
-from sfumato.ui.widgets.messages import Action, Message, MessageKind, error_texts
+from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
+from sfumato.ui.widgets.paint_queue import delayed
 
 TOPIC: Final = "unsaved"
 KEEPING: Final = "keeping unsaved work"
@@ -49,10 +50,7 @@ class Unsaved(QObject):
         self._work: UnsavedWork | None = None
         self._offered: UnsavedWork | None = None
         self._failed = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(AUTOSAVE_MILLISECONDS)
-        self._timer.timeout.connect(self.keep)
+        self._timer = delayed(self, self.keep, AUTOSAVE_MILLISECONDS)
         for signal in (
             session.document_changed,
             session.project_changed,
@@ -86,11 +84,9 @@ class Unsaved(QObject):
         if work is None:
             return  # the user has no folder for it
         work.document = self._session.document
+        words = self.tr("Keeping unsaved work")
         self._session.runner.run(
-            self.tr("Keeping unsaved work"),
-            partial(_write, work),
-            on_error=self._tell_failure,
-            key=KEEPING,
+            words, partial(_write, work), on_error=self._tell_failure, key=KEEPING
         )
 
     def _tell_failure(self, error: SfumatoError) -> None:
@@ -98,13 +94,13 @@ class Unsaved(QObject):
         if self._failed or not self._wanted:
             return
         self._failed = True
-        self._say(
+        words = self.tr("This work would be lost in a crash: {reason}")
+        self._session.say(
             MessageKind.CAUTION,
-            self.tr("This work would be lost in a crash: {reason}").format(
-                reason=error_texts(error)[0]
-            ),
+            words.format(reason=error_texts(error)[0]),
             self.tr("Save it as a project; Sfumato could not keep a copy until then."),
             Action(self.tr("Save…"), self._projects.save),
+            topic=TOPIC,
         )
 
     def _forget(self) -> None:
@@ -138,16 +134,16 @@ class Unsaved(QObject):
         self._offered = work
         discard = Action(self.tr("Discard"), partial(self._discard, work))
         if isinstance(found, UnsavedUnreadable):
-            self._session.message.emit(Message.of_error(found, discard, topic=TOPIC))
+            self._session.say_error(found, discard, topic=TOPIC)
             return
-        self._say(
+        words = self.tr("Your work on {title}, of {time}, is not in a project yet.")
+        self._session.say(
             MessageKind.INFO,
-            self.tr("Your work on {title}, of {time}, is not in a project yet.").format(
-                title=found.title or self.tr("Untitled"), time=_time_of(work)
-            ),
+            words.format(title=found.title or self.tr("Untitled"), time=_time_of(work)),
             self.tr("Sfumato ended before you saved it. What you decided was kept."),
             Action(self.tr("Take it up again"), partial(self._take_up, work, found)),
             discard,
+            topic=TOPIC,
         )
 
     def _discard(self, work: UnsavedWork) -> None:
@@ -182,10 +178,7 @@ class Unsaved(QObject):
         try:
             work.forget()
         except OSError as error:
-            self._session.message.emit(Message.of_error(error))
-
-    def _say(self, kind: MessageKind, text: str, remedy: str, *actions: Action) -> None:
-        self._session.message.emit(Message(kind, text, remedy, actions, TOPIC))
+            self._session.say_error(error)
 
 
 def _write(work: UnsavedWork, _context: Context) -> None:

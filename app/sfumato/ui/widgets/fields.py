@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Hashable, Sequence
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import (
     QHelpEvent,
     QHideEvent,
@@ -22,7 +23,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QSizePolicy,
@@ -39,7 +39,8 @@ from PySide6.QtWidgets import (
 from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space, font, scaled
 from sfumato.ui.look.wording import parted, parts
-from sfumato.ui.widgets.layout import button, elided, label, row
+from sfumato.ui.widgets.layout import button, label, row, set_look
+from sfumato.ui.widgets.painted import elided
 from sfumato.ui.widgets.responsive import FlowLayout
 
 SLIDER_STEPS: Final = 1000
@@ -100,14 +101,43 @@ def when_given(field: QLineEdit, tell: Callable[[], object]) -> None:
     field.editingFinished.connect(lambda: field.isVisible() and tell())
 
 
+def text_field(
+    name: str = "", hint: str = "", given: Callable[[], object] | None = None
+) -> QLineEdit:
+    """Return a field for a text.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    hint
+        What stands in it while it is empty.
+    given
+        Called when a text is given, see `when_given`.
+    """
+    made = QLineEdit()
+    made.setAccessibleName(name)
+    prompt(made, hint)
+    if given is not None:
+        when_given(made, given)
+    return made
+
+
 class WrappedCheckBox(QCheckBox):
     """A box to tick whose words take several lines where one is too short for them."""
 
-    def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        text: str = "",
+        parent: QWidget | None = None,
+        clicked: Callable[[bool], object] | None = None,
+    ) -> None:
         super().__init__(text, parent)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
+        if clicked is not None:
+            self.clicked.connect(clicked)
 
     def sizeHint(self) -> QSize:
         """Ask for one line, and for what is lost where widths are rounded."""
@@ -175,9 +205,7 @@ class TickAll(QWidget):
         super().__init__(parent)
         self.all = button(self.tr("Tick all"), lambda: choose(True), "quiet")
         self.none = button(self.tr("Untick all"), lambda: choose(False), "quiet")
-        line = row(self.all, self.none, None)
-        line.setContentsMargins(0, 0, 0, 0)
-        self.setLayout(line)
+        self.setLayout(row(self.all, self.none, None))
         self.none.setVisible(none)
         self.hide()
 
@@ -201,6 +229,12 @@ class NumberField(QWidget):
         What an arrow key adds.
     show_range
         Whether the range stands beside the field (else it is its tip).
+    name
+        What it is called.
+    given
+        Called with every number that the person gives.
+    width
+        How wide what is typed into is, where that does not follow from it; pixels at scale 1.
     """
 
     value_changed = Signal(float)
@@ -215,10 +249,18 @@ class NumberField(QWidget):
         unit: str = "",
         step: float | None = None,
         show_range: bool = True,
+        name: str = "",
+        given: Callable[[float], object] | None = None,
+        width: int = 0,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.spin = _Spin(self)
+        self.spin.setAccessibleName(name)
+        if width:
+            self.spin.setFixedWidth(scaled(width))
+        if given is not None:
+            self.value_changed.connect(given)
         self.spin.setDecimals(decimals)
         self.spin.setRange(minimum, maximum)
         self.spin.setSingleStep(step if step is not None else 10.0 ** -min(decimals, 2))
@@ -231,11 +273,7 @@ class NumberField(QWidget):
         self._range = label("", "small")
         self._range.setParent(self)  # without one, showing it would open a window
         self._range.setVisible(show_range)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(Space.INSIDE)
-        layout.addWidget(self.spin)
-        layout.addWidget(self._range)
+        self.setLayout(row(self.spin, self._range))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setFocusProxy(self.spin)
         self._show_range()
@@ -247,19 +285,17 @@ class NumberField(QWidget):
 
     def set_value(self, value: float) -> None:
         """Show a number without telling anyone."""
-        blocked = self.spin.blockSignals(True)
-        self.spin.setValue(value)
-        self.spin.blockSignals(blocked)
+        with QSignalBlocker(self.spin):
+            self.spin.setValue(value)
 
     def set_range(self, minimum: float, maximum: float) -> None:
         """Change the range, without telling anyone."""
-        blocked = self.spin.blockSignals(True)
-        self.spin.setRange(minimum, maximum)
-        self.spin.blockSignals(blocked)
+        with QSignalBlocker(self.spin):
+            self.spin.setRange(minimum, maximum)
         self._show_range()
 
     def _show_range(self) -> None:
-        low, high = (self.spin.read_out(end) for end in self._ends())
+        low, high = map(self.spin.read_out, (self.spin.minimum(), self.spin.maximum()))
         text = self.tr("{low} to {high}").format(low=low, high=high)
         self._range.setText(text)
         self.spin.setToolTip(text)
@@ -276,9 +312,6 @@ class NumberField(QWidget):
         if parent is not None and not self.spin.accessibleName():
             named = (each for each in parent.findChildren(QLabel) if each.buddy() is self)
             self.setAccessibleName(next((each.text().replace("&", "") for each in named), ""))
-
-    def _ends(self) -> tuple[float, float]:
-        return self.spin.minimum(), self.spin.maximum()
 
 
 class SliderField(QWidget):
@@ -322,11 +355,7 @@ class SliderField(QWidget):
         self.slider.setRange(0, SLIDER_STEPS)
         self.slider.setPageStep(SLIDER_STEPS // 20)
         self.slider.setMinimumWidth(scaled(120))
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(Space.BETWEEN)
-        layout.addWidget(self.slider, 1)
-        layout.addWidget(self.field)
+        self.setLayout(row((self.slider, 1), self.field, spacing=Space.BETWEEN))
         self.setFocusProxy(self.slider)
         self.field.value_changed.connect(self._take_from_field)
         self.slider.valueChanged.connect(self._take_from_slider)
@@ -359,9 +388,8 @@ class SliderField(QWidget):
         self._place_slider(self.field.value)
 
     def _place_slider(self, value: float) -> None:
-        blocked = self.slider.blockSignals(True)
-        self.slider.setValue(round(SLIDER_STEPS * self._share(value)))
-        self.slider.blockSignals(blocked)
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(round(SLIDER_STEPS * self._share(value)))
 
     def _share(self, value: float) -> float:
         value = min(max(value, self._low), self._high)
@@ -393,28 +421,50 @@ class ChoiceField(QComboBox):
     ----------
     choices
         Pairs of a value and its name.
+    name
+        What it is called.
+    chosen
+        Called with every value that the person chooses.
+    least
+        How wide it is at least; pixels at scale 1.
+    shrinks
+        Whether it takes the room that there is, however long its choices are.
     """
 
     chosen = Signal(object)
     """The person chose another value."""
 
     def __init__(
-        self, choices: Sequence[tuple[Hashable, str]] = (), parent: QWidget | None = None
+        self,
+        choices: Sequence[tuple[Hashable, str]] = (),
+        parent: QWidget | None = None,
+        *,
+        name: str = "",
+        chosen: Callable[[Any], object] | None = None,
+        least: int = 0,
+        shrinks: bool = False,
     ) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._values: list[Hashable] = []
         self.set_choices(choices)
+        if name:
+            self.setAccessibleName(name)
+        if chosen is not None:
+            self.chosen.connect(chosen)
+        if least:
+            self.setMinimumWidth(scaled(least))
+        if shrinks:
+            self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.activated.connect(lambda index: self.chosen.emit(self._values[index]))
 
     def set_choices(self, choices: Sequence[tuple[Hashable, str]]) -> None:
         """Offer other values; the present one stays where it is among them."""
         before = self.value
-        blocked = self.blockSignals(True)
-        self.clear()
-        self._values = [value for value, _ in choices]
-        self.addItems([name for _, name in choices])
-        self.blockSignals(blocked)
+        with QSignalBlocker(self):
+            self.clear()
+            self._values = [value for value, _ in choices]
+            self.addItems([name for _, name in choices])
         self.set_value(before)
 
     @property
@@ -431,9 +481,8 @@ class ChoiceField(QComboBox):
     def set_value(self, value: Hashable) -> None:
         """Show a value without telling anyone."""
         if value in self._values:
-            blocked = self.blockSignals(True)
-            self.setCurrentIndex(self._values.index(value))
-            self.blockSignals(blocked)
+            with QSignalBlocker(self):
+                self.setCurrentIndex(self._values.index(value))
 
     def setAccessibleName(self, name: str) -> None:
         """Name the field for screen readers; on Linux Qt tells the choice alone as its name."""
@@ -497,26 +546,39 @@ class Segments(QWidget):
     ----------
     choices
         Pairs of a value and its name.
+    name
+        What it is called.
+    chosen
+        Called with every value that the person chooses.
     """
 
     chosen = Signal(object)
     """The person chose another value."""
 
     def __init__(
-        self, choices: Sequence[tuple[Hashable, str]], parent: QWidget | None = None
+        self,
+        choices: Sequence[tuple[Hashable, str]],
+        parent: QWidget | None = None,
+        *,
+        name: str = "",
+        chosen: Callable[[Any], object] | None = None,
     ) -> None:
         super().__init__(parent)
+        if name:
+            self.setAccessibleName(name)
+        if chosen is not None:
+            self.chosen.connect(chosen)
         self._lines = FlowLayout(spacing=0)
         self.setLayout(self._lines)
         self._group = QButtonGroup(self)
         self._buttons: dict[Hashable, QToolButton] = {}
-        for position, (value, name) in enumerate(choices):
+        for position, (value, words) in enumerate(choices):
             made = QToolButton(self)
-            made.setText(name)
+            made.setText(words)
             made.setCheckable(True)
             made.setProperty("look", "segment")
             made.setProperty("place", _place(position, len(choices)))
-            made.clicked.connect(self._teller(value))
+            made.clicked.connect(partial(self._choose, value))
             made.installEventFilter(self)
             self._group.addButton(made)
             self._buttons[value] = made
@@ -536,11 +598,7 @@ class Segments(QWidget):
         super().resizeEvent(event)
         broken = self.width() < self._lines.sizeHint().width()
         for position, made in enumerate(self._buttons.values()):
-            place = "only" if broken else _place(position, len(self._buttons))
-            if made.property("place") != place:
-                made.setProperty("place", place)
-                made.style().unpolish(made)
-                made.style().polish(made)
+            set_look(made, "only" if broken else _place(position, len(self._buttons)), "place")
         self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
@@ -586,12 +644,9 @@ class Segments(QWidget):
             self.chosen.emit(values[place])
         return True
 
-    def _teller(self, value: Hashable) -> Callable[[], None]:
-        def tell() -> None:
-            self.set_value(value)
-            self.chosen.emit(value)
-
-        return tell
+    def _choose(self, value: Hashable, _checked: bool = False) -> None:
+        self.set_value(value)
+        self.chosen.emit(value)
 
 
 def _place(position: int, count: int) -> str:

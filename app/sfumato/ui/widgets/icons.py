@@ -107,10 +107,8 @@ def put_icon(button: QAbstractButton, name: str, token: str = "muted") -> None:
 class IconLabel(QWidget):
     """An icon standing by itself, in the theme's colours."""
 
-    def __init__(
-        self, name: str, token: str = "muted", size: int = 20, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str, token: str = "muted", size: int = 20) -> None:
+        super().__init__()
         self._name = name
         self._token = token
         self.setFixedSize(scaled(size), scaled(size))

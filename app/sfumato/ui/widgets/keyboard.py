@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import shiboken6
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.jobs.runner import JobRunner
+from sfumato.ui.widgets.paint_queue import delayed
 
 
 def letter_of(text: str) -> str:
@@ -270,9 +271,7 @@ class FocusKeeper(QObject):
         super().__init__(window)
         self._window, self._begin = window, begin
         self._lent: tuple[QWidget, QWidget] | None = None
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.timeout.connect(self._settle)
+        self._soon = delayed(self, self._settle)
         runner.job_finished.connect(lambda _job: self._soon.start())
         application = QApplication.instance()
         assert isinstance(application, QApplication)

@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt
-from PySide6.QtGui import (
-    QColor,
-    QFocusEvent,
-    QFont,
-    QFontMetrics,
-    QFontMetricsF,
-    QKeyEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QResizeEvent,
-)
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt
+from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -40,14 +29,18 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from sfumato.ui.look.theme import Space, scaled, themes
+from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import parted, whole
 from sfumato.ui.widgets.icons import IconLabel, put_icon, themed_icon
+from sfumato.ui.widgets.painted import draw_focus, painter_on
 
 _Box = TypeVar("_Box", bound=QBoxLayout)
 Part = QWidget | QLayout
-Piece = Part | tuple[Part, int] | None
-"""What is put into a line: a part, alone or with its stretch; None for the room that is left."""
+Piece = Part | tuple[Part, int] | int | None
+"""What is put into a line: a part, alone or with its stretch; so many pixels that stay free; None
+for the room that is left."""
+Margins = tuple[int, int, int, int]
+"""The pixels left free around a line: left, top, right, bottom."""
 
 
 def label(text: str, look: str = "", *, wrap: bool = False) -> QLabel:
@@ -72,36 +65,43 @@ class WrappedLabel(QLabel):
         return whole(super().text())
 
 
-def set_look(widget: QWidget, look: str) -> None:
+def set_look(widget: QWidget, look: object, aspect: str = "look") -> None:
     """Give a widget another look of the style sheet while it is in sight."""
-    if widget.property("look") != look:
-        widget.setProperty("look", look)
+    if widget.property(aspect) != look:
+        widget.setProperty(aspect, look)
         widget.style().unpolish(widget)
         widget.style().polish(widget)
 
 
 def button(
-    text: str, run: Callable[[], object], look: str = "", icon: str = "", tip: str = ""
+    text: str, run: Callable[[], object] | None, look: str = "", icon: str = "", tip: str = ""
 ) -> QPushButton:
-    """Return a push button: ``primary``, ``quiet`` or plain."""
+    """Return a push button: ``primary``, ``quiet`` or plain; None leaves it to its `clicked`."""
     made = QPushButton(text)
     made.setProperty("look", look)
     made.setToolTip(tip)
     if icon:
         tokens = {"primary": "on_accent", "quiet": "accent"}
         put_icon(made, icon, tokens.get(look, "muted"))
-    made.clicked.connect(partial(_click, run))
+    if run is not None:
+        made.clicked.connect(partial(_click, run))
     return made
 
 
-def tool(icon: str, words: str, run: Callable[[], object]) -> QToolButton:
-    """Return a button that is a drawing, and says in a tip what it is for."""
+def tool(icon: str, words: str, run: Callable[[], object] | None) -> QToolButton:
+    """Return a button that is a drawing, and says in a tip what it is for; see `button`."""
     made = QToolButton()
-    made.setIcon(themed_icon(icon))
-    made.setToolTip(words)
-    made.setAccessibleName(words)
-    made.clicked.connect(partial(_click, run))
+    if run is not None:
+        made.clicked.connect(partial(_click, run))
+    show_tool(made, icon, words)
     return made
+
+
+def show_tool(shown: QToolButton, icon: str, words: str) -> None:
+    """Let such a button be for something else from now on."""
+    shown.setIcon(themed_icon(icon))
+    shown.setToolTip(words)
+    shown.setAccessibleName(words)
 
 
 def _click(run: Callable[[], object], _checked: bool = False) -> None:
@@ -150,20 +150,33 @@ class Card(QFrame):
         Its title; may be empty.
     note
         One muted sentence below the title; may be empty.
+    flat
+        Whether little is left free above and below: for a single line.
     """
 
-    def __init__(self, heading: str = "", note: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        heading: str = "",
+        note: str = "",
+        parent: QWidget | None = None,
+        *,
+        flat: bool = False,
+    ) -> None:
         super().__init__(parent)
         self.setProperty("look", "card")
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(Space.BETWEEN, Space.BETWEEN, Space.BETWEEN, Space.BETWEEN)
-        self.body.setSpacing(Space.INSIDE)
+        high = Space.INSIDE + 4 if flat else Space.BETWEEN
+        self.body = column(margins=(Space.BETWEEN, high, Space.BETWEEN, high))
+        self.setLayout(self.body)
         if heading:
             self.heading = label(heading, "heading", wrap=True)
-            self.body.addWidget(self.heading)
+            self.put(self.heading)
         if note:
             self.note = label(note, "muted", wrap=True)
-            self.body.addWidget(self.note)
+            self.put(self.note)
+
+    def put(self, *pieces: Piece) -> None:
+        """Put something below what there is already."""
+        fill(self.body, *pieces)
 
 
 class ScrollPage(QScrollArea):
@@ -178,23 +191,23 @@ class ScrollPage(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         page = QWidget()
         page.setProperty("look", "scrolled")
-        self.column = QVBoxLayout(page)
-        self.column.setContentsMargins(margin, margin, margin, margin)
-        self.column.setSpacing(Space.BETWEEN)
+        self.column = column(spacing=Space.BETWEEN, margins=(margin,) * 4)
+        page.setLayout(self.column)
         self.setWidget(page)
         self._on_top: QWidget | None = None
         bar = self.verticalScrollBar()
         bar.valueChanged.connect(self._let_go)
         bar.rangeChanged.connect(self._keep_on_top)
 
+    def put(self, *pieces: Piece) -> None:
+        """Put something below what there is already."""
+        fill(self.column, *pieces)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Show the focus ring behind the page."""
         super().paintEvent(event)
         if self.hasFocus():
-            painter = QPainter(self.viewport())
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(QColor(themes().current.style.accent), 2))
-            painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(1, 1, -1, -1), 6, 6)
+            draw_focus(painter_on(self.viewport()), self.viewport())
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Show the focus ring."""
@@ -283,12 +296,21 @@ class EmptyState(QWidget):
         What is missing.
     text
         What goes here, in a sentence or two.
+    offer
+        The button below the text, if there is one; others follow by `add_button`.
     """
 
     WIDTH = 420
     NARROWEST = 220
 
-    def __init__(self, icon: str, heading: str, text: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        icon: str,
+        heading: str = "",
+        text: str = "",
+        parent: QWidget | None = None,
+        offer: QPushButton | None = None,
+    ) -> None:
         super().__init__(parent)
         self._column = QVBoxLayout(self)
         self._column.setSpacing(Space.INSIDE)
@@ -303,16 +325,12 @@ class EmptyState(QWidget):
             words.setMinimumWidth(scaled(self.NARROWEST))
             words.setMaximumWidth(scaled(self.WIDTH))
             # A row of its own, so that its height is reckoned from its own width.
-            line = row(None, words, None)
-            line.setStretch(1, 1000)
-            self._column.addLayout(line)
-        self._column.addSpacing(Space.INSIDE)
-        self._buttons = QHBoxLayout()
-        self._buttons.setSpacing(Space.INSIDE)
-        self._column.addLayout(self._buttons)
-        self._buttons.addStretch(1)
-        self._buttons.addStretch(1)
+            self._column.addLayout(row(None, (words, 1000), None))
+        self._buttons = row(None, None)
+        fill(self._column, Space.INSIDE, self._buttons)
         self._column.addStretch(3)
+        if offer is not None:
+            self.add_button(offer)
 
     def add_button(self, made: QPushButton) -> QPushButton:
         """Put a button below the text; the first should be the primary one."""
@@ -350,19 +368,13 @@ class Badge(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(Space.INSIDE if wrap else Space.TIGHT)
         self._icon = IconLabel(icon, token, 16)
         self.word = label(word, look, wrap=wrap)
         if wrap:
             self.word.setAlignment(Qt.AlignmentFlag.AlignTop)
-            row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-            row.addWidget(self.word, 1)
+            self.setLayout(beside(self._icon, self.word))
         else:
-            row.addWidget(self._icon)
-            row.addWidget(self.word)
-            row.addStretch(1)
+            self.setLayout(row(self._icon, self.word, None, spacing=Space.TIGHT))
 
     def show_state(self, icon: str, token: str, word: str) -> None:
         """Show another state."""
@@ -374,13 +386,9 @@ class ElidedLabel(QLabel):
     """A label of one line that ends in an ellipsis where it has too little room."""
 
     def __init__(
-        self,
-        text: str = "",
-        look: str = "",
-        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
-        parent: QWidget | None = None,
+        self, text: str = "", look: str = "", mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight
     ) -> None:
-        super().__init__(text, parent)
+        super().__init__(text)
         self._mode = mode
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setProperty("look", look)
@@ -416,30 +424,12 @@ class ElidedLabel(QLabel):
         return metrics.elidedText(self.text(), self._mode, self.contentsRect().width())
 
 
-def elided(text: str, face: QFont, width: float) -> str:
-    """Return as much of a text as there is room for in a line, ending in an ellipsis."""
-    return QFontMetricsF(face).elidedText(text, Qt.TextElideMode.ElideRight, width)
-
-
-class PaintedText(NamedTuple):
-    """A line that a widget paints itself: what would be drawn, and the room there is for it.
-
-    A widget that paints text tells of it by a method `painted_texts`; `tip` is what the pointer
-    says there.
-    """
-
-    text: str
-    face: QFont
-    area: QRectF
-    tip: str = ""
-
-    @property
-    def shown(self) -> str:
-        """What there is room for."""
-        return elided(self.text, self.face, self.area.width())
-
-
-def row(*pieces: Piece, spacing: int = Space.INSIDE, wide: int | None = None) -> QHBoxLayout:
+def row(
+    *pieces: Piece,
+    spacing: int = Space.INSIDE,
+    wide: int | None = None,
+    margins: Margins = (0, 0, 0, 0),
+) -> QHBoxLayout:
     """Return widgets and layouts side by side.
 
     Parameters
@@ -450,16 +440,32 @@ def row(*pieces: Piece, spacing: int = Space.INSIDE, wide: int | None = None) ->
         Pixels between them.
     wide
         The place of the piece that takes the room left.
+    margins
+        Pixels around them.
     """
-    line = _line(QHBoxLayout(), pieces, spacing)
+    line = _line(QHBoxLayout(), pieces, spacing, margins)
     if wide is not None:
         line.setStretch(wide, 1)
     return line
 
 
-def column(*pieces: Piece, spacing: int = Space.INSIDE) -> QVBoxLayout:
+def column(
+    *pieces: Piece, spacing: int = Space.INSIDE, margins: Margins = (0, 0, 0, 0)
+) -> QVBoxLayout:
     """Return widgets and layouts below one another."""
-    return _line(QVBoxLayout(), pieces, spacing)
+    return _line(QVBoxLayout(), pieces, spacing, margins)
+
+
+def beside(icon: QWidget, words: Part, spacing: int = Space.INSIDE) -> QHBoxLayout:
+    """Return words that take the room left, and an icon at the height of their first line."""
+    line = row(icon, (words, 1), spacing=spacing)
+    line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
+    return line
+
+
+def signed(icon: str, token: str, text: str, look: str = "", size: int = 16) -> QHBoxLayout:
+    """Return a text that wraps, with an icon before it."""
+    return beside(IconLabel(icon, token, size), label(text, look, wrap=True))
 
 
 def form(*lines: tuple[str, QWidget | QLayout], above: bool = False) -> QFormLayout:
@@ -506,13 +512,20 @@ def clear_layout(layout: QLayout) -> None:
             widget.deleteLater()
 
 
-def _line(layout: _Box, pieces: tuple[Piece, ...], spacing: int) -> _Box:
+def _line(layout: _Box, pieces: tuple[Piece, ...], spacing: int, margins: Margins) -> _Box:
     layout.setSpacing(spacing)
-    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setContentsMargins(*margins)
+    return fill(layout, *pieces)
+
+
+def fill(layout: _Box, *pieces: Piece) -> _Box:
+    """Put pieces at the end of a line, and return it."""
     for piece in pieces:
         part, stretch = piece if isinstance(piece, tuple) else (piece, 0)
         if part is None:
             layout.addStretch(1)
+        elif isinstance(part, int):
+            layout.addSpacing(part)
         elif isinstance(part, QLayout):
             layout.addLayout(part, stretch)
         else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import partial
 from typing import Final
 
 from PySide6.QtCore import (
@@ -26,21 +25,14 @@ from PySide6.QtGui import (
     QGuiApplication,
     QShowEvent,
 )
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.ui.look.theme import Space, themes
+from sfumato.ui.look.theme import themes
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.widgets.icons import IconLabel, themed_icon
+from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.layout import beside, button, column, tool
+from sfumato.ui.widgets.paint_queue import delayed
 
 _ANY_HEIGHT: Final = 16_777_215
 """Qt's largest height of a widget."""
@@ -76,10 +68,7 @@ class Departure(QObject):
         self._view, self._folding = view, folding
         self._seen = False
         self._pointer: QPoint | None = None
-        self.timer = QTimer(self)
-        self.timer.setSingleShot(True)
-        self.timer.setInterval(LASTING)
-        self.timer.timeout.connect(self._try_to_go)
+        self.timer = delayed(self, self._try_to_go, LASTING)
         self._animation: QPropertyAnimation | None = None
         view.installEventFilter(self)
 
@@ -187,6 +176,11 @@ def error_texts(error: SfumatoError) -> tuple[str, str]:
     return spoken(what, **error.details), spoken(remedy, **error.details)
 
 
+def error_words(error: SfumatoError) -> str:
+    """Return what happened and what to do, one after the other."""
+    return " ".join(error_texts(error)).strip()
+
+
 def announce(about: QWidget, text: str, *, urgent: bool = False) -> None:
     """Let a screen reader say a text: at the next pause or, where it is urgent, at once.
 
@@ -219,21 +213,17 @@ class MessageView(QFrame):
         self._announced = False
         self.setProperty("look", "message")
         self.setProperty("kind", message.kind.value)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 8, 4, 8)
-        layout.setSpacing(12)
-        layout.addWidget(
-            IconLabel(message.kind.value, message.kind.token, 20), 0, Qt.AlignmentFlag.AlignTop
-        )
-        layout.addLayout(self._texts(message), 1)
+        icon = IconLabel(message.kind.value, message.kind.token, 20)
+        line = beside(icon, self._texts(message), spacing=12)
+        line.setContentsMargins(12, 8, 4, 8)
+        self.setLayout(line)
         for action in message.actions:
-            layout.addWidget(self._button(action), 0, Qt.AlignmentFlag.AlignVCenter)
-        close = QToolButton(self)
-        close.setIcon(themed_icon("close"))
-        close.setToolTip(self.tr("Dismiss"))
+            made = button(action.text, action.run)
+            made.clicked.connect(self.dismissed)
+            line.addWidget(made, 0, Qt.AlignmentFlag.AlignVCenter)
+        close = tool("close", self.tr("Dismiss"), self.dismissed.emit)
         close.setAccessibleName(self.tr("Dismiss this message"))
-        close.clicked.connect(self.dismissed)
-        layout.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
+        line.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Announce the message, once."""
@@ -244,8 +234,7 @@ class MessageView(QFrame):
             announce(self, self.accessibleName(), urgent=urgent)
 
     def _texts(self, message: Message) -> QVBoxLayout:
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
+        texts = column(spacing=2)
         for text, look in ((message.text, "strong"), (message.remedy, "")):
             if text:
                 label = QLabel(text, self)
@@ -266,16 +255,6 @@ class MessageView(QFrame):
             MessageKind.DANGER: self.tr("Problem"),
         }[kind]
 
-    def _button(self, action: Action) -> QPushButton:
-        button = QPushButton(action.text, self)
-        button.clicked.connect(partial(_run, action))
-        button.clicked.connect(self.dismissed)
-        return button
-
-
-def _run(action: Action, _checked: bool = False) -> None:
-    action.run()
-
 
 class MessageBar(QWidget):
     """Where a panel shows its messages, the newest first; takes no room when it is empty.
@@ -294,9 +273,8 @@ class MessageBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None, gap: int = 0) -> None:
         super().__init__(parent)
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, gap, 0, 0)
-        self._layout.setSpacing(Space.INSIDE)
+        self._layout = column(margins=(0, gap, 0, 0))
+        self.setLayout(self._layout)
         self._views: list[MessageView] = []
         self.hide()
 

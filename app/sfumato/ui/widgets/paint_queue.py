@@ -1,8 +1,11 @@
-"""Drawing in turns: whatever takes a while on the main thread leaves the window time to answer."""
+"""When the main thread does things: in turns, or after a pause.
+
+Whatever takes a while there, such as drawing, leaves the window time to answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication, QObject, QTimer
@@ -18,6 +21,15 @@ BREATH_MILLISECONDS: Final = 12
 _END: Final = object()
 
 
+def delayed(owner: QObject, run: Callable[[], object], milliseconds: int = 0) -> QTimer:
+    """Return a timer that calls a function once, so long after it was started last."""
+    timer = QTimer(owner)
+    timer.setSingleShot(True)
+    timer.setInterval(milliseconds)
+    timer.timeout.connect(run)
+    return timer
+
+
 class Turns(QObject):
     """Lets those who draw on the main thread take one step a turn, one after another.
 
@@ -28,9 +40,7 @@ class Turns(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._waiting: dict[QWidget, Steps] = {}
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self._take)
+        self._timer = delayed(self, self._take)
 
     def ask(self, who: QWidget, steps: Steps) -> None:
         """Take the steps, each in a turn of its own.

@@ -9,18 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
-from PySide6.QtCore import (
-    QT_TRANSLATE_NOOP,
-    QCoreApplication,
-    QEvent,
-    QPoint,
-    QPointF,
-    QRectF,
-    QSize,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -29,13 +18,11 @@ from PySide6.QtGui import (
     QImage,
     QKeyEvent,
     QMouseEvent,
-    QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QMenu, QSizePolicy, QToolButton, QToolTip, QWidget
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.files import write_whole
@@ -44,11 +31,13 @@ from sfumato.plots.figure import HoverRegion, PlotFigure, exported, register_fon
 from sfumato.plots.style import PlotStyle
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled, themes
+from sfumato.ui.look.wording import marked
 from sfumato.ui.widgets.files import FileChooser, PlatformChooser
 from sfumato.ui.widgets.icons import themed_icon
-from sfumato.ui.widgets.layout import column, label, say
+from sfumato.ui.widgets.layout import column, label, say, tool
 from sfumato.ui.widgets.messages import Message, announce
-from sfumato.ui.widgets.paint_queue import Steps, turns
+from sfumato.ui.widgets.paint_queue import Steps, delayed, turns
+from sfumato.ui.widgets.painted import draw_focus, painter_on
 from sfumato.ui.widgets.tables import TableView
 
 Build = Callable[[PlotStyle], PlotFigure]
@@ -64,70 +53,15 @@ CORNER: Final = 36
 DIGITS: Final = 5
 """A figure is read as well as it can be drawn; the file of values has all digits."""
 
-HEADINGS: Final = (
-    QT_TRANSLATE_NOOP("Plots", "about"),
-    QT_TRANSLATE_NOOP("Plots", "after"),
-    QT_TRANSLATE_NOOP("Plots", "at"),
-    QT_TRANSLATE_NOOP("Plots", "attacker"),
-    QT_TRANSLATE_NOOP("Plots", "average level"),
-    QT_TRANSLATE_NOOP("Plots", "before"),
-    QT_TRANSLATE_NOOP("Plots", "change"),
-    QT_TRANSLATE_NOOP("Plots", "classes after"),
-    QT_TRANSLATE_NOOP("Plots", "classes before"),
-    QT_TRANSLATE_NOOP("Plots", "copies"),
-    QT_TRANSLATE_NOOP("Plots", "correlated"),
-    QT_TRANSLATE_NOOP("Plots", "error"),
-    QT_TRANSLATE_NOOP("Plots", "estimate"),
-    QT_TRANSLATE_NOOP("Plots", "estimated"),
-    QT_TRANSLATE_NOOP("Plots", "expected"),
-    QT_TRANSLATE_NOOP("Plots", "figure"),
-    QT_TRANSLATE_NOOP("Plots", "from"),
-    QT_TRANSLATE_NOOP("Plots", "groups"),
-    QT_TRANSLATE_NOOP("Plots", "height"),
-    QT_TRANSLATE_NOOP("Plots", "high"),
-    QT_TRANSLATE_NOOP("Plots", "in coalition"),
-    QT_TRANSLATE_NOOP("Plots", "independent"),
-    QT_TRANSLATE_NOOP("Plots", "independent up to"),
-    QT_TRANSLATE_NOOP("Plots", "joined"),
-    QT_TRANSLATE_NOOP("Plots", "ladder"),
-    QT_TRANSLATE_NOOP("Plots", "ladder up to"),
-    QT_TRANSLATE_NOOP("Plots", "least"),
-    QT_TRANSLATE_NOOP("Plots", "level"),
-    QT_TRANSLATE_NOOP("Plots", "linearly dependent"),
-    QT_TRANSLATE_NOOP("Plots", "low"),
-    QT_TRANSLATE_NOOP("Plots", "lower quartile"),
-    QT_TRANSLATE_NOOP("Plots", "mean"),
-    QT_TRANSLATE_NOOP("Plots", "median"),
-    QT_TRANSLATE_NOOP("Plots", "most"),
-    QT_TRANSLATE_NOOP("Plots", "noise"),
-    QT_TRANSLATE_NOOP("Plots", "one row"),
-    QT_TRANSLATE_NOOP("Plots", "pooled"),
-    QT_TRANSLATE_NOOP("Plots", "realized"),
-    QT_TRANSLATE_NOOP("Plots", "recipient"),
-    QT_TRANSLATE_NOOP("Plots", "reconstructed"),
-    QT_TRANSLATE_NOOP("Plots", "record share"),
-    QT_TRANSLATE_NOOP("Plots", "records"),
-    QT_TRANSLATE_NOOP("Plots", "records after"),
-    QT_TRANSLATE_NOOP("Plots", "records before"),
-    QT_TRANSLATE_NOOP("Plots", "released"),
-    QT_TRANSLATE_NOOP("Plots", "restored"),
-    QT_TRANSLATE_NOOP("Plots", "retention"),
-    QT_TRANSLATE_NOOP("Plots", "share"),
-    QT_TRANSLATE_NOOP("Plots", "spread"),
-    QT_TRANSLATE_NOOP("Plots", "standard error"),
-    QT_TRANSLATE_NOOP("Plots", "table share"),
-    QT_TRANSLATE_NOOP("Plots", "to"),
-    QT_TRANSLATE_NOOP("Plots", "true"),
-    QT_TRANSLATE_NOOP("Plots", "trust"),
-    QT_TRANSLATE_NOOP("Plots", "trust from"),
-    QT_TRANSLATE_NOOP("Plots", "trust to"),
-    QT_TRANSLATE_NOOP("Plots", "truth"),
-    QT_TRANSLATE_NOOP("Plots", "upper quartile"),
-    QT_TRANSLATE_NOOP("Plots", "value"),
-    QT_TRANSLATE_NOOP("Plots", "violates"),
-    QT_TRANSLATE_NOOP("Plots", "violating groups"),
-    QT_TRANSLATE_NOOP("Plots", "who"),
-    QT_TRANSLATE_NOOP("Plots", "within"),
+HEADINGS: Final = marked(
+    "Plots",
+    "about|after|at|attacker|average level|before|change|classes after|classes before|"
+    "copies|correlated|error|estimate|estimated|expected|figure|from|groups|height|high|"
+    "in coalition|independent|independent up to|joined|ladder|ladder up to|least|level|"
+    "linearly dependent|low|lower quartile|mean|median|most|noise|one row|pooled|realized|"
+    "recipient|reconstructed|record share|records|records after|records before|released|"
+    "restored|retention|share|spread|standard error|table share|to|true|trust|trust from|"
+    "trust to|truth|upper quartile|value|violates|violating groups|who|within",
 )
 """How plots call their columns; what else heads one is a name of the table or of a recipient."""
 
@@ -159,15 +93,10 @@ class PlotTable(QWidget):
         self._headline = label("", "strong", wrap=True)
         self._subtitle = label("", "small", wrap=True)
         self.table = TableView(self, row_numbers=False)
-        self.table.setProperty("framed", True)
         # The corner with the plot's menu stays free.
-        head = column(self._headline, self._subtitle, spacing=Space.TIGHT)
-        head.setContentsMargins(0, 0, 40, 0)
-        body = column(spacing=Space.INSIDE)
-        body.addLayout(head)
-        body.addWidget(self.table, 1)
-        body.setContentsMargins(2, 2, 2, 2)
-        self.setLayout(body)
+        texts = (self._headline, self._subtitle)
+        head = column(*texts, spacing=Space.TIGHT, margins=(0, 0, 40, 0))
+        self.setLayout(column(head, (self.table, 1), margins=(2, 2, 2, 2)))
         self.setFocusProxy(self.table)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
@@ -192,6 +121,8 @@ class PlotView(QWidget):
         Asks where to save; the platform's dialogs when absent.
     parent
         The owner.
+    tell
+        Called with a `Message` where the plot could not be saved, as `failed` is emitted.
     """
 
     accessible_role = QAccessible.Role.Chart
@@ -199,8 +130,15 @@ class PlotView(QWidget):
     failed = Signal(object)
     """A `Message`: the plot could not be saved."""
 
-    def __init__(self, chooser: FileChooser | None = None, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        chooser: FileChooser | None = None,
+        parent: QWidget | None = None,
+        tell: Callable[[Message], object] | None = None,
+    ) -> None:
         super().__init__(parent)
+        if tell is not None:
+            self.failed.connect(tell)
         self._chooser: FileChooser = chooser if chooser is not None else PlatformChooser()
         register_fonts(resource_path("fonts"))
         self._build: Build | None = None
@@ -217,17 +155,11 @@ class PlotView(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setMinimumWidth(scaled(280))
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE_MILLISECONDS)
-        self._pause.timeout.connect(self._ask_for_turns)
-        self._more = QToolButton(self)
-        self._more.setIcon(themed_icon("more"))
-        self._more.setToolTip(self.tr("Save or copy this plot"))
-        self._more.setAccessibleName(self.tr("Save or copy this plot"))
-        self.setAccessibleName(self.tr("plot"))
-        self._more.clicked.connect(self._open_menu)
+        self._pause = delayed(self, self._ask_for_turns, PAUSE_MILLISECONDS)
+        self._more = tool("more", self.tr("Save or copy this plot"), self._open_menu)
+        self._more.setParent(self)
         self._more.hide()
+        self.setAccessibleName(self.tr("plot"))
         themes().changed.connect(self._refresh)
 
     # ----- what is shown
@@ -366,17 +298,14 @@ class PlotView(QWidget):
             self._ask_for_turns()  # it has just come into sight
         if self._image is None or self.table is not None:
             return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(self)
         painter.drawImage(QPointF(0, 0), self._image)
-        style = themes().current.style
         if self._region is not None:
-            ink = QColor(style.text)
+            ink = QColor(themes().current.style.text)
             ink.setAlphaF(0.07)
             painter.fillRect(self._area_of(self._region), ink)
         if self.hasFocus():
-            painter.setPen(QPen(QColor(style.accent), 2))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+            draw_focus(painter, self)
 
     def _area_of(self, region: HoverRegion) -> QRectF:
         ratio = self._image.devicePixelRatio() if self._image is not None else 1.0
@@ -423,12 +352,7 @@ class PlotView(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Step through the values by arrow keys."""
-        steps = {
-            Qt.Key.Key_Down: 1,
-            Qt.Key.Key_Right: 1,
-            Qt.Key.Key_Up: -1,
-            Qt.Key.Key_Left: -1,
-        }
+        steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_Left: -1}
         step = steps.get(Qt.Key(event.key()))
         if step is None or self._drawn is None or not self._drawn.hover:
             super().keyPressEvent(event)
@@ -503,17 +427,12 @@ class PlotView(QWidget):
         menu.addAction(themed_icon("copy"), self.tr("Copy picture"), self.copy_picture)
         menu.addAction(themed_icon("table"), self.tr("Copy values"), self.copy_values)
         menu.addSeparator()
-        menu.addAction(
-            themed_icon("image"), self.tr("Save as PNG…"), lambda: self._ask("png", "PNG (*.png)")
-        )
-        menu.addAction(
-            themed_icon("image"), self.tr("Save as SVG…"), lambda: self._ask("svg", "SVG (*.svg)")
-        )
-        menu.addAction(
-            themed_icon("export"),
-            self.tr("Save values as CSV…"),
-            lambda: self._ask("csv", "CSV (*.csv)"),
-        )
+        for icon, kind, words in (
+            ("image", "png", self.tr("Save as PNG…")),
+            ("image", "svg", self.tr("Save as SVG…")),
+            ("export", "csv", self.tr("Save values as CSV…")),
+        ):
+            menu.addAction(themed_icon(icon), words, partial(self._ask, kind))
         return menu
 
     def copy_picture(self) -> None:
@@ -551,9 +470,9 @@ class PlotView(QWidget):
         yield
         write_whole(path, exported(figure, kind, size))
 
-    def _ask(self, kind: str, pattern: str) -> None:
+    def _ask(self, kind: str) -> None:
         """Ask where to save, and save there while the window goes on answering."""
-        proposal = Path.home() / f"{self.tr('plot')}.{kind}"
+        proposal, pattern = Path.home() / f"{self.tr('plot')}.{kind}", f"{kind.upper()} (*.{kind})"
         path = self._chooser.save_file(self.tr("Save the plot"), pattern, proposal)
         if path is not None:
             chosen = path if path.suffix else path.with_suffix(f".{kind}")

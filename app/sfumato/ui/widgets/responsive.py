@@ -120,6 +120,11 @@ class Pages(QStackedWidget):
         super().__init__(parent)
         self.currentChanged.connect(lambda _place: self.updateGeometry())
 
+    def add(self, *pages: QWidget) -> None:
+        """Put pages behind those that there are."""
+        for page in pages:
+            self.addWidget(page)
+
     def sizeHint(self) -> QSize:
         """Return what the page in sight would like."""
         page = self.currentWidget()

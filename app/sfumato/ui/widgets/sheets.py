@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    Qt,
-    Signal,
-)
-from PySide6.QtGui import (
-    QColor,
-    QGuiApplication,
-    QKeyEvent,
-    QKeySequence,
-    QPainter,
-)
+from PySide6.QtCore import QAbstractItemModel, Qt, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyle,
@@ -34,6 +24,8 @@ class SheetView(TableView):
     ----------
     model
         What is shown; its `written` tells what is typed.
+    name
+        What it is called.
     blank
         What clearing writes.
     """
@@ -45,13 +37,13 @@ class SheetView(TableView):
         self,
         model: CellsModel,
         *,
+        name: str = "",
         blank: str = "",
         row_numbers: bool = True,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent, row_numbers=row_numbers)
+        super().__init__(parent, row_numbers=row_numbers, model=model, name=name)
         self._cells, self._blank = model, blank
-        self.setModel(model)
         self.setItemDelegate(_SheetDelegate(self))
         self.setEditTriggers(
             QAbstractItemView.EditTrigger.DoubleClicked

@@ -31,19 +31,14 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
 )
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QTableView,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QToolTip, QWidget
 
 from sfumato.engine.core.columns import Value
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.look.wording import value_name
 from sfumato.ui.widgets.icons import icon_pixmap
+from sfumato.ui.widgets.painted import LEFT, RIGHT
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -62,11 +57,8 @@ COPIED_CELLS: Final = 200_000
 MISSING_TEXT: Final = "–"
 _ROLES: Final = Qt.ItemDataRole
 _VALUE_ROLES: Final = (_ROLES.DisplayRole, _ROLES.FontRole, _ROLES.ToolTipRole)
-
-
-def _alignment(right: bool) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
+_SIDES: Final = (LEFT, RIGHT)
+"""Where texts stand: numbers at the right."""
 
 
 def show_value(value: object, mark: Callable[[str], str] = str) -> str:
@@ -140,7 +132,7 @@ class FrameModel(QAbstractTableModel):
         """Return what is shown of a cell."""
         column = index.column()
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(self._numeric[column])
+            return _SIDES[self._numeric[column]]
         if role not in _VALUE_ROLES:
             return None
         value: Any = self._series[column].iat[self.source_row(index.row())]
@@ -169,21 +161,18 @@ class FrameModel(QAbstractTableModel):
         return self._number_font if self._numeric[column] else None
 
     def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
         """Return a column's name, or a row's number."""
         if orientation == Qt.Orientation.Horizontal:
             if role == Qt.ItemDataRole.DisplayRole:
                 return str(self._frame.columns[section])
             if role == Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(self._numeric[section])
+                return _SIDES[self._numeric[section]]
         elif role == Qt.ItemDataRole.DisplayRole:
             return grouped(self.source_row(section) + self._first_row)
         elif role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(right=True)
+            return RIGHT
         return None
 
     def set_order(self, order: npt.NDArray[np.int64] | None) -> None:
@@ -365,7 +354,7 @@ class CellsModel(QAbstractTableModel):
         """Return one aspect of a cell."""
         heading = self._columns[index.column()]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(heading.right)
+            return _SIDES[heading.right]
         if role not in _ASPECTS:
             return None
         place = (index.row(), index.column())
@@ -381,7 +370,7 @@ class CellsModel(QAbstractTableModel):
         if section >= len(headings):
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(headings[section].right)
+            return _SIDES[headings[section].right]
         if role == _ROLES.ToolTipRole:
             return headings[section].tip
         return value_name(headings[section].text) if role == _ROLES.DisplayRole else None
@@ -455,21 +444,54 @@ def _tip(data: Callable[[int], Any], metrics: QFontMetrics, room: int) -> str:
 
 
 class TableView(QTableView):
-    """A table with fixed row heights, no grid but the row rule, and copying."""
+    """A table with fixed row heights, no grid but the row rule, and copying.
+
+    Parameters
+    ----------
+    row_numbers
+        Whether the rows' names or numbers are shown.
+    model
+        What is shown to begin with.
+    name
+        What it is called.
+    whole_rows
+        Whether rows are chosen rather than cells.
+    edits
+        Whether a double-click, or the platform's key, lets the person type.
+    framed
+        Whether there is a line around it.
+    widest
+        The column that takes the room left by the others, which are as wide as they need.
+    """
 
     wrapped = Signal()
     """Rows have become as high as their texts need."""
 
-    def __init__(self, parent: QWidget | None = None, *, row_numbers: bool = True) -> None:
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        *,
+        row_numbers: bool = True,
+        model: QAbstractItemModel | None = None,
+        name: str = "",
+        whole_rows: bool = False,
+        edits: bool = False,
+        framed: bool = True,
+        widest: int | None = None,
+    ) -> None:
         super().__init__(parent)
-        self.setProperty("framed", True)
+        self.setProperty("framed", framed)
+        self.setAccessibleName(name)
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setAlternatingRowColors(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
+        by_row, by_cell = self.SelectionBehavior.SelectRows, self.SelectionBehavior.SelectItems
+        self.setSelectionBehavior(by_row if whole_rows else by_cell)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        triggers = self.EditTrigger
+        by_hand = triggers.DoubleClicked | triggers.EditKeyPressed
+        self.setEditTriggers(by_hand if edits else triggers.NoEditTriggers)
         self.setTabKeyNavigation(False)
         rows = self.verticalHeader()
         rows.setVisible(row_numbers)
@@ -479,12 +501,17 @@ class TableView(QTableView):
         rows.setFont(font(12, tabular=True))
         columns = self.horizontalHeader()
         columns.setFixedHeight(Space.FIELD + 4)
-        columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        columns.setDefaultAlignment(LEFT)
         columns.setMinimumSectionSize(scaled(NARROWEST))
         for header in (rows, columns):
             header.setHighlightSections(False)
             header.setTextElideMode(Qt.TextElideMode.ElideRight)
             header.viewport().installEventFilter(self)
+        if model is not None:
+            self.setModel(model)
+        if widest is not None:
+            columns.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+            columns.setSectionResizeMode(widest, QHeaderView.ResizeMode.Stretch)
 
     def commitData(self, editor: QWidget) -> None:
         """Take what was typed, not what is half typed in a table that is taken away."""
@@ -516,10 +543,14 @@ class TableView(QTableView):
     def show_frame(self, frame: pd.DataFrame) -> FrameModel:
         """Show a data frame, its columns as wide as they need; return the model."""
         model = FrameModel(frame)
+        self.show_model(model)
+        return model
+
+    def show_model(self, model: QAbstractItemModel) -> None:
+        """Show a model that nobody else keeps, its columns as wide as they need."""
         model.setParent(self)
         self.setModel(model)
         self.fit_columns()
-        return model
 
     def fit_columns(self) -> None:
         """Give each column the width that its name and its first rows need."""

@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import pandas as pd
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QCoreApplication,
-    QRectF,
-    QSize,
-    Qt,
-    QTimer,
-    Signal,
-)
+from PySide6.QtCore import QAbstractItemModel, QCoreApplication, QRectF, QSize, QTimer, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QResizeEvent
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -25,6 +17,7 @@ from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.icons import draw_icon
+from sfumato.ui.widgets.painted import draw_text
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
 ROLE_ICONS = {
@@ -256,13 +249,8 @@ class ColumnsDelegate(QStyledItemDelegate):
     def _draw_text(self, painter: QPainter, area: QRectF, index: Index, selected: bool) -> None:
         theme = current_theme()
         muted = theme.quiet if selected else theme.style.muted
-        painter.setFont(font(TextSize.BODY, strong=index.column() == NAME))
-        painter.setPen(QColor(muted if index.column() == KIND else theme.style.text))
-        text = painter.fontMetrics().elidedText(
-            str(index.data()), Qt.TextElideMode.ElideRight, int(area.width())
-        )
-        side = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(area, int(side), text)
+        colour = muted if index.column() == KIND else theme.style.text
+        draw_text(painter, area, str(index.data()), font(strong=index.column() == NAME), colour)
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         """Return a combo box over the choices."""

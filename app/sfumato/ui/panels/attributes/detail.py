@@ -1,22 +1,33 @@
-"""One column, or several, in detail: role, kind, missing values, bins and domain."""
+"""One column, or several, in detail: role, kind and missing values, and how it leaves.
+
+What leaves unperturbed is edited here: numbers are rounded and cut off, names are dropped or
+replaced by pseudonyms. A domain, bins and a hierarchy have editors of their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
-from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, MissingRule, Role
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.columns import (
+    Coding,
+    ColumnSpec,
+    Domain,
+    Kind,
+    MissingRule,
+    Pseudonym,
+    Role,
+)
+from sfumato.engine.core.errors import DomainError, SfumatoError
 from sfumato.engine.table.profile import ColumnProfile
 from sfumato.engine.table.proposals import Proposal
 from sfumato.engine.table.relations import Relation
 from sfumato.formats.language import grouped
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
-from sfumato.ui.panels.attributes.bins import BinningEditor
-from sfumato.ui.panels.attributes.coding import CodingEditor, PseudonymEditor
 from sfumato.ui.panels.attributes.columns import (
     kind_name,
     missing_name,
@@ -25,22 +36,235 @@ from sfumato.ui.panels.attributes.columns import (
     role_meaning,
     role_name,
 )
-from sfumato.ui.panels.attributes.domain import DomainEditor
+from sfumato.ui.panels.attributes.domain import BinningEditor, DomainEditor
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField
+from sfumato.ui.widgets.fields import ChoiceField, TickAll, WrappedCheckBox, prompt, when_given
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedLabel,
     Rule,
+    beside,
     boxed,
     button,
+    clear_layout,
     column,
     label,
     row,
+    say,
 )
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_words
+from sfumato.ui.widgets.tables import show_value
+
+
+class Shown(StrEnum):
+    """What recipients see in the place of an identifier."""
+
+    NOTHING = "nothing"
+    OWN = "own"
+    SHARED = "shared"
+    SOME = "some"
+
+
+class PseudonymEditor(QWidget):
+    """Shows what an identifying column leaves as, and tells what the person wants instead."""
+
+    given = Signal(object)
+    """A `Pseudonym`, or None to drop the column."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._recipients: tuple[str, ...] = ()
+        self.choice = ChoiceField(
+            (
+                (Shown.NOTHING, self.tr("Dropped")),
+                (Shown.OWN, self.tr("A pseudonym for each recipient")),
+                (Shown.SHARED, self.tr("A pseudonym that all share")),
+                (Shown.SOME, self.tr("A pseudonym that some share")),
+            )
+        )
+        self.choice.setAccessibleName(self.tr("In releases"))
+        self.choice.chosen.connect(self._choose)
+        self.meaning = label("", "muted", wrap=True)
+        self.boxes: dict[str, WrappedCheckBox] = {}
+        self._places = column(spacing=Space.TIGHT)
+        self.tick_all = TickAll(self._tick_all, self)
+        parts = (self.choice, self.meaning, self._places, self.tick_all)
+        self.setLayout(column(*parts))
+
+    def show_pseudonym(self, pseudonym: Pseudonym | None, recipients: Sequence[str]) -> None:
+        """Show what a column leaves as.
+
+        Parameters
+        ----------
+        pseudonym
+            None where it is dropped.
+        recipients
+            Everybody's name, in order.
+        """
+        self._recipients = tuple(recipients)
+        shown = _shown(pseudonym)
+        self.choice.set_value(shown)
+        self.meaning.setText(self._meaning(shown))
+        sharing = () if pseudonym is None else pseudonym.shared_by or ()
+        if list(self.boxes) != list(recipients):
+            self._rebuild()
+        for name, box in self.boxes.items():
+            box.setChecked(name in sharing)
+            box.setVisible(shown is Shown.SOME)
+        self.tick_all.offer(len(self.boxes) if shown is Shown.SOME else 0)
+
+    def _meaning(self, shown: Shown) -> str:
+        return {
+            Shown.NOTHING: self.tr("It is in no release."),
+            Shown.OWN: self.tr(
+                "Rows of the same unit can be linked within a recipient's releases, and not with"
+                " those of others."
+            ),
+            Shown.SHARED: self.tr(
+                "Recipients who pool their releases can link them row by row: together they know"
+                " everything that any of them was given about a unit."
+            ),
+            Shown.SOME: self.tr(
+                "Those ticked can link their releases row by row: together they know everything"
+                " that any of them was given about a unit. All others have pseudonyms of their own."
+            ),
+        }[shown]
+
+    def _rebuild(self) -> None:
+        clear_layout(self._places)
+        self.boxes = {}
+        for name in self._recipients:
+            box = WrappedCheckBox(name.replace("&", "&&"), clicked=self._tick)
+            self.boxes[name] = box
+            self._places.addWidget(box)
+
+    def _choose(self, shown: object) -> None:
+        wanted = {
+            Shown.NOTHING: None,
+            Shown.OWN: Pseudonym(()),
+            Shown.SHARED: Pseudonym(None),
+            Shown.SOME: Pseudonym(self._recipients[:2]),
+        }
+        if isinstance(shown, Shown):
+            self.given.emit(wanted[shown])
+
+    def _tick(self, _checked: bool = False) -> None:
+        ticked = tuple(name for name, box in self.boxes.items() if box.isChecked())
+        self.given.emit(Pseudonym(ticked))
+
+    def _tick_all(self, ticked: bool) -> None:
+        self.given.emit(Pseudonym(self._recipients if ticked else ()))
+
+
+def _shown(pseudonym: Pseudonym | None) -> Shown:
+    if pseudonym is None:
+        return Shown.NOTHING
+    if pseudonym.shared_by is None:
+        return Shown.SHARED
+    return Shown.SOME if pseudonym.shared_by else Shown.OWN
+
+
+class CodingEditor(QWidget):
+    """Shows how a column is coded, and tells what the person wants instead."""
+
+    given = Signal(object)
+    """A `Coding`, or None for numbers as they are."""
+    ends_wanted = Signal()
+    """Ends that single records don't tell should be proposed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._coding: Coding | None = None
+        titles = (self.tr("No less than"), self.tr("No more than"), self.tr("Multiples of"))
+        self.fields = tuple(QLineEdit(self) for _ in titles)
+        self.bottom, self.top, self.step = self.fields
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(Space.INSIDE)
+        for place, (title, field) in enumerate(zip(titles, self.fields, strict=True)):
+            field.setAccessibleName(title)
+            prompt(field, self.tr("as it is"))
+            when_given(field, self._give)
+            grid.addWidget(label(title, "small", wrap=True), 0, place)
+            grid.setColumnStretch(place, 1)
+            grid.addWidget(field, 1, place)
+        words = self.tr("Round numbers that several records reach")
+        told = self.tr("Propose ends")
+        self.propose = button(told, self.ends_wanted.emit, "quiet", "refresh", words)
+        self.told = label("", "muted", wrap=True)
+        self.problem = label("", "danger", wrap=True)
+        self.setLayout(column(grid, self.told, self.problem, row(self.propose, None)))
+
+    def show_coding(
+        self, coding: Coding | None, cut_off: int | None, alone: tuple[int, int] = (0, 0)
+    ) -> None:
+        """Show how a column is coded.
+
+        Parameters
+        ----------
+        coding
+            Its rounding and its ends; None where it leaves as it is.
+        cut_off
+            How many numbers lie beyond the ends, where that is known.
+        alone
+            How many records have the smallest and the largest number where few do, else 0.
+        """
+        typing = coding == self._coding and any(field.hasFocus() for field in self.fields)
+        self._coding = coding
+        stated = (None, None, None) if coding is None else (coding.bottom, coding.top, coding.step)
+        for field, number in zip(self.fields, stated, strict=True):
+            if not typing:
+                field.setText("" if number is None else show_value(number))
+        say(self.told, self._words(coding, cut_off, alone))
+        self.show_problem("")
+
+    def _words(self, coding: Coding | None, cut_off: int | None, alone: tuple[int, int]) -> str:
+        """Return what the ends do, or why there should be some."""
+        low, high = alone
+        bottom, top = (None, None) if coding is None else (coding.bottom, coding.top)
+        said = []
+        if cut_off is not None and (bottom is not None or top is not None):
+            words = self.tr(
+                "{count} {count:number lies|numbers lie} beyond the ends: recipients see the end"
+                " instead."
+            )
+            said.append(words.format(count=grouped(cut_off)))
+        if high and top is None:
+            words = self.tr("Records with the largest number, which few share: {count}.")
+            said.append(words.format(count=grouped(high)))
+        if low and bottom is None:
+            words = self.tr("Records with the smallest number, which few share: {count}.")
+            said.append(words.format(count=grouped(low)))
+        return " ".join(said)
+
+    def show_problem(self, text: str) -> None:
+        """Say what can't be done; an empty text takes it away."""
+        say(self.problem, text)
+
+    def _give(self) -> None:
+        try:
+            coding = self._typed()
+        except DomainError as error:
+            self.show_problem(error_words(error))
+            return
+        self.show_problem("")
+        if coding != self._coding:
+            self.given.emit(coding)
+
+    def _typed(self) -> Coding | None:
+        """Return what was typed; raise `DomainError` where it is no coding."""
+        stated: list[float | None] = []
+        for field in self.fields:
+            text = field.text().strip().replace("\u2212", "-").replace(",", ".")
+            try:
+                stated.append(float(text) if text else None)
+            except ValueError:
+                raise DomainError(
+                    "An end or a step is not a number.", "Give a number, or leave it empty."
+                ) from None
+        return None if stated == [None, None, None] else Coding(*stated)
 
 
 class Section(QWidget):
@@ -49,9 +273,7 @@ class Section(QWidget):
     def __init__(self, title: str, *widgets: QWidget) -> None:
         super().__init__()
         titled = (label(title, "caption"), *widgets) if title else widgets
-        layout = column(Rule(), *titled, spacing=Space.INSIDE)
-        layout.setContentsMargins(0, Space.INSIDE, 0, 0)
-        self.setLayout(layout)
+        self.setLayout(column(Rule(), *titled, margins=(0, Space.INSIDE, 0, 0)))
 
 
 class Detail(Card):
@@ -63,72 +285,42 @@ class Detail(Card):
         What is open.
     """
 
-    role_chosen = Signal(object)
-    kind_chosen = Signal(object)
-    missing_chosen = Signal(object)
-    role_for_alike = Signal()
-
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self.title = ElidedLabel("", "heading")
         self.about = label("", "muted", wrap=True)
-        self.role = ChoiceField(role_choices())
-        self.role.setAccessibleName(self.tr("Role"))
-        self.role.chosen.connect(self.role_chosen)
-        self.kind = ChoiceField()
-        self.kind.setAccessibleName(self.tr("Kind"))
-        self.kind.chosen.connect(self.kind_chosen)
+        self.role = ChoiceField(role_choices(), least=96, shrinks=True)
+        self.kind = ChoiceField(least=96, shrinks=True)
         self.meaning = label("", wrap=True)
         self.reason = label("", "muted", wrap=True)
         self.relations = label("", wrap=True)
         self._sign = IconLabel("info", "muted", 18)
-        line = row(self._sign, (self.relations, 1))
-        line.setAlignment(self._sign, Qt.AlignmentFlag.AlignTop)
-        self._relations = boxed(line, self)
-        self.alike = button("", self.role_for_alike.emit, "quiet", "people")
-        self.missing = ChoiceField([(rule, missing_name(rule)) for rule in MissingRule])
-        self.missing.setAccessibleName(self.tr("A missing value"))
-        self.missing.chosen.connect(self.missing_chosen)
+        self._relations = boxed(beside(self._sign, self.relations), self)
+        self.alike = button("", None, "quiet", "people")
+        words = self.tr("A missing value")
+        self.missing = ChoiceField([(rule, missing_name(rule)) for rule in MissingRule], name=words)
         self.bins = BinningEditor()
         self.coding = CodingEditor()
         self.pseudonyms = PseudonymEditor()
         self.domain = DomainEditor()
         self.hierarchy = HierarchySection(session)
         self.problem = label("", "danger", wrap=True)
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        titles = column(self.title, self.about, spacing=2)
-        self.body.addLayout(titles)
-        self._kind_box = QWidget()
-        self._kind_box.setLayout(self._titled(self.tr("Kind"), self.kind))
-        choices = row(spacing=Space.INSIDE)
-        choices.addLayout(self._titled(self.tr("Role"), self.role), 3)
-        choices.addWidget(self._kind_box, 2)
-        self.body.addSpacing(Space.TIGHT)
-        self.body.addLayout(choices)
-        self.body.addWidget(self.meaning)
-        self.body.addWidget(self.reason)
-        self.body.addWidget(self._relations)
-        self.body.addLayout(row(self.alike, None))
-        self.body.addWidget(self.problem)
-        self._bins = Section(self.tr("Bins"), self.bins)
-        self._pseudonyms = Section(self.tr("In releases"), self.pseudonyms)
-        self._coding = Section(self.tr("Rounding and ends"), self.coding)
-        self._missing = Section(self.tr("A missing value"), self.missing)
-        self._domain = Section("", self.domain)
-        self._hierarchy = Section(self.tr("Hierarchy"), self.hierarchy)
-        for section in (self._pseudonyms, self._bins, self._coding, self._missing):
-            self.body.addWidget(section)
-        for section in (self._hierarchy, self._domain):
-            self.body.addWidget(section)
-
-    def _titled(self, title: str, field: ChoiceField) -> QVBoxLayout:
-        field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        field.setMinimumWidth(scaled(96))
-        caption = label(title, "small")
-        caption.setBuddy(field)
-        return column(caption, field, spacing=Space.TIGHT)
+        self._kind_box = _captioned(self.tr("Kind"), self.kind)
+        self._parts: dict[QWidget, Section] = {
+            editor: Section(title, editor)
+            for title, editor in (
+                (self.tr("In releases"), self.pseudonyms),
+                (self.tr("Bins"), self.bins),
+                (self.tr("Rounding and ends"), self.coding),
+                (words, self.missing),
+                (self.tr("Hierarchy"), self.hierarchy),
+                ("", self.domain),
+            )
+        }
+        choices = row((_captioned(self.tr("Role"), self.role), 3), (self._kind_box, 2))
+        self.put(column(self.title, self.about, spacing=2), Space.TIGHT, choices, self.meaning)
+        self.put(self.reason, self._relations, row(self.alike, None), self.problem)
+        self.put(*self._parts.values())
 
     def show_several(self, specs: Sequence[ColumnSpec]) -> None:
         """Show what several columns have in common: their role."""
@@ -144,10 +336,10 @@ class Detail(Card):
             self.role.setCurrentIndex(-1)
         self.meaning.setText(role_meaning(specs[0].role) if len(roles) == 1 else "")
         self.reason.setText(self.tr("A role chosen here is given to all of them."))
-        self._kind_box.hide()
-        hidden = (self._bins, self._coding, self._missing, self._hierarchy, self._domain)
-        for widget in (*hidden, self._pseudonyms, self.problem, self.alike, self._relations):
-            widget.hide()
+        for part in (self._kind_box, self.problem, self.alike, self._relations):
+            part.hide()
+        for part in self._parts.values():
+            part.hide()
 
     def show_column(
         self,
@@ -174,28 +366,28 @@ class Detail(Card):
         self.kind.set_choices([(kind, kind_name(kind)) for kind in kinds])
         self.kind.set_value(spec.kind)
         self.meaning.setText(role_meaning(spec.role))
-        self.reason.setText(_reason(spec, proposal))
-        self.reason.setVisible(bool(self.reason.text()))
-        sensitive = spec.role is Role.SENSITIVE
+        say(self.reason, _reason(spec, proposal))
         numbers = spec.kind is Kind.NUMERIC and spec.binning is None
         self.missing.set_choices([(r, missing_name(r, numbers=numbers)) for r in MissingRule])
         self.missing.set_value(spec.missing)
+        sensitive, named = spec.role is Role.SENSITIVE, spec.role is Role.IDENTIFYING
         words = protection_of_numbers(binned=spec.binning is not None) if sensitive else ""
         self.bins.show_consequence(words)
-        self._bins.setVisible(spec.kind is Kind.NUMERIC and spec.role is not Role.IDENTIFYING)
-        self._coding.setVisible(numbers and spec.role not in (Role.IDENTIFYING, Role.SENSITIVE))
-        self._pseudonyms.setVisible(spec.role is Role.IDENTIFYING)
-        self._missing.setVisible(sensitive)
-        self._hierarchy.setVisible(spec.role is Role.QUASI_IDENTIFIER)
+        for editor, wanted in (
+            (self.bins, spec.kind is Kind.NUMERIC and not named),
+            (self.coding, numbers and not named and not sensitive),
+            (self.pseudonyms, named),
+            (self.missing, sensitive),
+            (self.hierarchy, spec.role is Role.QUASI_IDENTIFIER),
+        ):
+            self._parts[editor].setVisible(wanted)
         self.bins.show_binning(spec.binning, profile.numbers if profile is not None else None)
 
     def show_relations(self, told: Sequence[Relation], *, endangers: bool) -> None:
         """Say how a column follows from others exactly, and what to do about it."""
         said = (f"{typeset(each.sentence)} {typeset(each.advice)}" for each in told)
         self.relations.setText("\n".join(said))
-        self._sign.show_icon(
-            "caution" if endangers else "info", "caution" if endangers else "muted"
-        )
+        self._sign.show_icon(*(("caution", "caution") if endangers else ("info", "muted")))
         self._relations.setVisible(bool(told))
 
     def show_alike(self, role: Role, others: Sequence[str]) -> None:
@@ -237,21 +429,26 @@ class Detail(Card):
             Why the rows don't fit.
         """
         wanted = spec.role is not Role.IDENTIFYING and spec.kind is not Kind.TEXT
-        self._domain.setVisible(domain is not None and wanted)
+        self._parts[self.domain].setVisible(domain is not None and wanted)
         if domain is not None:
-            text = (
-                self.tr("{count} {count:value|values}")
-                if spec.binning is None
-                else self.tr("{count} {count:bin|bins}")
-            )
-            if domain.allows_missing and spec.binning is not None:
+            binned = spec.binning is not None
+            text = self.tr("{count} {count:value|values}")
+            if binned:
+                text = self.tr("{count} {count:bin|bins}")
+            if binned and domain.allows_missing:
                 text = self.tr("{count} {count:value|values}: bins, and missing")
             self.domain.caption.setText(text.format(count=grouped(domain.size)))
-        fixed = spec.binning is not None
-        self.domain.show_domain(domain, counts, fixed=fixed)
+        self.domain.show_domain(domain, counts, fixed=spec.binning is not None)
         self.domain.show_origin(from_rows=spec.tells_rows)
-        self.problem.setText(" ".join(error_texts(error)) if error is not None else "")
-        self.problem.setVisible(error is not None)
+        say(self.problem, error_words(error) if error is not None else "")
+
+
+def _captioned(words: str, field: ChoiceField) -> QWidget:
+    """Return a field below the words that say what it is."""
+    caption = label(words, "small")
+    caption.setBuddy(field)
+    field.setAccessibleName(words)
+    return boxed(column(caption, field, spacing=Space.TIGHT))
 
 
 def _about(profile: ColumnProfile | None) -> str:
@@ -259,18 +456,11 @@ def _about(profile: ColumnProfile | None) -> str:
     if profile is None:
         return ""
     tr = QCoreApplication.translate
-    parts = [
-        spoken(profile.type_name),
-        tr("Profiles", ("{count} different {count:value|values}")).format(
-            count=grouped(profile.distinct)
-        ),
-    ]
+    values = tr("Profiles", "{count} different {count:value|values}")
+    parts = [spoken(profile.type_name), values.format(count=grouped(profile.distinct))]
     if profile.missing:
-        parts.append(
-            tr("Profiles", ("missing in {count} {count:record|records}")).format(
-                count=grouped(profile.missing)
-            )
-        )
+        missing = tr("Profiles", "missing in {count} {count:record|records}")
+        parts.append(missing.format(count=grouped(profile.missing)))
     return " · ".join(parts)
 
 

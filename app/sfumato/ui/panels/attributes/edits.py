@@ -7,12 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from sfumato.engine.core.columns import (
-    Binning,
-    Domain,
-    Kind,
-    MissingRule,
-)
+from sfumato.engine.core.columns import Binning, Domain, Kind, MissingRule
 from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.values import Value, sort_key
 from sfumato.project.document.model import Document

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import pandas as pd
-from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QPoint, Qt, Signal
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QMenu,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
+from PySide6.QtWidgets import QMenu, QWidget
 
-from sfumato.analysis.pooled_rows import proposed_key
 from sfumato.analysis.promise_checks import endangering, released_relations
 from sfumato.engine.core.columns import (
     Binning,
@@ -31,14 +24,9 @@ from sfumato.engine.core.columns import (
 )
 from sfumato.engine.core.errors import DomainError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Silent
-from sfumato.engine.table.profile import (
-    BinWidths,
-    alone_at_ends,
-    suggest_binning,
-    suggest_ends,
-)
+from sfumato.engine.table.profile import BinWidths, alone_at_ends, suggest_binning, suggest_ends
 from sfumato.engine.table.proposals import alike
-from sfumato.engine.table.table import Attribute, proposed_domain
+from sfumato.engine.table.table import proposed_domain
 from sfumato.formats.language import grouped
 from sfumato.project.document.edits import (
     needs_domain,
@@ -52,7 +40,6 @@ from sfumato.project.release.long_leaving import with_once_drawn_long
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
 from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.attributes import PANEL, edits
 from sfumato.ui.panels.attributes.columns import (
     NAME,
@@ -69,24 +56,14 @@ from sfumato.ui.panels.attributes.columns import (
     tr,
 )
 from sfumato.ui.panels.attributes.detail import Detail
-from sfumato.ui.panels.attributes.unit import UnitCard
+from sfumato.ui.panels.attributes.records import RecordKeyField, UnitCard
 from sfumato.ui.panels.base import Panel
-from sfumato.ui.state.attributes import ROWS_AT_ONCE
-from sfumato.ui.state.insights import LongSource
-from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import Card, EmptyState, ScrollPage, button, column, label, row
-from sfumato.ui.widgets.messages import MessageKind, error_texts
+from sfumato.ui.state.insights import ROWS_AT_ONCE, LongSource
+from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, column, row
+from sfumato.ui.widgets.messages import MessageKind, error_words
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import TableView
-
-
-def known_attributes(session: Session) -> dict[str, Attribute]:
-    """Return the policy's attributes by name, as far as they are known."""
-    names = [name for entry in session.document.policy for name in entry.attributes]
-    encoded = {name: session.attribute(name) for name in names}
-    return {name: found.attribute for name, found in encoded.items() if found is not None}
 
 
 def who_stays(before: Document, after: Document) -> tuple[str, ...]:
@@ -99,103 +76,6 @@ def who_stays(before: Document, after: Document) -> tuple[str, ...]:
             words = tr("{left} stays protected without {gone}, at the levels stated before.")
             found.append(words.format(left=" + ".join(left), gone=" + ".join(gone)))
     return tuple(found)
-
-
-class RecordKeyField(Card):
-    """Chooses the record key among the columns that can be one.
-
-    Parameters
-    ----------
-    session
-        Whose document is edited.
-    """
-
-    refused = Signal(object)
-    """A column of a long table does not tell all records apart (`SfumatoError`)."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self._session = session
-        self.body.setContentsMargins(
-            Space.BETWEEN, Space.INSIDE + 4, Space.BETWEEN, Space.INSIDE + 4
-        )
-        self.field = ChoiceField()
-        self.field.setAccessibleName(self.tr("Records are known by"))
-        self.field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.field.setMinimumWidth(scaled(120))
-        self.field.chosen.connect(self._choose)
-        caption = label(self.tr("Records are known by"), "strong", wrap=True)
-        caption.setBuddy(self.field)
-        line = row((caption, 1), (self.field, 2), spacing=Space.BETWEEN)
-        self.note = label("", "small", wrap=True)
-        self.accept = button("", self._accept, "quiet", "key")
-        self.body.addLayout(line)
-        self.body.addWidget(self.note)
-        self.body.addWidget(self.accept)
-
-    def found(self) -> tuple[str, str] | None:
-        """Return the column by which records can be known, and why; None where none is proposed."""
-        insight = self._session.insight()
-        return None if insight is None else proposed_key(self._session.document, insight.proposals)
-
-    def candidates(self) -> tuple[str, ...]:
-        """Return the columns whose values are all there and all different."""
-        insight, table = self._session.insight(), self._session.at_hand
-        if insight is None or table is None:
-            return ()
-        return tuple(
-            profile.name
-            for profile in insight.profiles
-            if profile.is_unique and not profile.missing
-        )
-
-    def refresh(self) -> None:
-        """Show the document's record key."""
-        document, found = self._session.document, self.found()
-        names = list(self.candidates())
-        if document.record_key is not None and document.record_key not in names:
-            names.append(document.record_key)
-        self.field.set_choices(
-            [("", self.tr("their position in the table")), *((name, name) for name in names)]
-        )
-        self.field.set_value(document.record_key or "")
-        if document.record_key is not None:
-            words = self.tr("Rows can be sorted, added and removed between releases.")
-        elif found is not None:
-            words = typeset(found[1])
-        elif names:
-            words = self.tr("The table must not change between releases; with a key it may.")
-        else:
-            words = self.tr(
-                "The table must stay as it is between releases: no column numbers its records."
-            )
-        self.note.setText(words)
-        self.accept.setVisible(found is not None)
-        if found is not None:
-            self.accept.setText(self.tr("Know records by {column}").format(column=found[0]))
-
-    def _accept(self) -> None:
-        found = self.found()
-        if found is not None:
-            self._choose(found[0])
-
-    def _choose(self, name: object) -> None:
-        session, key = self._session, str(name) or None
-        text = QCoreApplication.translate("Attributes", "Record key")
-        changed, long = replace(session.document, record_key=key), session.long
-        if long is None or key is None:
-            session.edit(text, changed)
-            return
-
-        def refuse(error: SfumatoError) -> None:
-            self.refresh()
-            self.refused.emit(error)
-
-        words = tr("Looking whether {column} tells all records apart").format(column=key)
-        keep = session.unless_changed(text, lambda _checked: session.edit(text, changed))
-        session.runner.run(
-            words, partial(long.survey.check_key, key), keep, refuse, key="record-key"
-        )
 
 
 EDIT_KEY = "attributes-edit"
@@ -212,7 +92,13 @@ class AttributesPanel(Panel):
         session = self.session
         self._provisional = ""
         self.model = ColumnsModel(session, self)
-        self.empty = self._build_empty()
+        request = partial(session.panel_requested.emit, "data")
+        self.empty = EmptyState(
+            "attributes",
+            self.tr("There are no columns yet"),
+            self.tr("Open a table first. Each of its columns gets a role here."),
+            offer=button(self.tr("Go to Data"), request, "primary", "data"),
+        )
         self.pages = Pages(self)
         self.body.addWidget(self.pages, 1)
         self.pages.addWidget(self.empty)
@@ -226,24 +112,10 @@ class AttributesPanel(Panel):
 
     # ----- assembly
 
-    def _build_empty(self) -> EmptyState:
-        made = EmptyState(
-            "attributes",
-            self.tr("There are no columns yet"),
-            self.tr("Open a table first. Each of its columns gets a role here."),
-        )
-        request = self.session.panel_requested.emit
-        made.add_button(button(self.tr("Go to Data"), lambda: request("data"), "primary", "data"))
-        return made
-
     def _build_table(self) -> TableView:
-        table = ColumnsTable(row_numbers=False)
-        table.setModel(self.model)
+        table = ColumnsTable(row_numbers=False, model=self.model, whole_rows=True, edits=True)
         table.setItemDelegate(ColumnsDelegate(table))
         table.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        triggers = QAbstractItemView.EditTrigger
-        table.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
         table.clicked.connect(lambda index: table.edit(index) if index.column() != NAME else None)
         table.setAccessibleName(self.tr("Columns with their roles and kinds"))
         table.setMinimumWidth(scaled(330))
@@ -258,20 +130,13 @@ class AttributesPanel(Panel):
         self.table = self._build_table()
         self.record_key = RecordKeyField(self.session)
         self.unit = UnitCard(self.session)
-        left = column(self.table, spacing=Space.BETWEEN)
-        left.addWidget(self.record_key)
-        left.addWidget(self.unit)
+        left = column(self.table, self.record_key, self.unit, spacing=Space.BETWEEN)
         scroll = ScrollPage(work)
         scroll.setMinimumWidth(scaled(250))
-        line = QHBoxLayout(work)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.BETWEEN)
-        line.addLayout(left, 1)
-        line.addWidget(scroll, 1)
+        work.setLayout(row((left, 1), (scroll, 1), spacing=Space.BETWEEN))
         yield
         self.detail = Detail(self.session, scroll.widget())
-        scroll.column.addWidget(self.detail)
-        scroll.column.addStretch(1)
+        scroll.put(self.detail, None)
         yield
 
     def _connect(self) -> None:
@@ -283,20 +148,18 @@ class AttributesPanel(Panel):
         self.table.selectionModel().selectionChanged.connect(lambda *_: self._show_detail())
         self.model.role_chosen.connect(lambda name, role: self._set_roles([name], role))
         self.model.kind_chosen.connect(self._set_kind)
-        detail.role_chosen.connect(lambda role: self._set_roles(self.chosen, role))
-        detail.role_for_alike.connect(self._give_alike)
-        detail.kind_chosen.connect(lambda kind: self._set_kind(self.chosen[0], kind))
-        detail.missing_chosen.connect(self._set_missing)
-        detail.bins.switched.connect(self._switch_bins)
+        detail.role.chosen.connect(lambda role: self._set_roles(self.chosen, role))
+        detail.alike.clicked.connect(self._give_alike)
+        detail.kind.chosen.connect(lambda kind: self._set_kind(self.chosen[0], kind))
+        detail.missing.chosen.connect(self._set_missing)
         detail.bins.suggestion_wanted.connect(self._suggest_bins)
         detail.bins.edges_given.connect(self._set_bins)
         detail.pseudonyms.given.connect(self._set_pseudonym)
         detail.coding.given.connect(self._set_coding)
         detail.coding.ends_wanted.connect(self._propose_ends)
         detail.hierarchy.changed.connect(self._show_detail)
-        detail.hierarchy.refused.connect(self.show_error)
-        self.unit.refused.connect(self.show_error)
-        self.record_key.refused.connect(self.show_error)
+        for part in (detail.hierarchy, self.unit, self.record_key):
+            part.refused.connect(self.show_error)
         domain = detail.domain
         domain.added.connect(self._add_value)
         domain.removed.connect(lambda rows: self._change_domain(edits.remove_values, rows))
@@ -411,7 +274,7 @@ class AttributesPanel(Panel):
         found = alike(insight.proposals, spec.name) if insight is not None else ()
         return [name for name in found if known.get(name, spec.role) is not spec.role]
 
-    def _give_alike(self) -> None:
+    def _give_alike(self, _checked: bool) -> None:
         spec = self.session.document.column(self.chosen[0])
         self._set_roles(self._alike(spec), spec.role)
 
@@ -456,16 +319,11 @@ class AttributesPanel(Panel):
     def _set_roles(self, names: list[str], role: object) -> None:
         if not isinstance(role, Role) or not names:
             return
-        what = (
-            names[0]
-            if len(names) == 1
-            else tr("{count} {count:column|columns}").format(count=grouped(len(names)))
-        )
+        several = tr("{count} {count:column|columns}").format(count=grouped(len(names)))
+        what = names[0] if len(names) == 1 else several
         text = tr("Mark {column} as {role}").format(column=what, role=role_name(role).lower())
-        before = self.session.document
-        changed = with_roles(
-            before, names, role, known_attributes(self.session), self.session.noise
-        )
+        session, before = self.session, self.session.document
+        changed = with_roles(before, names, role, session.attributes(), session.noise)
         self._edit(text, changed)
         for words in who_stays(before, changed):
             self.tell(MessageKind.INFO, words, topic="roles")
@@ -481,7 +339,8 @@ class AttributesPanel(Panel):
         waiting = [spec for spec in document.sensitive if needs_domain(spec)]
         unit_draws = document.unit is not None and newly_sensitive(document, before)
         if session.long is not None and (waiting or unit_draws):
-            self._edit_long(text, document, waiting, session.long)
+            work = partial(_complete_long, document, before, waiting, session.long)
+            self._edit_later(text, work)
             return
         if table is None or not (waiting or document.unit):
             session.edit(text, document)
@@ -500,33 +359,11 @@ class AttributesPanel(Panel):
             except SfumatoError as error:
                 self.show_error(error)
             return
-        session.runner.run(
-            tr("Reading the values"),
-            complete,
-            session.unless_changed(text, partial(session.edit, text)),
-            self.show_error,
-            key=EDIT_KEY,
-        )
+        self._edit_later(text, complete)
 
-    def _edit_long(
-        self, text: str, document: Document, waiting: list[ColumnSpec], long: LongSource
-    ) -> None:
-        """Make an edit, once the domains that it asks for are looked up in all rows."""
-        before = self.session.document
-
-        def complete(context: Context) -> Document:
-            changed = document
-            for spec in waiting:
-                changed = changed.with_column(long.survey.with_domain(spec))
-            return with_once_drawn_long(changed, before, long.table, context)
-
-        self.session.runner.run(
-            tr("Reading the values"),
-            complete,
-            self.session.unless_changed(text, partial(self.session.edit, text)),
-            self.show_error,
-            key=EDIT_KEY,
-        )
+    def _edit_later(self, text: str, work: Callable[[Context], Document]) -> None:
+        title = tr("Reading the values")
+        self.session.edit_later(text, work, self.show_error, title=title, key=EDIT_KEY)
 
     def _known_domain(self, spec: ColumnSpec) -> Domain | None:
         """Return the domain that the column was encoded by, unless it is read otherwise now."""
@@ -545,13 +382,6 @@ class AttributesPanel(Panel):
             self.session.edit(tr("Missing values of {column}").format(column=name), changed)
 
     # ----- bins
-
-    def _switch_bins(self, wanted: bool) -> None:
-        if wanted:
-            bins = self.detail.bins
-            self._suggest_bins(int(bins.count.value), bins.widths.value)
-        else:
-            self._set_bins(None)
 
     def _suggest_bins(self, count: int, widths: object) -> None:
         name = self.chosen[0]
@@ -625,7 +455,7 @@ class AttributesPanel(Panel):
             tr("Looking for ends"),
             lambda _context: replace(suggest_ends(series), step=step),
             self.session.unless_changed(text, partial(self._set_coding, name=name)),
-            lambda error: self.detail.coding.show_problem(" ".join(error_texts(error))),
+            lambda error: self.detail.coding.show_problem(error_words(error)),
             key=EDIT_KEY,
         )
 
@@ -651,7 +481,7 @@ class AttributesPanel(Panel):
         try:
             changed = change(domain, *arguments)
         except DomainError as error:
-            self.detail.domain.show_problem(" ".join(error_texts(error)))
+            self.detail.domain.show_problem(error_words(error))
             return False
         self.detail.domain.show_problem("")
         text = tr("Values of {column}").format(column=name)
@@ -686,7 +516,18 @@ class AttributesPanel(Panel):
             self.detail.domain.show_problem(tr("Give each bin a name of its own."))
             return
         changed = replace(spec, binning=binning, domain=None)
-        self._edit(
-            tr("Name a bin of {column}").format(column=spec.name),
-            self.session.document.with_column(changed),
-        )
+        words = tr("Name a bin of {column}")
+        self._edit(words.format(column=spec.name), self.session.document.with_column(changed))
+
+
+def _complete_long(
+    document: Document,
+    before: Document,
+    waiting: Sequence[ColumnSpec],
+    long: LongSource,
+    context: Context,
+) -> Document:
+    """Look up in all rows what an edit asks for (for a job)."""
+    for spec in waiting:
+        document = document.with_column(long.survey.with_domain(spec))
+    return with_once_drawn_long(document, before, long.table, context)

@@ -7,18 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pandas as pd
-from PySide6.QtCore import (
-    QCoreApplication,
-    QItemSelectionModel,
-    QModelIndex,
-    QRectF,
-    QSize,
-    Qt,
-)
-from PySide6.QtGui import QColor, QFontMetrics, QPainter
+from PySide6.QtCore import QCoreApplication, QItemSelectionModel, QModelIndex, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLineEdit,
     QListView,
     QStyle,
     QStyledItemDelegate,
@@ -34,8 +25,9 @@ from sfumato.project.release.long_table import frame_of
 from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField, when_given
+from sfumato.ui.widgets.fields import NumberField, text_field
 from sfumato.ui.widgets.layout import ElidedLabel, EmptyState, boxed, button, column, label, row
+from sfumato.ui.widgets.painted import draw_text
 from sfumato.ui.widgets.responsive import FlowLayout, Pages
 from sfumato.ui.widgets.tables import (
     Cell,
@@ -65,10 +57,8 @@ def describe(profile: ColumnProfile) -> str:
         parts.append(span.format(low=profile.earliest, high=profile.latest))
     else:
         count = grouped(profile.distinct)
-        parts += [
-            spoken(profile.type_name),
-            tr("Profiles", "{count} {count:value|values}").format(count=count),
-        ]
+        words = tr("Profiles", "{count} {count:value|values}")
+        parts += [spoken(profile.type_name), words.format(count=count)]
     if profile.missing:
         share = 100 * profile.missing / max(profile.count, 1)
         shown = localized(f"{share:.0f}") if share >= 1 else "<1"
@@ -162,18 +152,12 @@ class ProfileDelegate(QStyledItemDelegate):
             scaled(PICTURE.height()),
         )
         words = inner.width() - picture.width() - 12
-        side = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        for text, top, size, strong, colour in (
-            (profile.name, 9, TextSize.BODY, True, theme.style.text),
-            (describe(profile), 28, TextSize.SMALL, False, muted),
+        for text, top, face, colour in (
+            (profile.name, 9, font(strong=True), theme.style.text),
+            (describe(profile), 28, font(TextSize.SMALL), muted),
         ):
-            painter.setFont(font(size, strong=strong))
-            painter.setPen(QColor(colour))
-            metrics = QFontMetrics(painter.font())
-            shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, int(words))
-            painter.drawText(
-                QRectF(inner.left(), inner.top() + scaled(top), words, scaled(19)), side, shown
-            )
+            line = QRectF(inner.left(), inner.top() + scaled(top), words, scaled(19))
+            draw_text(painter, line, text, face, colour)
         draw_distribution(painter, picture, profile)
         painter.restore()
 
@@ -202,8 +186,8 @@ def draw_distribution(painter: QPainter, area: QRectF, profile: ColumnProfile) -
 class ProfileList(QListView):
     """The columns' profiles; choosing one is told by `chosen`."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setProperty("framed", True)
         self.setItemDelegate(ProfileDelegate(self))
         self.setUniformItemSizes(True)
@@ -240,23 +224,19 @@ class LoadedPage(QWidget):
         self._model: FrameModel | None = None
         self.file = ElidedLabel("", "heading", Qt.TextElideMode.ElideMiddle)
         self.about = ElidedLabel("", "muted")
-        self.reread = button(self.tr("How it is read…"), lambda: None, "quiet")
-        self.title = QLineEdit()
+        self.reread = button(self.tr("How it is read…"), None, "quiet")
+        self.title = text_field(name=self.tr("Title of the releases"), given=self._rename)
         self.title.setFixedWidth(scaled(TITLE_WIDTH))
-        self.title.setAccessibleName(self.tr("Title of the releases"))
         self.title.setToolTip(self.tr("Recipients read this title, and bundles are named by it."))
-        when_given(self.title, self._rename)
         self.profiles = ProfileList()
         self.profiles.selectionModel().currentChanged.connect(self._follow)
         self.profiles.setFixedWidth(scaled(LIST_WIDTH))
         self.looking = EmptyState("clock", self.tr("Looking at the columns"), "")
         self.looking.setFixedWidth(scaled(LIST_WIDTH))
         self.side = Pages()
-        self.side.addWidget(self.looking)
-        self.side.addWidget(self.profiles)
+        self.side.add(self.looking, self.profiles)
         self.side.setFixedWidth(scaled(LIST_WIDTH))
-        self.table = TableView()
-        self.table.setAccessibleName(self.tr("The table's rows"))
+        self.table = TableView(name=self.tr("The table's rows"))
         header = self.table.horizontalHeader()
         header.setSectionsClickable(True)
         header.setSortIndicatorShown(True)
@@ -271,12 +251,9 @@ class LoadedPage(QWidget):
     def _build_parts(self) -> None:
         """Make what stands above the rows of a table that is read in parts."""
         self.in_parts = label("", "muted", wrap=True)
-        self.whole = button(
-            self.tr("Read all of it"),
-            self._session.whole_requested.emit,
-            "quiet",
-            tip=self.tr("Hold all rows in memory, which may take more than there is"),
-        )
+        words = self.tr("Hold all rows in memory, which may take more than there is")
+        told = self.tr("Read all of it")
+        self.whole = button(told, self._session.whole_requested.emit, "quiet", tip=words)
         self.place = NumberField(1, 1, decimals=0, step=1, show_range=False)
         self.place.spin.setAccessibleName(self.tr("Show the rows around this one"))
         self.place.value_changed.connect(lambda row: self._show_around(int(row) - 1))
@@ -294,19 +271,9 @@ class LoadedPage(QWidget):
         names = column(self.file, self.about, spacing=2)
         caption = label(self.tr("Released as"), "small")
         caption.setBuddy(self.title)
-        top = row(spacing=Space.INSIDE)
-        top.addLayout(names, 1)
-        for widget in (caption, self.title, self.reread):
-            top.addWidget(widget)
-        work = QHBoxLayout()
-        work.setSpacing(Space.BETWEEN)
-        work.addWidget(self.side)
-        work.addWidget(self.table, 1)
-        layout = column(spacing=12)
-        layout.addLayout(top)
-        layout.addWidget(self.parts)
-        layout.addLayout(work, 1)
-        self.setLayout(layout)
+        top = row((names, 1), caption, self.title, self.reread)
+        work = row(self.side, (self.table, 1), spacing=Space.BETWEEN)
+        self.setLayout(column(top, self.parts, (work, 1), spacing=12))
 
     def refresh(self) -> None:
         """Show the session's table."""
@@ -333,10 +300,8 @@ class LoadedPage(QWidget):
 
     def _show_rows(self, model: FrameModel) -> None:
         self._model = model
-        model.setParent(self.table)
         self.table.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
-        self.table.setModel(model)
-        self.table.fit_columns()
+        self.table.show_model(model)
 
     def _show_around(self, place: int) -> None:
         """Read the rows around one of a long table, and show them."""

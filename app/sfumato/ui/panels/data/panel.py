@@ -5,12 +5,13 @@ The work of the loading job, and what becomes of earlier decisions, is here too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from sfumato.analysis.steps import Step, StepState
@@ -147,41 +148,37 @@ class WelcomePage(QWidget):
     ----------
     session
         Knows the recent projects.
+    choose, open_sample
+        What the person does to open a table.
     """
 
-    table_wanted = Signal()
-    sample_wanted = Signal()
-    database_wanted = Signal()
-
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        choose: Callable[[], object],
+        open_sample: Callable[[], object],
+        parent: QWidget,
+    ) -> None:
         super().__init__(parent)
         self._session = session
-        self.empty = EmptyState(
-            "table",
-            self.tr("Open a table, or drop one here"),
-            self.tr(
-                "One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays"
-                " where it is: Sfumato only reads it."
-            ),
+        words = self.tr(
+            "One row a person, in CSV, Excel, Parquet, SPSS, Stata or SAS. The file stays"
+            " where it is: Sfumato only reads it."
         )
-        self.open_button = self.empty.add_button(
-            button(self.tr("Open a table…"), self.table_wanted.emit, "primary", "open")
-        )
-        self.database_button = self.empty.add_button(
-            button(self.tr("From a database…"), self.database_wanted.emit, icon="data")
-        )
-        self.sample_button = self.empty.add_button(
-            button(self.tr("Try the sample"), self.sample_wanted.emit, icon="sample")
-        )
+        self.empty = EmptyState("table", self.tr("Open a table, or drop one here"), words)
+        ask = partial(session.database_requested.emit, None, None)
+        self.open_button = button(self.tr("Open a table…"), choose, "primary", "open")
+        self.database_button = button(self.tr("From a database…"), ask, icon="data")
+        self.sample_button = button(self.tr("Try the sample"), open_sample, icon="sample")
+        for each in (self.open_button, self.database_button, self.sample_button):
+            self.empty.add_button(each)
         self.empty.add_note(self.tr("The sample is a made-up clinic with 10,000 patients."))
         self.facts = self._build_facts()
         self._recent = QVBoxLayout()
         self._recent.setSpacing(Space.TIGHT)
         self._recent_box = QWidget()
         self._recent_box.setLayout(self._recent)
-        layout = column(spacing=0)
-        layout.addWidget(self.empty, 1)
-        layout.addWidget(self.facts)
+        layout = column((self.empty, 1), self.facts, spacing=0)
         layout.addWidget(self._recent_box, 0, Qt.AlignmentFlag.AlignHCenter)
         self.setLayout(layout)
         session.project_changed.connect(self.refresh)
@@ -303,14 +300,13 @@ class DataPanel(Panel):
         """Build the panel."""
         session = self.session
         self.pages = Pages(self)
-        self.welcome = WelcomePage(session, self.pages)
+        self.welcome = WelcomePage(session, self.choose, self.open_sample, self.pages)
         self.importing = ImportPage(session, self.pages)
         yield
         self.waiting = WaitingPage(self.pages)
         self.loaded = LoadedPage(session, self.pages)
         self.gone = self._build_gone()
-        for page in (self.welcome, self.importing, self.waiting, self.loaded, self.gone):
-            self.pages.addWidget(page)
+        self.pages.add(self.welcome, self.importing, self.waiting, self.loaded, self.gone)
         self.body.addWidget(self.pages, 1)
         self.other = button(self.tr("Open another table…"), self.choose, icon="open")
         self.back = button(self.tr("Cancel"), self._cancel_import)
@@ -324,10 +320,6 @@ class DataPanel(Panel):
 
     def _connect(self) -> None:
         session = self.session
-        self.welcome.table_wanted.connect(self.choose)
-        wanted = session.database_requested
-        self.welcome.database_wanted.connect(lambda: wanted.emit(None, None))
-        self.welcome.sample_wanted.connect(self.open_sample)
         self.importing.previewed.connect(self._allow_loading)
         self.loaded.reread.clicked.connect(self._read_again)
         session.table_requested.connect(self.open_file)
@@ -337,7 +329,8 @@ class DataPanel(Panel):
 
     def _build_gone(self) -> EmptyState:
         """Return the page of an opened project whose table is not read."""
-        made = EmptyState(
+        show = self.session.locate_requested.emit
+        return EmptyState(
             "file",
             self.tr("The project's table is not open"),
             self.tr(
@@ -345,10 +338,8 @@ class DataPanel(Panel):
                 " file is being read, it appears by itself."
             ),
             self.pages,
+            button(self.tr("Show where it is…"), show, "primary", "folder"),
         )
-        show = self.session.locate_requested.emit
-        made.add_button(button(self.tr("Show where it is…"), show, "primary", "folder"))
-        return made
 
     # ----- what the rail and the head show
 
@@ -398,14 +389,7 @@ class DataPanel(Panel):
     def open_file(self, path: Place) -> None:
         """Look at a file and show how it would be read."""
         self.messages.clear()
-        job = self.session.runner.run(
-            self.tr("Looking at {file}").format(file=path.name),
-            lambda context: look(path, context),
-            self._show_found,
-            self._show_refusal,
-            key=LOAD_KEY,
-        )
-        self.waiting.watch(job)
+        self.waiting.watch(self._look(path, partial(look, path)))
 
     def _show_found(self, found: Found) -> None:
         self._turn_to(self.importing)
@@ -418,13 +402,12 @@ class DataPanel(Panel):
         if source is None:
             return
         path, options = source.place, ReadOptions.from_dict(dict(source.options))
-        self.session.runner.run(
-            self.tr("Looking at {file}").format(file=path.name),
-            lambda context: Found(path, options, sheets_of(path, context)),
-            self._show_found,
-            self._show_refusal,
-            key=LOAD_KEY,
-        )
+        self._look(path, lambda context: Found(path, options, sheets_of(path, context)))
+
+    def _look(self, path: Place, work: Callable[[Context], Found]) -> Job:
+        words = self.tr("Looking at {file}").format(file=path.name)
+        run = self.session.runner.run
+        return run(words, work, self._show_found, self._show_refusal, key=LOAD_KEY)
 
     def _cancel_import(self) -> None:
         self.session.runner.cancel(LOAD_KEY)
@@ -485,23 +468,15 @@ class DataPanel(Panel):
 
     def _tell(self, loaded: Loaded) -> None:
         if loaded.skipped:
-            self.tell(
-                MessageKind.CAUTION,
-                self.tr("{count} {count:row|rows} of the file {count:was|were} left out.").format(
-                    count=grouped(loaded.skipped)
-                ),
-                self.tr("You chose so in how the file is read."),
-            )
+            words = self.tr("{count} {count:row|rows} of the file {count:was|were} left out.")
+            told = words.format(count=grouped(loaded.skipped))
+            self.tell(MessageKind.CAUTION, told, self.tr("You chose so in how the file is read."))
         for note in loaded.notes:
             kind = MessageKind.CAUTION if note.caution else MessageKind.INFO
             self.tell(kind, spoken(note.template, **note.details))
         if loaded.kept:
-            self.tell(
-                MessageKind.INFO,
-                self.tr("The columns are the same, so your earlier decisions are kept."),
-                "",
-                Action(self.tr("Undo"), self.session.undo),
-            )
+            words = self.tr("The columns are the same, so your earlier decisions are kept.")
+            self.tell(MessageKind.INFO, words, "", Action(self.tr("Undo"), self.session.undo))
 
     def _show_refusal(self, error: SfumatoError) -> None:
         self.show_error(error, Action(self.tr("Choose another file…"), self.choose), topic=TOPIC)
@@ -509,13 +484,7 @@ class DataPanel(Panel):
     def show_load_error(self, error: SfumatoError) -> None:
         """Show why the file can't be read so, with the ways that would do."""
         ways = error.ways if isinstance(error, FileError) else ()
-        actions = [
-            Action(
-                spoken(way.title),
-                partial(self._try, way.options),
-            )
-            for way in ways
-        ]
+        actions = [Action(spoken(way.title), partial(self._try, way.options)) for way in ways]
         self.show_error(error, *actions, topic=TOPIC)
 
     def _try(self, options: ReadOptions) -> None:

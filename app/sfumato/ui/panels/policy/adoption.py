@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import SfumatoError
@@ -41,14 +41,13 @@ from sfumato.project.document.adopted_files import (
     adopted_files,
 )
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, prompt
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, text_field
 from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
@@ -59,6 +58,7 @@ from sfumato.ui.widgets.layout import (
     button,
     clear_layout,
     column,
+    fill,
     form,
     label,
     row,
@@ -103,9 +103,6 @@ class ClaimForm(QWidget):
     """
 
     changed = Signal()
-    file_asked = Signal()
-    reading_asked = Signal()
-    """The person wants to see or change how the file is read."""
 
     def __init__(
         self,
@@ -120,8 +117,8 @@ class ClaimForm(QWidget):
         self._entry, self._attributes = entry, tuple(attributes)
         self.opened: Opened | None = None
         self.path = path
-        self.choose = button(tr("Choose &file…"), self.file_asked.emit, icon="folder")
-        self.reading = button(tr("How it is &read…"), self.reading_asked.emit, "quiet", "settings")
+        self.choose = button(tr("Choose &file…"), None, icon="folder")
+        self.reading = button(tr("How it is &read…"), None, "quiet", "settings")
         self.reading.setEnabled(False)
         self.columns = {
             name: self._choice(tr("Column of {name}", name=name)) for name in entry.attributes
@@ -142,9 +139,7 @@ class ClaimForm(QWidget):
         self.level.spin.setAccessibleName(spoken(field.title))
         proposal = mechanism_called(entry.mechanism).default_statements(1)[0]
         self.level.set_value(next(iter(proposal.values())))
-        self.holder = QLineEdit(self)
-        prompt(self.holder, tr("Who was given it"))
-        self.holder.setAccessibleName(tr("Holder"))
+        self.holder = text_field(name=tr("Holder"), hint=tr("Who was given it"))
         self._lay_out(spoken(field.title))
         choices: list[ChoiceField | Segments] = [*self.columns.values(), self.match, self.how]
         for choice in (*choices, self.table_key, self.file_key):
@@ -153,10 +148,7 @@ class ClaimForm(QWidget):
         self._show_fields()
 
     def _choice(self, name: str) -> ChoiceField:
-        made = ChoiceField(parent=self)
-        made.setAccessibleName(name)
-        made.setMinimumWidth(scaled(160))
-        return made
+        return ChoiceField(parent=self, name=name, least=160)
 
     def _lay_out(self, level_name: str) -> None:
         several = len(self.columns) > 1
@@ -242,8 +234,7 @@ class Findings(Card):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(tr("What it is"), parent=parent)
-        self._lines = QVBoxLayout()
-        self._lines.setSpacing(Space.INSIDE)
+        self._lines = column()
         self.body.addLayout(self._lines)
         self._texts: list[str] = []
         self.clear()
@@ -365,12 +356,10 @@ class AdoptDialog(FileDialog):
         self.meanings: Meanings[tuple[str, str]] = Meanings(note, self)
         self.findings = Findings(self)
         self.findings.clear(tr("Choose the file; Sfumato then examines it."))
-        for widget in (self.form, self.meanings, self.findings):
-            self.column.addWidget(widget)
-        self.column.addStretch(1)
+        fill(self.column, self.form, self.meanings, self.findings, None)
         self.form.choose.setFocus()
-        self.form.file_asked.connect(self._choose)
-        self.form.reading_asked.connect(self._ask_how)
+        self.form.choose.clicked.connect(self._choose)
+        self.form.reading.clicked.connect(self._ask_how)
         self.form.changed.connect(self._examine)
         self.meanings.changed.connect(self._take_meaning)
         for choice in self.form.columns.values():
@@ -541,21 +530,14 @@ class AdoptedCard(Card):
         self._session, self._key = session, ""
         self.dialog: AdoptDialog | None = None
         self.adopt = button(tr("Adopt an earlier release…"), self._ask, icon="open")
-        self._about = label(
-            tr(
-                "Was a version of this table given out before, made with another tool? Adopt it,"
-                " and the levels released from here form one ladder with it."
-            ),
-            "muted",
-            wrap=True,
+        words = tr(
+            "Was a version of this table given out before, made with another tool? Adopt it,"
+            " and the levels released from here form one ladder with it."
         )
-        self._lines = QVBoxLayout()
-        self._lines.setSpacing(Space.INSIDE)
-        self.body.addLayout(
-            FlowLayout(label(tr("Earlier releases"), "heading"), self.adopt, apart=1)
-        )
-        self.body.addWidget(self._about)
-        self.body.addLayout(self._lines)
+        self._about = label(words, "muted", wrap=True)
+        self._lines = column()
+        words = tr("Earlier releases")
+        self.put(FlowLayout(label(words, "heading"), self.adopt, apart=1), self._about, self._lines)
         self._shown: tuple[AdoptedFile, ...] = ()
         self.lines: dict[str, QWidget] = {}
 
@@ -624,7 +606,7 @@ class AdoptedCard(Card):
         self._session.edit(tr("Adopt an earlier release of {name}", name=self._key), document)
 
     def _refuse(self, error: SfumatoError) -> None:
-        self._session.message.emit(Message.of_error(error, topic="adoption"))
+        self._session.say_error(error, topic="adoption")
 
     def _remove(self, digest: str) -> None:
         session = self._session
@@ -643,10 +625,6 @@ class AdoptedCard(Card):
         if path is None:
             return
         text = tr("Show where an adopted release is")
-        session.runner.run(
-            tr("Reading {name}", name=Path(path).name),
-            partial(with_new_place, session.document, self._key, digest, path),
-            session.unless_changed(text, partial(session.edit, text)),
-            self._refuse,
-            key=PLACE_JOB,
-        )
+        work = partial(with_new_place, session.document, self._key, digest, path)
+        title = tr("Reading {name}", name=path.name)
+        session.edit_later(text, work, self._refuse, title=title, key=PLACE_JOB)

@@ -64,8 +64,7 @@ def without_entry(document: Document, key: str) -> Document:
         policy=tuple(entry for entry in document.policy if entry.key != key),
         recipients=tuple(
             replace(
-                recipient,
-                statements={k: s for k, s in recipient.statements.items() if k != key},
+                recipient, statements={k: s for k, s in recipient.statements.items() if k != key}
             )
             for recipient in document.recipients
         ),
@@ -99,9 +98,7 @@ def with_recipient(document: Document, name: str, levels: Mapping[str, Statement
 def with_statement(document: Document, recipient: str, key: str, statement: Statement) -> Document:
     """State a recipient's level for a policy entry."""
     return _changed(
-        document,
-        recipient,
-        lambda r: replace(r, statements={**r.statements, key: dict(statement)}),
+        document, recipient, lambda r: replace(r, statements={**r.statements, key: dict(statement)})
     )
 
 
@@ -176,8 +173,7 @@ def misfit(entry: PolicyEntry, attributes: Sequence[Attribute]) -> SfumatoError 
 
 def _changed(document: Document, name: str, change: Callable[[Recipient], Recipient]) -> Document:
     return replace(
-        document,
-        recipients=tuple(change(r) if r.name == name else r for r in document.recipients),
+        document, recipients=tuple(change(r) if r.name == name else r for r in document.recipients)
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
@@ -26,6 +26,8 @@ from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.icons import draw_icon
 from sfumato.ui.widgets.layout import EmptyState, boxed, button, clear_layout, column, row
+from sfumato.ui.widgets.painted import draw_text
+from sfumato.ui.widgets.tables import Index
 
 HEIGHT: Final = 50
 WIDTH: Final = 160
@@ -121,18 +123,11 @@ class EntryList(QListWidget):
 class _Delegate(QStyledItemDelegate):
     """Draws an item's state, name and note."""
 
-    def sizeHint(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         del option, index
         return QSize(scaled(WIDTH), scaled(HEIGHT))
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         item = index.data(Qt.ItemDataRole.UserRole)
         theme = themes().current
         area = QRectF(option.rect).adjusted(0, 2, 0, -2)
@@ -154,14 +149,12 @@ class _Delegate(QStyledItemDelegate):
         sign = QRectF(area.left() + 10, area.top() + 7, side, side)
         draw_icon(painter, item.icon, item.token, sign)
         texts = area.adjusted(side + 16, 5, -6, -6)
-        for text, face, colour, where in (
-            (item.key, font(strong=True), theme.style.text, Qt.AlignmentFlag.AlignTop),
-            (item.note, font(TextSize.SMALL), theme.style.muted, Qt.AlignmentFlag.AlignBottom),
+        sides = Qt.AlignmentFlag
+        for text, face, colour, side in (
+            (item.key, font(strong=True), theme.style.text, sides.AlignTop),
+            (item.note, font(TextSize.SMALL), theme.style.muted, sides.AlignBottom),
         ):
-            painter.setFont(face)
-            painter.setPen(QColor(colour))
-            shown = QFontMetricsF(face).elidedText(text, Qt.TextElideMode.ElideRight, texts.width())
-            painter.drawText(texts, int(where | Qt.AlignmentFlag.AlignLeft), shown)
+            draw_text(painter, texts, text, face, colour, side | sides.AlignLeft)
         painter.restore()
 
 
@@ -170,7 +163,7 @@ CARDS_WIDTH: Final = 420
 
 def nothing_sensitive(go: Callable[[], object], parent: QWidget) -> EmptyState:
     """Return what is shown while no column is marked as sensitive."""
-    made = EmptyState(
+    return EmptyState(
         "policy",
         tr("Nothing is marked as sensitive yet"),
         tr(
@@ -178,9 +171,8 @@ def nothing_sensitive(go: Callable[[], object], parent: QWidget) -> EmptyState:
             " an occupation. Mark such a column as sensitive first."
         ),
         parent,
+        button(tr("Go to Attributes"), go, "primary"),
     )
-    made.add_button(button(tr("Go to Attributes"), go, "primary"))
-    return made
 
 
 class Unprotected(EmptyState):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called, serving
@@ -22,15 +22,17 @@ from sfumato.plots.ladders import Rung
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.adoption import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Preset, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import name_of
-from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox, prompt, when_given
+from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox, text_field, when_given
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
@@ -43,7 +45,7 @@ from sfumato.ui.widgets.layout import (
     row,
     tool,
 )
-from sfumato.ui.widgets.messages import announce, error_texts
+from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.paint_queue import Steps, turns
 from sfumato.ui.widgets.responsive import ResponsiveRow
 
@@ -138,8 +140,7 @@ class Together(Card):
         self.body.addWidget(self.about)
         self.boxes: dict[str, WrappedCheckBox] = {}
         self._shown: tuple[Candidate, ...] = ()
-        self._list = QVBoxLayout()
-        self._list.setSpacing(Space.TIGHT)
+        self._list = column(spacing=Space.TIGHT)
         self.body.addLayout(self._list)
         self.advice = label("", wrap=True)
         icon = IconLabel("caution", "caution", 16)
@@ -156,9 +157,8 @@ class Together(Card):
             self._rebuild()
         for candidate in self._shown:
             self.boxes[candidate.name].setChecked(candidate.inside)
-        advice = self._advised()
-        self.advice.setText(advice)
-        self._advice.setVisible(bool(advice))
+        self.advice.setText(self._advised())
+        self._advice.setVisible(bool(self.advice.text()))
 
     def _rebuild(self) -> None:
         focused = next((name for name, box in self.boxes.items() if box.hasFocus()), "")
@@ -166,13 +166,12 @@ class Together(Card):
         inside = sum(candidate.inside for candidate in self._shown)
         self.boxes = {}
         for candidate in self._shown:
-            box = WrappedCheckBox(candidate.name.replace("&", "&&"))
+            box = WrappedCheckBox(candidate.name.replace("&", "&&"), clicked=self._tell)
             only_one = candidate.inside and inside == 1
             box.setEnabled(not candidate.obstacle and not only_one)
             words = candidate.obstacle or _bond(candidate)
             box.setToolTip(words)
             box.setAccessibleDescription(words)
-            box.clicked.connect(self._tell)
             self.boxes[candidate.name] = box
             line = row(box, (label(words, "small", wrap=True), 1), spacing=Space.BETWEEN)
             self._list.addWidget(boxed(line, self))
@@ -181,28 +180,22 @@ class Together(Card):
 
     def _advised(self) -> str:
         """Return who had better join; empty where nobody outside tells much."""
-        outside = [
-            c
-            for c in self._shown
-            if not c.inside and not c.obstacle and abs(c.correlation) >= TELLING
-        ]
+        free = (each for each in self._shown if not each.inside and not each.obstacle)
+        outside = [each for each in free if abs(each.correlation) >= TELLING]
         if not outside:
             return ""
-        worst = max(outside, key=lambda c: abs(c.correlation))
+        worst = max(outside, key=lambda each: abs(each.correlation))
+        told = {"name": worst.name, "partner": worst.partner, "value": _signed(worst.correlation)}
         if worst.of_values:
             return tr(
                 "{name} depends on {partner} (Cramér's V {value}). Tick it; otherwise whoever holds"
                 " both learns more about each than its own level says.",
-                name=worst.name,
-                partner=worst.partner,
-                value=_signed(worst.correlation),
+                **told,
             )
         return tr(
             "{name} depends on {partner} (correlation {value}). Tick it; otherwise whoever holds"
             " both learns more about each than its own level says.",
-            name=worst.name,
-            partner=worst.partner,
-            value=_signed(worst.correlation),
+            **told,
         )
 
     def _tell(self, _checked: bool = False) -> None:
@@ -226,17 +219,10 @@ def _why_together(of_values: bool) -> str:
 def _bond(candidate: Candidate) -> str:
     if not candidate.partner:
         return ""
+    value, partner = _signed(candidate.correlation), candidate.partner
     if candidate.of_values:
-        return tr(
-            "Cramér's V {value} with {partner}",
-            value=_signed(candidate.correlation),
-            partner=candidate.partner,
-        )
-    return tr(
-        "correlation {value} with {partner}",
-        value=_signed(candidate.correlation),
-        partner=candidate.partner,
-    )
+        return tr("Cramér's V {value} with {partner}", value=value, partner=partner)
+    return tr("correlation {value} with {partner}", value=value, partner=partner)
 
 
 def _signed(value: float) -> str:
@@ -306,31 +292,6 @@ def _extent(attributes: Sequence[Attribute]) -> str:
     return tr("numbers")
 
 
-class DangerNote(QWidget):
-    """A sentence in danger's colour, with its icon; not there while there is nothing to say."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._text = label("", "danger", wrap=True)
-        icon = IconLabel("danger", "danger", 18)
-        line = row(icon, (self._text, 1))
-        line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
-        self.setLayout(line)
-        self.setVisible(False)
-
-    def text(self) -> str:
-        """Return what is said."""
-        return self._text.text()
-
-    def show_text(self, text: str) -> None:
-        """Say something, or nothing; what is new is announced."""
-        new = text != self._text.text()
-        self._text.setText(text)
-        self.setVisible(bool(text))
-        if new and text and self.isVisible():
-            announce(self, text)
-
-
 def _same(before: Sequence[Attribute], now: Sequence[Attribute]) -> bool:
     """Return whether attributes are the same objects: those of one table, read in one way."""
     return len(before) == len(now) and all(map(operator.is_, before, now))
@@ -340,24 +301,18 @@ class EntryPage(QWidget):
     """Everything about one policy entry; the panel turns what it asks for into edits."""
 
     mechanism_chosen = Signal(str)
-    removal_asked = Signal()
     stated = Signal(object)
     """A `Statement` for the chosen recipient."""
     finished = Signal()
     """A drag ended: the next statement is another edit."""
     level_asked = Signal()
     """The chosen recipient has no level and should get one."""
-    for_all_asked = Signal()
-    """The chosen recipient should be trusted alike with every attribute."""
     settings_stated = Signal(str, object)
     """An entry's key, and the `Settings` of its mechanism."""
-    noted = Signal(str)
-    language_chosen = Signal(str)
-    """The remark on the chosen recipient."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._session = session
+        self._session, self._recipient = session, ""
         self.recipients = RecipientsCard(self)
         self.ladder = LadderView(self)
         self._editors: dict[str, LevelEditor] = {}
@@ -376,32 +331,28 @@ class EntryPage(QWidget):
         self.level_card = Card(parent=self)
         self._level_title = label("", "heading", wrap=True)
         self._level_missing = button(tr("Set a level"), self.level_asked.emit)
-        self.for_all = button(
-            tr("Same trust for all attributes"),
-            self.for_all_asked.emit,
-            icon="people",
-            tip=tr(
-                "Give the recipient this level for every attribute; change single ones afterwards"
-            ),
-        )
-        self.note = QLineEdit(self)
-        prompt(self.note, tr("Note: who this is, what the release is for"))
+        tip = tr("Give the recipient this level for every attribute; change single ones afterwards")
+        words = tr("Same trust for all attributes")
+        self.for_all = button(words, None, icon="people", tip=tip)
+        self.note = text_field(hint=tr("Note: who this is, what the release is for"))
         self.note.setAccessibleName(tr("Note on the recipient"))
-        when_given(self.note, lambda: self.noted.emit(self.note.text().strip()))
+        when_given(self.note, self._note)
         self.language = ChoiceField([(each, name_of(each)) for each in languages()], self)
         self.language.setAccessibleName(tr("Language of the recipient's bundles"))
         self.language.setToolTip(
             tr("The language of what a bundle tells the recipient: its README and descriptions")
         )
-        self.language.chosen.connect(lambda language: self.language_chosen.emit(str(language)))
+        self.language.chosen.connect(self._choose_language)
         self.level_card.body.addWidget(self._level_title)
-        self.empty = DangerNote(self)
-        self.refused = DangerNote(self)
-        self.level_card.body.addWidget(self.empty)
-        self.level_card.body.addWidget(self._level_missing)
-        self.level_card.body.addLayout(row(self.for_all, None))
-        self.level_card.body.addSpacing(Space.INSIDE)
-        self.level_card.body.addLayout(row(self.note, self.language))
+        self.empty = Notice(self)
+        self.refused = Notice(self)
+        self.level_card.put(
+            self.empty,
+            self._level_missing,
+            row(self.for_all, None),
+            Space.INSIDE,
+            row(self.note, self.language),
+        )
         self.together = Together(self)
         self._settings_place = QVBoxLayout()
         parts = (
@@ -411,19 +362,17 @@ class EntryPage(QWidget):
             self._settings_place,
             self._middle,
         )
-        whole = column(*parts, self.level_card, self.adopted, None, spacing=Space.BETWEEN)
-        self.setLayout(whole)
+        self.setLayout(column(*parts, self.level_card, self.adopted, None, spacing=Space.BETWEEN))
 
     def _build_head(self) -> QVBoxLayout:
         self._name = ElidedLabel("", "heading")
         self._about = label("", "muted")
-        self.mechanism = ChoiceField(parent=self)
+        self.mechanism = ChoiceField(parent=self, name=tr("Mechanism"))
         self.mechanism.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
-        self.mechanism.setAccessibleName(tr("Mechanism"))
         self.mechanism.chosen.connect(lambda name: self.mechanism_chosen.emit(str(name)))
         self.mechanism.installEventFilter(self)
         remove = tr("Remove the protection")
-        self.remove = tool("remove", remove, self.removal_asked.emit)
+        self.remove = tool("remove", remove, None)
         self._summary = label("", "muted", wrap=True)
         line = ResponsiveRow(NAME_WIDE)
         line.add(self._name)
@@ -442,10 +391,9 @@ class EntryPage(QWidget):
         scale.setAccessibleName(tr("Scale of the ladder"))
         scale.chosen.connect(lambda logarithmic: self.ladder.set_logarithmic(bool(logarithmic)))
         heading = label(tr("Trust ladder"), "heading")
-        self._ladder_card.body.addLayout(row(heading, None, scale))
-        self._ladder_card.body.addWidget(self.ladder, 1)
-        self._ladder_card.body.addWidget(
-            label(tr("Drag a rung to change a level."), "small", wrap=True)
+        words = tr("Drag a rung to change a level.")
+        self._ladder_card.put(
+            row(heading, None, scale), (self.ladder, 1), label(words, "small", wrap=True)
         )
 
     def show_entry(
@@ -552,24 +500,34 @@ class EntryPage(QWidget):
         self.level_card.setVisible(chosen is not None)
         if chosen is None:
             return
-        self._level_title.setText(
-            tr(
-                "How far {recipient} is trusted with {attribute}",
-                recipient=chosen.name,
-                attribute=entry.key,
-            )
+        self._recipient = chosen.name
+        words = tr(
+            "How far {recipient} is trusted with {attribute}",
+            recipient=chosen.name,
+            attribute=entry.key,
         )
+        self._level_title.setText(words)
         if self.note.text() != chosen.note and not self.note.hasFocus():
             self.note.setText(chosen.note)
         self.language.set_value(chosen.language)
         told = tr("Danger: {text}", text=typeset(chosen.empty)) if chosen.empty else ""
-        self.empty.show_text(told)
+        self.empty.warn(told)
         self._use_editor(entry.mechanism)
         self._level_missing.setVisible(chosen.statement is None)
         if self.editor is not None:
             if chosen.statement is not None:
                 self.editor.show_level(chosen.statement, attributes, entry.settings)
             self.editor.setVisible(chosen.statement is not None)
+
+    def _note(self) -> None:
+        session, name = self._session, self._recipient
+        changed = edits.with_note(session.document, name, self.note.text().strip())
+        session.edit(tr("Change the note on {name}", name=name), changed)
+
+    def _choose_language(self, language: object) -> None:
+        session = self._session
+        changed = edits.with_language(session.document, self._recipient, str(language))
+        session.edit(tr("Choose the language of a recipient's bundles"), changed)
 
     def _use_editor(self, mechanism: str) -> None:
         """Put a mechanism's editor in the place of another's."""

@@ -24,9 +24,15 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from sfumato.formats.language import localized
 from sfumato.plots.ladders import LOWEST, Rung, height_of, spread
 from sfumato.ui.look.theme import TextSize, font, scaled, themes
-from sfumato.ui.widgets.accessible import Told, show_parts
-from sfumato.ui.widgets.layout import PaintedText
 from sfumato.ui.widgets.messages import announce
+from sfumato.ui.widgets.painted import (
+    PaintedText,
+    Told,
+    draw_focus,
+    draw_text,
+    painter_on,
+    show_parts,
+)
 
 EDGE: Final = 20.0
 """Above the topmost rung and below the foot; at scale 1, as what follows."""
@@ -197,15 +203,12 @@ class LadderView(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the ladder."""
         del event
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(self)
         self._paint_scale(painter)
         for place in self._places():
             self._paint_rung(painter, place)
         if self.hasFocus():
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(QColor(themes().current.style.accent), 2))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+            draw_focus(painter, self)
 
     def _paint_scale(self, painter: QPainter) -> None:
         style = themes().current.style
@@ -284,12 +287,9 @@ class LadderView(QWidget):
             painter.setBrush(QColor(theme.selected))
             painter.drawRoundedRect(self._label_area(place), 6, 6)
             painter.setBrush(Qt.BrushStyle.NoBrush)
-        middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         colours = (theme.style.text, theme.style.muted)
         for line, colour in zip(self._lines(place), colours, strict=True):
-            painter.setFont(line.face)
-            painter.setPen(QColor(colour))
-            painter.drawText(line.area, middle, line.shown)
+            draw_text(painter, line.area, line.text, line.face, colour)
 
     # ----- hands
 

@@ -43,10 +43,10 @@ from sfumato.ui.panels.policy.generalized.page import Ways
 from sfumato.ui.panels.policy.recipients import standings_of
 from sfumato.ui.panels.policy.views_card import ViewsCard
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.state.attributes import ROWS_AT_ONCE
+from sfumato.ui.state.insights import ROWS_AT_ONCE
 from sfumato.ui.widgets.fields import SliderField
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, boxed, row
-from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
+from sfumato.ui.widgets.messages import Action, MessageKind, error_texts, error_words
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
 
@@ -107,11 +107,9 @@ class PolicyPanel(Panel):
         self.list = EntryList(self)
         self.content = Pages(self)
         self._work = boxed(row(self.list, (self.content, 1), spacing=Space.BETWEEN), self)
-        self.pages.addWidget(self.nothing)
-        self.pages.addWidget(self._work)
+        self.pages.add(self.nothing, self._work)
         self._scroll = ScrollPage(self.content)
-        for page in (self._scroll, self.unprotected, self.waiting, self.misfit):
-            self.content.addWidget(page)
+        self.content.add(self._scroll, self.unprotected, self.waiting, self.misfit)
 
     def _connect(self) -> None:
         session = self.session
@@ -129,14 +127,12 @@ class PolicyPanel(Panel):
         page = self.page
         page.mechanism_chosen.connect(self._choose_mechanism)
         page.together.members_chosen.connect(self._choose_members)
-        page.removal_asked.connect(self._remove_entry)
+        page.remove.clicked.connect(self._remove_entry)
         page.stated.connect(self._state)
         page.finished.connect(session.end_merge)
-        page.for_all_asked.connect(self._state_for_all)
+        page.for_all.clicked.connect(self._state_for_all)
         page.settings_stated.connect(self._set_settings)
         page.level_asked.connect(self._give_level)
-        page.noted.connect(self._note)
-        page.language_chosen.connect(self._choose_language)
         page.ladder.chosen.connect(self._choose_recipient)
         page.ladder.dragged.connect(self._drag)
         page.ladder.drag_finished.connect(session.end_merge)
@@ -145,8 +141,7 @@ class PolicyPanel(Panel):
         card.table.chosen.connect(self._choose_recipient)
         # Queued: the table must have closed its editor before its rows change.
         card.renamed.connect(self._rename, Qt.ConnectionType.QueuedConnection)
-        card.add_asked.connect(self._add_recipient)
-        card.typical_asked.connect(self._add_typical)
+        card.add_typical.clicked.connect(self._add_typical)
         card.remove_asked.connect(self._remove_recipient)
         card.move_asked.connect(self._move)
 
@@ -162,8 +157,7 @@ class PolicyPanel(Panel):
         """Return the entries, by their keys, that promise a recipient nothing."""
         document, found = self.session.document, set()
         for entry in document.policy if self.session.source is not None else ():
-            known = all(self.session.attribute(name) is not None for name in entry.attributes)
-            attributes = self._attributes_of(entry) if known else None
+            attributes = self._attributes_of(entry)
             if attributes is not None and edits.misfit(entry, attributes) is None:
                 standings = standings_of(document.recipients, entry, attributes)
                 found |= {entry.key} if any(each.empty for each in standings) else set()
@@ -246,7 +240,7 @@ class PolicyPanel(Panel):
         self.page.show_entry(entry, attributes, candidates_for(entry, self._sensitive()))
         self.page.show_recipients(standings, self._recipient)
         refusal = unit_refusal(document, entry)
-        self.page.refused.show_text("" if refusal is None else " ".join(error_texts(refusal)))
+        self.page.refused.warn("" if refusal is None else error_words(refusal))
         chosen = None
         if self._recipient:
             recipient = document.recipient(self._recipient)
@@ -267,15 +261,12 @@ class PolicyPanel(Panel):
         return next((e for e in self.session.document.policy if e.key == self._key), None)
 
     def _attributes_of(self, entry: PolicyEntry) -> tuple[Attribute, ...] | None:
-        encoded = [self.session.attribute(name) for name in entry.attributes]
-        known = tuple(column.attribute for column in encoded if column is not None)
-        return known if len(known) == len(encoded) else None
+        known = tuple(self.session.attributes(entry.attributes).values())
+        return known if len(known) == len(entry.attributes) else None
 
     def _sensitive(self) -> dict[str, Attribute]:
         """Return every sensitive attribute that is known, in the table's order."""
-        names = [column.name for column in self.session.document.sensitive]
-        encoded = {name: self.session.attribute(name) for name in names}
-        return {name: column.attribute for name, column in encoded.items() if column is not None}
+        return self.session.attributes(column.name for column in self.session.document.sensitive)
 
     # ----- what the person does
 
@@ -286,12 +277,10 @@ class PolicyPanel(Panel):
 
     def go_to(self, name: str, recipient: str) -> None:
         """Choose what protects an attribute, or a recipient's view of a quasi-identifier."""
-        document = self.session.document
-        entry = next((e for e in document.policy if name in (e.key, *e.attributes)), None)
-        if recipient in [each.name for each in document.recipients]:
-            self._recipient = recipient
-        self.choose(self._key if entry is None else entry.key)
-        if entry is None and self.views.go_to(name, recipient):
+        entries = self.session.document.policy
+        protected = any(name in (each.key, *each.attributes) for each in entries)
+        self.show_changed(name, recipient)
+        if not protected and self.views.go_to(name, recipient):
             self.scroll_to(self.views)
             return
         self.page.recipients.table.setFocus()
@@ -518,20 +507,8 @@ class PolicyPanel(Panel):
             self.page.recipients.show_problem(texts[problem])
             return
         self._recipient = name
-        self.session.edit(
-            tr("Rename {old} to {new}", old=recipient, new=name),
-            edits.renamed(self.session.document, recipient, name),
-        )
-
-    def _choose_language(self, language: str) -> None:
-        document = edits.with_language(self.session.document, self._recipient, language)
-        self.session.edit(tr("Choose the language of a recipient's bundles"), document)
-
-    def _note(self, note: str) -> None:
-        self.session.edit(
-            tr("Change the note on {name}", name=self._recipient),
-            edits.with_note(self.session.document, self._recipient, note),
-        )
+        words = tr("Rename {old} to {new}", old=recipient, new=name)
+        self.session.edit(words, edits.renamed(self.session.document, recipient, name))
 
     def _remove_recipient(self) -> None:
         name = self._recipient
@@ -547,7 +524,5 @@ class PolicyPanel(Panel):
         )
 
     def _move(self, by: int) -> None:
-        self.session.edit(
-            tr("Move {name}", name=self._recipient),
-            edits.moved(self.session.document, self._recipient, by),
-        )
+        words = tr("Move {name}", name=self._recipient)
+        self.session.edit(words, edits.moved(self.session.document, self._recipient, by))

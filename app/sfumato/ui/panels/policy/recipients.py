@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPixmap
+from PySide6.QtGui import QColor, QKeyEvent, QPixmap
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.guarantee import promise_is_empty
@@ -22,6 +22,7 @@ from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.look.wording import number, statement_text, typeset
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.layout import Card, EmptyState, button, label, row, say, tool
+from sfumato.ui.widgets.painted import painter_on
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
@@ -124,8 +125,7 @@ def _dot(trust: float | None) -> QPixmap:
     pixmap.setDevicePixelRatio(ratio)
     pixmap.fill(Qt.GlobalColor.transparent)
     if trust is not None:
-        painter = QPainter(pixmap)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(pixmap)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(themes().current.style.trust_colour(trust)))
         painter.drawEllipse(QRectF(0.5, 0.5, DOT - 1, DOT - 1))
@@ -190,19 +190,18 @@ class RecipientsTable(TableView):
     """The delete key was pressed."""
 
     def __init__(self, rows: RecipientsModel, parent: QWidget | None = None) -> None:
-        super().__init__(parent, row_numbers=False)
+        super().__init__(
+            parent,
+            row_numbers=False,
+            model=rows,
+            name=tr("Recipients"),
+            whole_rows=True,
+            edits=True,
+            framed=False,
+            widest=NAME,
+        )
         self._rows, self._quiet = rows, False
-        self.setModel(rows)
-        self.setProperty("framed", False)
-        self.setAccessibleName(tr("Recipients"))
-        self.setSelectionBehavior(self.SelectionBehavior.SelectRows)
         self.setSelectionMode(self.SelectionMode.SingleSelection)
-        triggers = self.EditTrigger
-        self.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        header = self.horizontalHeader()
-        header.setSectionResizeMode(header.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(NAME, header.ResizeMode.Stretch)
         self.wrap_rows(NAME)
         self.selectionModel().currentRowChanged.connect(self._tell)
 
@@ -247,8 +246,6 @@ class RecipientsCard(Card):
 
     renamed = Signal(str, str)
     """(recipient, the name wanted); the document decides."""
-    add_asked = Signal()
-    typical_asked = Signal()
     remove_asked = Signal()
     move_asked = Signal(int)
     """By how many places, negative for up."""
@@ -266,12 +263,11 @@ class RecipientsCard(Card):
         self.table.wrapped.connect(self._fit)
         self._problem = label("", "danger", wrap=True)
         self._pages = Pages(self)
-        self._pages.addWidget(self.table)
-        self._pages.addWidget(self._empty())
+        self._pages.add(self.table, self._empty())
         heading = label(tr("Recipients"), "heading")
-        self.body.addLayout(row(heading, None, self.up, self.down, self.remove))
-        self.body.addWidget(self._pages, 1)
-        self.body.addWidget(self._problem)
+        self.put(
+            row(heading, None, self.up, self.down, self.remove), (self._pages, 1), self._problem
+        )
         self.show_problem("")
 
     def _rename(self, texts: Mapping[tuple[int, int], str]) -> None:
@@ -310,16 +306,13 @@ class RecipientsCard(Card):
         return self._problem.text()
 
     def _empty(self) -> EmptyState:
-        empty = EmptyState(
-            "people",
-            tr("Nobody gets a release yet"),
-            tr(
-                "Name everyone who will get a version of this table. Each has their own level of"
-                " trust; together they learn no more than the most trusted of them."
-            ),
+        words = tr(
+            "Name everyone who will get a version of this table. Each has their own level of"
+            " trust; together they learn no more than the most trusted of them."
         )
+        empty = EmptyState("people", tr("Nobody gets a release yet"), words)
         empty.text.setFixedWidth(scaled(290))
-        self.add_typical = empty.add_button(
-            button(tr("Start with three typical ones"), self.typical_asked.emit, icon="people")
-        )
+        words = tr("Start with three typical ones")
+        self.add_typical = button(words, None, icon="people")
+        empty.add_button(self.add_typical)
         return empty

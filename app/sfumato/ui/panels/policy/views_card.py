@@ -31,7 +31,7 @@ from sfumato.analysis.views import (
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped, localized
 from sfumato.jobs.runner import Ending, Job
 from sfumato.plots.axes import percent
@@ -45,7 +45,7 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.sheets import SheetView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index
@@ -221,8 +221,8 @@ class ViewsCard(Card):
 
     def _build(self) -> None:
         self.model = ViewsModel(self)
-        self.table = SheetView(self.model, row_numbers=False, parent=self)
-        self.table.setAccessibleName(tr("Quasi-identifiers by recipient"))
+        name = tr("Quasi-identifiers by recipient")
+        self.table = SheetView(self.model, name=name, row_numbers=False, parent=self)
         self.table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         header = self.table.horizontalHeader()
         header.setTextElideMode(Qt.TextElideMode.ElideRight)
@@ -230,15 +230,12 @@ class ViewsCard(Card):
         header.setFixedHeight(2 * header.fontMetrics().height() + 2 * Space.INSIDE)
         self.model.written.connect(self._write)
         self.table.selectionModel().currentChanged.connect(self._point)
-        about = label(
-            tr(
-                "State a k for each recipient: every record then shares what is shown of the"
-                " quasi-identifiers with at least k − 1 others. Whoever is trusted less sees no"
-                " column more finely, so a group sees no more than the finest view."
-            ),
-            "muted",
-            wrap=True,
+        words = tr(
+            "State a k for each recipient: every record then shares what is shown of the"
+            " quasi-identifiers with at least k − 1 others. Whoever is trusted less sees no"
+            " column more finely, so a group sees no more than the finest view."
         )
+        about = label(words, "muted", wrap=True)
         self._problem = label("", "danger", wrap=True)
         self._note = label("", "muted", wrap=True)
         self._virtual_head = label(tr("All recipients together"), "strong")
@@ -252,10 +249,7 @@ class ViewsCard(Card):
         self._proposed = label("", "muted", wrap=True)
         self.state_k = button(tr("State these"), self._state_k, "quiet")
         self._offer = boxed(row(self._proposed, self.state_k, wide=0))
-        for widget in (about, self.table, self._offer, self._note, self._problem):
-            self.body.addWidget(widget)
-        for widget in (*together, self.picture):
-            self.body.addWidget(widget)
+        self.put(about, self.table, self._offer, self._note, self._problem, *together, self.picture)
 
     @property
     def problem(self) -> str:
@@ -302,7 +296,9 @@ class ViewsCard(Card):
             and not missing
             and any(r.view is not None for r in document.recipients)
         )
-        self._together = together_of(document, self._attributes()) if self.isVisible() else None
+        self._together = (
+            together_of(document, self.session.attributes()) if self.isVisible() else None
+        )
         keys, unit = self.session.keys, (document.unit, document.record_key)
         basis = (table, document.columns, unit, *document.hierarchies.items())
         views = tuple((each.name, each.view) for each in document.recipients)
@@ -343,11 +339,6 @@ class ViewsCard(Card):
         )
         job.finished.connect(partial(self._stopped, asked, job))
 
-    def _attributes(self) -> dict[str, Attribute]:
-        names = {name for entry in self.session.document.policy for name in entry.attributes}
-        encoded = {name: self.session.attribute(name) for name in sorted(names)}
-        return {name: item.attribute for name, item in encoded.items() if item is not None}
-
     def _show(self) -> None:
         document = self.session.document
         seen, places = {each.recipient: each for each in self._found}, numbered(document)
@@ -361,17 +352,16 @@ class ViewsCard(Card):
         self.model.show_lines(lines, quasi_identifiers(document))
         table, offered = self.session.source, dict[str, int]()
         if table is not None and self.isVisible():
-            offered = proposed_ks(document, self._attributes(), table)
+            offered = proposed_ks(document, self.session.attributes(), table)
         ks = ", ".join(tr("{name} k = {k}", name=name, k=k) for name, k in offered.items())
         self._offer.setVisible(bool(offered))
-        self._proposed.setText(
-            tr(
-                "No k is stated for some recipients. Proposed by their trust: {ks}; at most"
-                " {share} of the records suppressed.",
-                ks=ks,
-                share=percent(PROPOSED_SHARE),
-            )
+        words = tr(
+            "No k is stated for some recipients. Proposed by their trust: {ks}; at most"
+            " {share} of the records suppressed.",
+            ks=ks,
+            share=percent(PROPOSED_SHARE),
         )
+        self._proposed.setText(words)
         self._lay_out()
         together = self._together
         self._virtual_head.setVisible(together is not None)
@@ -420,7 +410,7 @@ class ViewsCard(Card):
             self._refuse(error)
 
     def _refuse(self, error: SfumatoError) -> None:
-        say(self._problem, " ".join(filter(None, error_texts(error))))
+        say(self._problem, error_words(error))
 
     # ----- what the person does
 
@@ -487,7 +477,7 @@ class ViewsCard(Card):
     def _state_k(self) -> None:
         session, table = self.session, self.session.source
         if table is not None:
-            changed = with_proposed_ks(session.document, self._attributes(), table)
+            changed = with_proposed_ks(session.document, session.attributes(), table)
             session.edit(tr("State proposed k"), changed)
             self._go_on()
 
@@ -517,12 +507,9 @@ class ViewsCard(Card):
             session.edit(text, found)
             self.refresh()
 
+        words = tr("Finding levels")
         session.runner.run(
-            tr("Finding levels"),
-            find,
-            session.unless_changed(text, take),
-            self._refuse,
-            key=FIND_JOB,
+            words, find, session.unless_changed(text, take), self._refuse, key=FIND_JOB
         )
 
 

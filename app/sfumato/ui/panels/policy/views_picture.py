@@ -31,7 +31,7 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import button, column, label, row, say
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_words
 
 LATTICE_JOB: Final = "views-lattice"
 NODE_JOB: Final = "views-node"
@@ -113,9 +113,7 @@ class ViewsPicture(QWidget):
         self._known: dict[tuple[str, Node], Looked] = {}
         self._known_for: tuple[object, ...] = ()
         self.node: Node | None = None
-        self.recipient = ChoiceField(parent=self)
-        self.recipient.setAccessibleName(tr("Recipient to move"))
-        self.recipient.setMinimumWidth(scaled(120))
+        self.recipient = ChoiceField(parent=self, name=tr("Recipient to move"), least=120)
         self.recipient.chosen.connect(self.choose)
         self.lattice = LatticeView(self.describe, self)
         self.lattice.setAccessibleName(tr("Lattice of levels"))
@@ -127,22 +125,18 @@ class ViewsPicture(QWidget):
         self.move_here = button(tr("Move here"), self._move, tip=tr("Move the recipient (Enter)"))
         self._zoom = zoom_buttons(self.lattice)
         self._legend = Legend(
-            (
-                (Symbol(safe=True), tr("may keep what is asked")),
-                (Symbol(), tr("can't")),
-            ),
-            self,
+            ((Symbol(safe=True), tr("may keep what is asked")), (Symbol(), tr("can't"))), self
         )
         self._head = label(tr("Move"), "small")
-        body = column(
-            row(self._head, (self.recipient, 1), *self._zoom),
-            self._legend,
-            self.lattice,
-            self.told,
-            row(None, self.move_here),
+        self.setLayout(
+            column(
+                row(self._head, (self.recipient, 1), *self._zoom),
+                self._legend,
+                self.lattice,
+                self.told,
+                row(None, self.move_here),
+            )
         )
-        body.setContentsMargins(0, 0, 0, 0)
-        self.setLayout(body)
 
     # ----- what is shown
 
@@ -195,13 +189,12 @@ class ViewsPicture(QWidget):
         if not drawn:
             self._nodes, self._shape = None, ()
             self.move_here.hide()
-            self.told.setText(
-                tr(
-                    "There are {count} combinations of levels, too many to draw each of them. Type"
-                    " levels in the table.",
-                    count=grouped(keeping.size),
-                )
+            words = tr(
+                "There are {count} combinations of levels, too many to draw each of them. Type"
+                " levels in the table.",
+                count=grouped(keeping.size),
             )
+            self.told.setText(words)
             return
         self._nodes = Nodes.of(keeping)
         if keeping.shape != self._shape:
@@ -214,7 +207,7 @@ class ViewsPicture(QWidget):
     def _refuse(self, wanted: tuple[object, ...], error: SfumatoError) -> None:
         if wanted == self._asked:
             self._nodes, self._shape = None, ()
-            self.told.setText(" ".join(filter(None, error_texts(error))))
+            self.told.setText(error_words(error))
 
     def _show(self) -> None:
         if self._nodes is None:
@@ -273,12 +266,10 @@ class ViewsPicture(QWidget):
                 self._known[name, node] = found
                 self._show()
 
+        title = tr("Counting what a node comes to")
+        work = partial(_look, self._document, self._rows, name, node)
         self._session.runner.run(
-            tr("Counting what a node comes to"),
-            partial(_look, self._document, self._rows, name, node),
-            take,
-            partial(self._refuse, self._asked),
-            key=NODE_JOB,
+            title, work, take, partial(self._refuse, self._asked), key=NODE_JOB
         )
 
     def _move(self, node: Node | None = None) -> None:

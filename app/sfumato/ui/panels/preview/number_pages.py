@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.analysis.number_estimates import EstimatesData
 from sfumato.analysis.previewed_numbers import (
@@ -33,11 +33,11 @@ from sfumato.plots.numbers import (
     build_number_scatter,
 )
 from sfumato.ui.look.theme import Space, scaled, themes
-from sfumato.ui.panels.preview.pages import ROW, TRUE, tr
+from sfumato.ui.panels.preview.pages import ROW, TRUE, PlotPage, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, WrappedCheckBox
-from sfumato.ui.widgets.layout import ScrollPage, column, label
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.layout import column, fill, label, row
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
@@ -95,32 +95,28 @@ class BesidePicker(QWidget):
         self.chosen.emit()
 
 
-class EstimatesPage(ScrollPage):
+class EstimatesPage(PlotPage):
     """How well a recipient can estimate means, spreads, correlations, quantiles and slopes."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__()
+        super().__init__(session)
         self._session = session
         self._preview: NumberPreview | None = None
         self._asked: object = None
-        self.plot, self.quantiles, self.regression = (
-            PlotView(session.chooser, self) for _ in "123"
+        self.quantiles, self.regression = (
+            PlotView(session.chooser, self, session.message.emit) for _ in range(2)
         )
-        self.note = label(
-            tr(
-                "A plain spread of the released numbers is too wide and, where each column has"
-                " noise of its own, a plain correlation is too weak: the recipient's guide says"
-                " how to correct both, as it was done here."
-            ),
-            "muted",
-            wrap=True,
+        words = tr(
+            "A plain spread of the released numbers is too wide and, where each column has"
+            " noise of its own, a plain correlation is too weak: the recipient's guide says"
+            " how to correct both, as it was done here."
         )
+        self.note = label(words, "muted", wrap=True)
         self.picker = AttributePicker(tr("Quantiles and dependence of"), parent=self)
         self.quantiles_note = label("", "muted", wrap=True)
         self.beside = BesidePicker(self)
         self.regression_note = label("", "muted", wrap=True)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
-        for part in (
+        self.put(
             self.plot,
             self.note,
             self.picker,
@@ -129,11 +125,8 @@ class EstimatesPage(ScrollPage):
             self.beside,
             self.regression,
             self.regression_note,
-        ):
-            self.column.addWidget(part)
-        self.column.addStretch(1)
-        for plot in (self.plot, self.quantiles, self.regression):
-            plot.failed.connect(session.message)
+            None,
+        )
         self.picker.chosen.connect(self._draw)
         self.beside.chosen.connect(self._regress)
 
@@ -198,13 +191,12 @@ class EstimatesPage(ScrollPage):
         _show(self.regression, data)
         self.regression_note.show()
         if data is None:
-            self.regression_note.setText(
-                tr(
-                    "How {attribute} depends on the others can't be estimated: there is too much"
-                    " noise for so few records.",
-                    attribute=preview.sample.attributes[self.picker.places[0]],
-                )
+            words = tr(
+                "How {attribute} depends on the others can't be estimated: there is too much"
+                " noise for so few records.",
+                attribute=preview.sample.attributes[self.picker.places[0]],
             )
+            self.regression_note.setText(words)
             return
         told = tr(
             "Where each column has noise of its own, a plain regression on the released"
@@ -220,7 +212,7 @@ class EstimatesPage(ScrollPage):
         if asked is not self._asked:
             return
         _show(self.regression, None)
-        self.regression_note.setText(" ".join(error_texts(error)))
+        self.regression_note.setText(error_words(error))
         self.regression_note.show()
 
 
@@ -247,17 +239,15 @@ class AttributePicker(QWidget):
         super().__init__(parent)
         self._pair = pair
         self.fields = [ChoiceField(parent=self) for _ in range(2 if pair else 1)]
-        self.line = QHBoxLayout(self)
-        self.line.setContentsMargins(0, 0, 0, 0)
-        self.line.setSpacing(Space.INSIDE)
+        self.line = row()
+        self.setLayout(self.line)
         self._words = [label(words, "muted"), label(tr("and"), "muted")]
         for name, field in zip(self._words, self.fields, strict=False):
             name.setBuddy(field)
             field.setAccessibleName(words)
             field.setMinimumWidth(scaled(140))
             field.chosen.connect(lambda _value: self.chosen.emit())
-            self.line.addWidget(name)
-            self.line.addWidget(field)
+            fill(self.line, name, field)
         self.line.addStretch(1)
 
     def offer(self, attributes: tuple[str, ...]) -> None:
@@ -345,11 +335,15 @@ class NumberSamplePage(QWidget):
         self.headline = label("", "heading", wrap=True)
         self.note = label("", "muted", wrap=True)
         self.model = NumberSampleModel(parent=self)
-        self.table = TableView(self, row_numbers=False)
-        self.table.setModel(self.model)
-        self.table.setAccessibleName(tr("Sample rows"))
-        lines = column(self.picker, self.headline, self.note, self.table, spacing=Space.TIGHT)
-        lines.setContentsMargins(0, Space.BETWEEN, 0, 0)
+        self.table = TableView(self, row_numbers=False, model=self.model, name=tr("Sample rows"))
+        lines = column(
+            self.picker,
+            self.headline,
+            self.note,
+            self.table,
+            spacing=Space.TIGHT,
+            margins=(0, Space.BETWEEN, 0, 0),
+        )
         lines.insertSpacing(3, Space.INSIDE)
         lines.setStretch(4, 1)
         self.setLayout(lines)
@@ -374,33 +368,27 @@ class NumberSamplePage(QWidget):
         if view is not None:
             off = typical_error(sample, view.values, place)
             spread = float(sample.spreads[place])
-            self.headline.setText(
-                tr(
-                    "In these {rows} {rows:row|rows}, {recipient} sees {attribute} off by {units},"
-                    " typically",
-                    rows=grouped(len(sample.rows)),
-                    recipient=self._recipient,
-                    attribute=sample.attributes[place],
-                    units=fixed(off, spread) if math.isfinite(off) else "–",
-                )
+            words = tr(
+                "In these {rows} {rows:row|rows}, {recipient} sees {attribute} off by {units},"
+                " typically",
+                rows=grouped(len(sample.rows)),
+                recipient=self._recipient,
+                attribute=sample.attributes[place],
+                units=fixed(off, spread) if math.isfinite(off) else "–",
             )
+            self.headline.setText(words)
         self.model.show_sample(sample, place)
         self.table.fit_columns()
 
 
-class _PlotPage(ScrollPage):
-    """A page with a picker above a plot."""
+class _PickedPage(PlotPage):
+    """A page with a picker above its plot."""
 
     def __init__(self, session: Session, picker: AttributePicker) -> None:
-        super().__init__()
+        super().__init__(session)
         self._preview: NumberPreview | None = None
         self.picker = picker
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
-        self.column.addWidget(self.picker)
-        self.column.addWidget(self.plot)
-        self.column.addStretch(1)
+        self.put(self.picker, self.plot, None)
         self.picker.chosen.connect(self.draw)
 
     def show_preview(self, preview: NumberPreview) -> None:
@@ -413,7 +401,7 @@ class _PlotPage(ScrollPage):
         """Draw the plot for what is picked."""
 
 
-class DistributionPage(_PlotPage):
+class DistributionPage(_PickedPage):
     """How the released numbers spread beside the true ones."""
 
     def __init__(self, session: Session) -> None:
@@ -426,7 +414,7 @@ class DistributionPage(_PlotPage):
             self.plot.show_plot(partial(build_number_distribution, data))
 
 
-class ScatterPage(_PlotPage):
+class ScatterPage(_PickedPage):
     """What stays of the dependence between two attributes."""
 
     def __init__(self, session: Session) -> None:
@@ -444,7 +432,7 @@ class ScatterPage(_PlotPage):
             self.plot.show_plot(partial(build_number_scatter, data))
 
 
-class RecordPage(_PlotPage):
+class RecordPage(_PickedPage):
     """How closely one record can be told, by one recipient and by several together."""
 
     def __init__(self, session: Session) -> None:
@@ -452,19 +440,12 @@ class RecordPage(_PlotPage):
         self.row = NumberField(1, 1, decimals=0, step=1, show_range=False)
         self.row.spin.setAccessibleName(tr("Which of the sample rows"))
         self.row.value_changed.connect(lambda _value: self.draw())
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        line.addWidget(label(tr("Sample row"), "muted"))
-        line.addWidget(self.row)
-        line.addStretch(1)
-        self.note = label(
-            tr(
-                "Whoever pools releases of one ladder gains nothing over its most trusted member."
-                " With independent noise they could average it away."
-            ),
-            "muted",
-            wrap=True,
+        line = row(label(tr("Sample row"), "muted"), self.row, None)
+        words = tr(
+            "Whoever pools releases of one ladder gains nothing over its most trusted member."
+            " With independent noise they could average it away."
         )
+        self.note = label(words, "muted", wrap=True)
         self.column.insertLayout(0, line)
         self.column.insertWidget(self.column.count() - 1, self.note)
 

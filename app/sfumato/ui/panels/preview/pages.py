@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QComboBox, QCompleter, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QCompleter, QWidget
 
 from sfumato.analysis.previewed_values import Preview, Sample
 from sfumato.engine.matrices.matrix import DENSE_LIMIT, PerturbationMatrix
@@ -17,12 +17,12 @@ from sfumato.plots.axes import percent, whole
 from sfumato.plots.beliefs import PosteriorData, build_posterior_bars
 from sfumato.plots.estimates import build_utility_frequencies
 from sfumato.plots.matrices import MOST_CELLS, MatrixData, build_matrix_heatmap
-from sfumato.ui.look.theme import Space, scaled, themes
+from sfumato.ui.look.theme import Space, themes
 from sfumato.ui.look.wording import told, value_name
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments
-from sfumato.ui.widgets.layout import ScrollPage, label
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.layout import ScrollPage, boxed, column, label, row
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
@@ -77,17 +77,18 @@ class SamplePage(QWidget):
         self.headline = label("", "heading", wrap=True)
         self.note = label("", "muted", wrap=True)
         self.model = SampleModel(parent=self)
-        self.table = TableView(self, row_numbers=False)
-        self.table.setModel(self.model)
+        self.table = TableView(self, row_numbers=False, model=self.model, name=tr("Sample rows"))
         self.table.horizontalHeader().setStretchLastSection(True)
-        self.table.setAccessibleName(tr("Sample rows"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, Space.BETWEEN, 0, 0)
-        column.setSpacing(Space.TIGHT)
-        column.addWidget(self.headline)
-        column.addWidget(self.note)
-        column.addSpacing(Space.INSIDE)
-        column.addWidget(self.table, 1)
+        self.setLayout(
+            column(
+                self.headline,
+                self.note,
+                Space.INSIDE,
+                (self.table, 1),
+                spacing=Space.TIGHT,
+                margins=(0, Space.BETWEEN, 0, 0),
+            )
+        )
 
     def show_sample(self, sample: Sample, recipient: str, *, final: bool) -> None:
         """Show rows.
@@ -103,16 +104,15 @@ class SamplePage(QWidget):
         """
         view = next((seen for seen in sample.seen if seen.recipient == recipient), None)
         if view is not None:
-            self.headline.setText(
-                tr(
-                    "{recipient} sees the true {attribute} in {kept} of these {rows}"
-                    " {rows:row|rows}, and can't tell in which",
-                    recipient=recipient,
-                    attribute=sample.attribute,
-                    kept=int(np.count_nonzero(view.kept)),
-                    rows=whole(len(sample.rows)),
-                )
+            words = tr(
+                "{recipient} sees the true {attribute} in {kept} of these {rows}"
+                " {rows:row|rows}, and can't tell in which",
+                recipient=recipient,
+                attribute=sample.attribute,
+                kept=int(np.count_nonzero(view.kept)),
+                rows=whole(len(sample.rows)),
             )
+            self.headline.setText(words)
         words = tr("An arrow marks a value that was replaced; recipients see no arrow.")
         if final:
             words += " " + tr("A release at these levels shows exactly these values.")
@@ -123,34 +123,31 @@ class SamplePage(QWidget):
         self.table.fit_columns()
 
 
-class MatrixPage(ScrollPage):
-    """The perturbation matrix."""
+class PlotPage(ScrollPage):
+    """A page around a plot."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
+        self.plot = PlotView(session.chooser, self, session.message.emit)
+
+
+class MatrixPage(PlotPage):
+    """The perturbation matrix."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(session, parent)
         self._matrix: PerturbationMatrix | None = None
         self._names: tuple[str, ...] = ()
         self._recipient = ""
         self.mode = Segments([("groups", tr("All, in groups")), ("part", tr("Value by value"))])
         self.mode.setAccessibleName(tr("What is shown of the matrix"))
-        self.first = NumberField(1, 1, decimals=0, step=PART)
-        self.first.spin.setAccessibleName(tr("First value"))
+        self.first = NumberField(1, 1, decimals=0, step=PART, name=tr("First value"))
         self._from = label(tr("from value"), "muted")
         self.mode.chosen.connect(self._draw)
         self.first.value_changed.connect(self._draw)
-        self._bar = QWidget(self)
-        line = QHBoxLayout(self._bar)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.INSIDE)
-        for widget in (self.mode, self._from, self.first):
-            line.addWidget(widget)
-        line.addStretch(1)
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
-        self.column.addWidget(self._bar)
-        self.column.addWidget(self.plot)
-        self.column.addStretch(1)
+        self._bar = boxed(row(self.mode, self._from, self.first, None), self)
+        self.put(self._bar, self.plot, None)
 
     def show_matrix(
         self, matrix: PerturbationMatrix, names: tuple[str, ...], recipient: str
@@ -227,9 +224,7 @@ def grouped(matrix: PerturbationMatrix, recipient: str) -> MatrixData:
     return MatrixData(names, shares, matrix.size, matrix.size, keeps, moves, recipient)
 
 
-def _ranges(
-    matrix: PerturbationMatrix,
-) -> tuple[tuple[float, float], tuple[float, float]]:
+def _ranges(matrix: PerturbationMatrix) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the least and greatest chance to be kept, and to become a certain other value.
 
     For domains too large for a whole matrix, the latter is each column's average.
@@ -245,28 +240,17 @@ def _ranges(
     )
 
 
-class PosteriorPage(ScrollPage):
+class PosteriorPage(PlotPage):
     """What a released value tells about the true one."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(session, parent)
         self._preview: Preview | None = None
-        self.picker = ChoiceField(parent=self)
-        self.picker.setAccessibleName(tr("Released value"))
-        self.picker.setMinimumWidth(scaled(220))
+        self.picker = ChoiceField(parent=self, name=tr("Released value"), least=220)
         self.picker.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.picker.chosen.connect(self._draw)
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
-        line.addWidget(label(tr("Someone sees the released value"), "muted"))
-        line.addWidget(self.picker)
-        line.addStretch(1)
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
-        self.column.addLayout(line)
-        self.column.addWidget(self.plot)
-        self.column.addStretch(1)
+        line = row(label(tr("Someone sees the released value"), "muted"), self.picker, None)
+        self.put(line, self.plot, None)
 
     def show_preview(self, preview: Preview) -> None:
         """Show the values of a domain; the most frequent one is seen first."""
@@ -298,18 +282,13 @@ class PosteriorPage(ScrollPage):
         self.plot.show_plot(partial(build_posterior_bars, data))
 
 
-class UtilityPage(ScrollPage):
+class UtilityPage(PlotPage):
     """How well a recipient can estimate the values' shares."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
+        super().__init__(session, parent)
         self.note = label("", "muted", wrap=True)
-        self.column.setContentsMargins(0, Space.BETWEEN, 0, 0)
-        self.column.addWidget(self.plot)
-        self.column.addWidget(self.note)
-        self.column.addStretch(1)
+        self.put(self.plot, self.note, None)
 
     def show_preview(self, preview: Preview) -> None:
         """Show estimates, or why there are none."""
@@ -317,12 +296,11 @@ class UtilityPage(ScrollPage):
         if preview.utility is not None:
             self.plot.show_plot(partial(build_utility_frequencies, preview.utility))
             share = preview.kept_share if preview.kept_share is not None else 0.0
-            self.note.setText(
-                tr(
-                    "{share} of the released values are true. Estimates correct for the others;"
-                    " they are worth more than the released counts themselves.",
-                    share=percent(share),
-                )
+            words = tr(
+                "{share} of the released values are true. Estimates correct for the others;"
+                " they are worth more than the released counts themselves.",
+                share=percent(share),
             )
+            self.note.setText(words)
         elif preview.problem is not None:
-            self.note.setText(" ".join(error_texts(preview.problem)))
+            self.note.setText(error_words(preview.problem))

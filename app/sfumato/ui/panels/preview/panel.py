@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTabWidget, QWidget
 
 from sfumato.analysis.previewed_numbers import NumberPreview, compute_numbers
 from sfumato.analysis.previewed_values import Preview, Question, compute_preview
@@ -32,7 +32,7 @@ from sfumato.ui.panels.preview.number_pages import (
 from sfumato.ui.panels.preview.pages import MatrixPage, PosteriorPage, SamplePage, UtilityPage
 from sfumato.ui.state.insights import LongSource
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import Badge, EmptyState, button, label, say
+from sfumato.ui.widgets.layout import Badge, EmptyState, button, column, fill, label, row, say
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import Pages
@@ -56,53 +56,30 @@ class PreviewPanel(Panel):
         self._seen: Document | None = None
         self.pages = Pages(self)
         self.body.addWidget(self.pages, 1)
-        self.empty = self._build_empty()
-        self.problem = self._build_problem()
-        self.waiting = EmptyState("clock", "", self.tr("This takes a moment for a large table."))
-        self.work = QWidget(self.pages)
-        for page in (self.empty, self.problem, self.waiting, self.work):
-            self.pages.addWidget(page)
-        yield
-        yield from self._build_work()
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.project_changed,
-            session.attribute_changed,
-        ):
-            signal.connect(self.in_sight(self._refresh))
-        self._refresh()
-
-    def _build_empty(self) -> EmptyState:
-        empty = EmptyState(
+        go, words = partial(session.panel_requested.emit, "policy"), self.tr("Go to Policy")
+        self.empty = EmptyState(
             "preview",
             self.tr("There is nothing to preview yet"),
             self.tr(
                 "Open a table, mark what is sensitive, choose its protection and add a recipient:"
                 " then you see here what they would get."
             ),
+            offer=button(words, go, "primary"),
         )
-        empty.add_button(
-            button(
-                self.tr("Go to Policy"),
-                lambda: self.session.panel_requested.emit("policy"),
-                "primary",
-            )
-        )
-        return empty
-
-    def _build_problem(self) -> EmptyState:
-        empty = EmptyState("danger", self.tr("This can't be previewed yet"), "")
-        empty.add_button(
-            button(self.tr("Go to Policy"), lambda: self.session.panel_requested.emit("policy"))
-        )
-        return empty
+        what = self.tr("This can't be previewed yet")
+        self.problem = EmptyState("danger", what, offer=button(words, go))
+        self.waiting = EmptyState("clock", "", self.tr("This takes a moment for a large table."))
+        self.work = QWidget(self.pages)
+        self.pages.add(self.empty, self.problem, self.waiting, self.work)
+        yield
+        yield from self._build_work()
+        session.follow(self.in_sight(self._refresh))
+        self._refresh()
 
     def _build_work(self) -> Steps:
         self.attribute = ChoiceField(parent=self)
         self.recipient = ChoiceField(parent=self)
-        line = QHBoxLayout()
-        line.setSpacing(Space.INSIDE)
+        line = row()
         for words, field in (
             (self.tr("&Attribute"), self.attribute),
             (self.tr("Reci&pient"), self.recipient),
@@ -113,23 +90,19 @@ class PreviewPanel(Panel):
             field.setMinimumWidth(scaled(160))
             field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
             field.chosen.connect(self._refresh)
-            line.addWidget(name)
-            line.addWidget(field)
-            line.addSpacing(Space.INSIDE)
+            fill(line, name, field, Space.INSIDE)
         line.addStretch(1)
         self.working = Badge("clock", "muted", self.tr("Working…"))
         self.working.hide()
         line.addWidget(self.working)
-        column = QVBoxLayout(self.work)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.INSIDE)
-        column.addLayout(line)
+        lines = column(line)
+        self.work.setLayout(lines)
         self.part = label("", "muted", wrap=True)
-        column.addWidget(self.part)
+        lines.addWidget(self.part)
         self.tabs = QTabWidget(self.work)
         self.tabs.setDocumentMode(True)
         self.tabs.tabBar().setDrawBase(False)
-        column.addWidget(self.tabs, 1)
+        lines.addWidget(self.tabs, 1)
         yield
         # The pages for categories and those for numbers; an entry has either.
         self.sample = SamplePage(self)

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from PySide6.QtCore import (
-    QT_TRANSLATE_NOOP,
-    QCoreApplication,
-    QModelIndex,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHeaderView, QLineEdit, QToolButton, QWidget
 
@@ -28,13 +21,12 @@ from sfumato.project.ledger import EntryKind, LedgerEvent, ReleaseRecord, Releas
 from sfumato.project.verification.verify import VerificationReport
 from sfumato.ui.look.theme import Space, current_theme, scaled
 from sfumato.ui.look.wording import local_time, spoken, statement_text
-from sfumato.ui.widgets.fields import Segments, prompt
+from sfumato.ui.widgets.fields import Segments, text_field
 from sfumato.ui.widgets.icons import IconLabel, themed_icon
 from sfumato.ui.widgets.layout import Badge, Card, EmptyState, boxed, button, column, label, row
 from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
-Index = QModelIndex | QPersistentModelIndex
 STATE, WHEN, RECIPIENT, LEVELS, BUNDLE, DIGEST = range(6)
 DIGEST_SHOWN: Final = 8
 NARROW: Final = 560
@@ -362,8 +354,7 @@ class VerificationView(QWidget):
         self.about = label("", "muted", wrap=True)
         self.back = button(self.tr("Back to the ledger"), self.closed.emit, "quiet", "chevron-left")
         self._checks: QWidget | None = None
-        head = row(self._icon)
-        head.addLayout(column(self.verdict, self.about, spacing=2), 1)
+        head = row(self._icon, (column(self.verdict, self.about, spacing=2), 1))
         head.addWidget(self.back, 0, Qt.AlignmentFlag.AlignTop)
         self._whole = column(head, spacing=Space.BETWEEN)
         self.setLayout(self._whole)
@@ -448,51 +439,36 @@ class LedgerCard(Card):
 
     folder_asked = Signal(object)
     """The folder of a release should be shown: its `Path`."""
-    verify_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Ledger"), parent=parent)
         self.model = LedgerModel(self)
         self.table = self._build_table()
-        self.empty = EmptyState(
-            "releases",
-            self.tr("Nothing is written down yet"),
-            self.tr(
-                "Each release is written down here: when, to whom, at which levels, and the"
-                " digest of its files; and so is what was adopted, overridden or changed."
-            ),
+        words = self.tr(
+            "Each release is written down here: when, to whom, at which levels, and the"
+            " digest of its files; and so is what was adopted, overridden or changed."
         )
+        self.empty = EmptyState("releases", self.tr("Nothing is written down yet"), words)
         self.nothing = EmptyState("search", self.tr("The ledger has nothing like this"), "")
         self.nothing.add_button(button(self.tr("Show everything"), self._show_everything))
         self.report = VerificationView(self)
         self.pages = Pages(self)
         self.report.closed.connect(lambda: self.pages.setCurrentWidget(self._list))
-        for page in (self.table, self.empty, self.nothing, self.report):
-            self.pages.addWidget(page)
+        self.pages.add(self.table, self.empty, self.nothing, self.report)
         self._list: QWidget = self.empty
         self.pages.setCurrentWidget(self.empty)
         self.intact = Badge("verify", "muted", "")
         self.show_folder = button(self.tr("Show &folder"), self._ask_for_folder, icon="folder")
-        self.verify = button(
-            self.tr("&Verify a file…"),
-            self.verify_asked.emit,
-            icon="verify",
-            tip=self.tr("Choose a bundle, or drop one here"),
-        )
-        self.copy = button(
-            self.tr("&Copy"),
-            self._copy,
-            icon="copy",
-            tip=self.tr("Copy the chosen lines, or all that are shown, with whole digests"),
-        )
+        words = self.tr("Choose a bundle, or drop one here")
+        self.verify = button(self.tr("&Verify a file…"), None, icon="verify", tip=words)
+        words = self.tr("Copy the chosen lines, or all that are shown, with whole digests")
+        self.copy = button(self.tr("&Copy"), self._copy, icon="copy", tip=words)
         self.show_folder.setEnabled(False)
         self.filters = self._build_filters()
         self.body.removeWidget(self.heading)
         title = boxed(row(self.heading, self.intact))
         deeds = (self.copy, self.show_folder, self.verify)
-        self.body.addLayout(FlowLayout(title, *deeds, apart=1))
-        self.body.addWidget(self.filters)
-        self.body.addWidget(self.pages, 1)
+        self.put(FlowLayout(title, *deeds, apart=1), self.filters, (self.pages, 1))
         self.setMinimumHeight(scaled(300))
 
     def _build_filters(self) -> QWidget:
@@ -508,8 +484,7 @@ class LedgerCard(Card):
             self,
         )
         self.subject.setAccessibleName(self.tr("What the ledger's lines are about"))
-        self.search = QLineEdit(self)
-        prompt(self.search, self.tr("Name, level, reason, file or digest"))
+        self.search = text_field(hint=self.tr("Name, level, reason, file or digest"))
         self.search.setAccessibleName(self.tr("Look for words in the ledger"))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(themed_icon("search"), QLineEdit.ActionPosition.LeadingPosition)
@@ -527,18 +502,14 @@ class LedgerCard(Card):
         return line
 
     def _build_table(self) -> TableView:
-        table = _LedgerTable(self)
-        table.setModel(self.model)
-        table.setProperty("framed", False)
+        table = _LedgerTable(
+            self, row_numbers=False, model=self.model, whole_rows=True, framed=False, widest=BUNDLE
+        )
         table.setAccessibleName(self.tr("What the ledger tells of"))
-        table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
         table.setSortingEnabled(True)
         table.sortByColumn(WHEN, Qt.SortOrder.DescendingOrder)
         table.setTextElideMode(Qt.TextElideMode.ElideRight)
-        header = table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(BUNDLE, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
+        table.horizontalHeader().setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
         table.wrap_rows(LEVELS)
         table.selectionModel().selectionChanged.connect(self._allow_folder)
         table.doubleClicked.connect(lambda _index: self._ask_for_folder())
@@ -618,9 +589,6 @@ class LedgerCard(Card):
 
 class _LedgerTable(TableView):
     """Lines that are copied with whole paths, digests and the entries' numbers."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, row_numbers=False)
 
     def copy(self) -> bool:
         """Copy the chosen lines as tab-separated text; return whether there were any."""

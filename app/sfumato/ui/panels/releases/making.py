@@ -1,4 +1,4 @@
-"""Making several releases in one job, and what became of each."""
+"""An order of several releases, made in one job, and what became of each."""
 
 from __future__ import annotations
 

@@ -1,16 +1,15 @@
-"""The form that says what is to be released to whom, how and where."""
+"""What is to be released to whom, how and where: the recipients, and the form to order it by."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
     QProgressBar,
@@ -19,25 +18,136 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.analysis.since_release import SinceRelease
+from sfumato.engine.mechanisms import mechanism_called
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
 from sfumato.jobs.runner import Job
+from sfumato.project.document.model import Document, Recipient
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import spoken, time_left
+from sfumato.ui.look.wording import local_day, spoken, statement_text, time_left
 from sfumato.ui.panels.releases.making import Order
-from sfumato.ui.panels.releases.recipients_model import (
-    LAST,
-    LEVELS,
-    NAME,
-    Candidate,
-    CandidatesModel,
-)
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import CatalogueChoice, Segments, TickAll, prompt
+from sfumato.ui.widgets.fields import CatalogueChoice, Segments, TickAll, prompt, text_field
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import Card, ElidedLabel, button, column, label, row
+from sfumato.ui.widgets.layout import (
+    Card,
+    ElidedLabel,
+    beside,
+    boxed,
+    button,
+    column,
+    fill,
+    label,
+    row,
+)
 from sfumato.ui.widgets.responsive import ResponsiveRow
-from sfumato.ui.widgets.tables import TableView
+from sfumato.ui.widgets.tables import Cell, Heading, TableView, TickedModel
+
+NAME, LEVELS, LAST = range(3)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One recipient.
+
+    Parameters
+    ----------
+    name
+        The recipient.
+    levels
+        Their levels, attribute by attribute.
+    last
+        When a release was made for them last, and whether anything has changed since.
+    changes
+        What has changed since.
+    """
+
+    name: str
+    levels: str
+    last: str
+    changes: tuple[str, ...] = ()
+
+
+class CandidatesModel(TickedModel):
+    """Recipients with a tick each."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._candidates: tuple[Candidate, ...] = ()
+        headings = (
+            Heading(self.tr("Recipient")),
+            Heading(self.tr("Levels"), tabular=True),
+            Heading(self.tr("Last release"), tabular=True),
+        )
+        self.lay_out(0, headings)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The names that are ticked, in order."""
+        return tuple(each.name for each in self._candidates if self.is_ticked(each.name))
+
+    def show_candidates(self, candidates: Sequence[Candidate]) -> None:
+        """Show recipients; new ones are ticked."""
+        self._candidates = tuple(candidates)
+        names = [each.name for each in candidates]
+        self._left_out &= set(names)
+        self.show_lines(names)
+
+    def cell(self, row: int, column: int) -> Cell:
+        """Return what a cell shows."""
+        one = self._candidates[row]
+        text = (one.name, one.levels, one.last)[column]
+        return Cell(text, "\n".join((text, *(one.changes if column == LAST else ()))))
+
+
+def candidates_of(document: Document, since: Sequence[SinceRelease]) -> tuple[Candidate, ...]:
+    """Return every recipient with their levels and their last release.
+
+    Parameters
+    ----------
+    document
+        The policy and the recipients.
+    since
+        What has changed since everybody's last release, in the recipients' order.
+    """
+    return tuple(
+        Candidate(recipient.name, _levels(document, recipient), _last(one), changes_told(one))
+        for recipient, one in zip(document.recipients, since, strict=True)
+    )
+
+
+def changes_told(since: SinceRelease) -> tuple[str, ...]:
+    """Return what has changed since a recipient's last release, attribute by attribute."""
+    return tuple(
+        f"{name}: {spoken(words)}" if name else spoken(words) for name, words in since.changes
+    )
+
+
+def _levels(document: Document, recipient: Recipient) -> str:
+    parts = []
+    for entry in document.policy:
+        statement = recipient.statements.get(entry.key)
+        text = (
+            statement_text(mechanism_called(entry.mechanism), statement)
+            if statement is not None
+            else _tr("not set")
+        )
+        parts.append(f"{entry.key}: {text}")
+    return ";  ".join(parts)
+
+
+def _last(since: SinceRelease) -> str:
+    if since.record is None:
+        return _tr("never")
+    day = local_day(since.record.recorded_at)
+    if since.current:
+        return _tr("{day}, same levels").format(day=day)
+    return _tr("{day}, changed since").format(day=day)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Releases", text)
 
 
 class RowOrderChoice(QWidget):
@@ -61,23 +171,17 @@ class RowOrderChoice(QWidget):
             [(False, self.tr("In random order")), (True, self.tr("As in the table"))], self
         )
         self.order.setAccessibleName(self.tr("Order of rows"))
-        self.reason = QLineEdit(self)
-        self.reason.setAccessibleName(self.tr("Reason for the table's order"))
+        self.reason = text_field(name=self.tr("Reason for the table's order"))
         prompt(self.reason, self.tr("Reason, kept in the ledger"))
-        self.warning = QWidget(self)
-        icon = IconLabel("danger", "danger", 18)
-        sign = row(icon)
-        sign.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
         told = label(spoken(ROWS_AS_IN_TABLE), "danger", wrap=True)
-        sign.addLayout(column(told, self.reason, spacing=Space.TIGHT), 1)
-        self.warning.setLayout(sign)
+        said = column(told, self.reason, spacing=Space.TIGHT)
+        self.warning = boxed(beside(IconLabel("danger", "danger", 18), said), self)
         name = label(self.tr("Rows"), "muted")
         name.setMinimumWidth(caption_width)
         name.setBuddy(self.order)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
-        whole.addLayout(row(name, self.order, None))
-        whole.addWidget(self.warning)
+        fill(whole, row(name, self.order, None), self.warning)
         self.order.chosen.connect(self._choose)
         self.reason.textEdited.connect(self._write)
         session.document_changed.connect(self.refresh)
@@ -136,8 +240,6 @@ class OrderCard(Card):
     """Recipients, format, kind of bundle and folder; and the progress while it is carried out."""
 
     changed = Signal()
-    folder_asked = Signal()
-    cancel_asked = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(self.tr("Make releases"), parent=parent)
@@ -145,38 +247,34 @@ class OrderCard(Card):
         self.table = self._build_table()
         self.tick_all = TickAll(self.model.tick_all, self)
         formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
-        self.format = Segments(formats, self)
-        self.format.setAccessibleName(self.tr("Format"))
+        self.format = Segments(formats, self, name=self.tr("Format"))
         self.kind = Segments([(False, self.tr("Folder")), (True, self.tr("Zip file"))], self)
         self.kind.setAccessibleName(self.tr("Kind of bundle"))
         self.escape_formulas = self._build_escape()
         self.dcat = CatalogueChoice(self)
         self.rows = RowOrderChoice(session, CAPTION_WIDTH, self)
-        self.folder = QLineEdit(self)
-        self.folder.setAccessibleName(self.tr("Target folder"))
+        self.folder = text_field(name=self.tr("Target folder"))
         prompt(self.folder, self.tr("A folder for the bundles"))
-        self.choose = button(self.tr("C&hoose…"), self.folder_asked.emit, icon="folder")
-        self.reason = QLineEdit(self)
-        self.reason.setAccessibleName(self.tr("Reason"))
-        prompt(self.reason, self.tr("Reason, kept in the ledger"))
+        self.choose = button(self.tr("C&hoose…"), None, icon="folder")
+        self.reason = text_field(name=self.tr("Reason"), hint=self.tr("Reason, kept in the ledger"))
         self._conflict_text = label("", wrap=True)
         self.conflict = self._build_conflict()
         self.progress = self._build_progress()
         self.changes = label("", "muted", wrap=True)
         self.changes.hide()
-        self.body.addWidget(self.table)
-        self.body.addWidget(self.tick_all)
-        self.body.addWidget(self.changes)
+        self.put(self.table, self.tick_all, self.changes)
         ways = ResponsiveRow(WIDE, parent=self)
         ways.add(self._line(self.tr("Format"), self.format), 0)
         ways.add(self._line(self.tr("As"), self.kind))
-        self.body.addWidget(ways)
-        self.body.addWidget(self._line("", self.escape_formulas))
-        self.body.addWidget(self._line("", self.dcat))
-        self.body.addWidget(self.rows)
-        self.body.addWidget(self._line(self.tr("Into"), self.folder, self.choose))
-        self.body.addWidget(self.conflict)
-        self.body.addWidget(self.progress)
+        self.put(
+            ways,
+            self._line("", self.escape_formulas),
+            self._line("", self.dcat),
+            self.rows,
+            self._line(self.tr("Into"), self.folder, self.choose),
+            self.conflict,
+            self.progress,
+        )
         self.table.wrapped.connect(self._fit)
         self.model.ticked.connect(self.changed)
         self.folder.textChanged.connect(self.changed)
@@ -184,11 +282,8 @@ class OrderCard(Card):
         self.reason.textChanged.connect(self.changed)
 
     def _build_table(self) -> TableView:
-        table = TableView(self, row_numbers=False)
-        table.setModel(self.model)
-        table.setProperty("framed", False)
+        table = TableView(self, row_numbers=False, model=self.model, framed=False, whole_rows=True)
         table.setAccessibleName(self.tr("Recipients of this release"))
-        table.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
         header = table.horizontalHeader()
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
@@ -199,12 +294,11 @@ class OrderCard(Card):
     def _build_escape(self) -> QCheckBox:
         """Return the choice that is safe each time anew; it concerns CSV files only."""
         choice = QCheckBox(self.tr("Keep spreadsheets from reading text as formulas"), self)
-        choice.setToolTip(
-            self.tr(
-                "In CSV files, an apostrophe is put before text that begins with =, +, - or @."
-                " Numbers stay unchanged. The README explains how to remove it."
-            )
+        words = self.tr(
+            "In CSV files, an apostrophe is put before text that begins with =, +, - or @."
+            " Numbers stay unchanged. The README explains how to remove it."
         )
+        choice.setToolTip(words)
         choice.setChecked(True)
         choice.setEnabled(self.format.value == "csv")
         self.format.chosen.connect(lambda name: choice.setEnabled(name == "csv"))
@@ -226,14 +320,9 @@ class OrderCard(Card):
         self._bar.setRange(0, 1000)
         self._bar.setAccessibleName(self.tr("Progress of the release"))
         self._doing = ElidedLabel("", "small")
-        self.cancel = button(self.tr("Cancel"), self.cancel_asked.emit, "quiet")
+        self.cancel = button(self.tr("Cancel"), None, "quiet")
         running = QWidget(pages)
-        line = QHBoxLayout(running)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.BETWEEN)
-        line.addWidget(self._bar, 1)
-        line.addWidget(self._doing, 1)
-        line.addWidget(self.cancel)
+        running.setLayout(row((self._bar, 1), (self._doing, 1), self.cancel, spacing=Space.BETWEEN))
         pages.addWidget(self._hint)
         pages.addWidget(running)
         pages.setFixedHeight(Space.FIELD + 4)

@@ -28,10 +28,10 @@ from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import LedgerCard
 from sfumato.ui.panels.releases.making import Made, Refusal, make_all
-from sfumato.ui.panels.releases.order_card import OrderCard
+from sfumato.ui.panels.releases.order_card import OrderCard, candidates_of
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
-from sfumato.ui.panels.releases.recipients_model import candidates_of
 from sfumato.ui.state.records import count_entries, events_of, releases_of
+from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.files import DropHint, table_filters
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
@@ -123,8 +123,7 @@ class ReleasesPanel(Panel):
         self.body.addWidget(self.pages, 1)
         self.empty = self._build_empty()
         self.work = ScrollPage(self.pages)
-        self.pages.addWidget(self.empty)
-        self.pages.addWidget(self.work)
+        self.pages.add(self.empty, self.work)
         below = self.work.column
         below.setSpacing(Space.BETWEEN)
         self.form = OrderCard(session, self.work.widget())
@@ -162,29 +161,23 @@ class ReleasesPanel(Panel):
         if stored in self.form.format.values:
             self.form.format.set_value(stored)
             self.form.escape_formulas.setEnabled(stored == "csv")
-        self.form.kind.set_value(bool(int(store.value(_ZIP, 0) or 0)))
+        self.form.kind.set_value(is_on(store, _ZIP))
         self.form.format.chosen.connect(lambda value: store.setValue(_FORMAT, value))
         self.form.kind.chosen.connect(lambda value: store.setValue(_ZIP, int(value)))
-        self.form.dcat.setChecked(bool(int(store.value(_DCAT, 0) or 0)))
+        self.form.dcat.setChecked(is_on(store, _DCAT))
         self.form.dcat.toggled.connect(lambda value: store.setValue(_DCAT, int(value)))
 
     def _connect(self) -> None:
         session = self.session
-        for signal in (
-            session.document_changed,
-            session.table_changed,
-            session.project_changed,
-            session.attribute_changed,
-        ):
-            signal.connect(self.in_sight(self._refresh))
+        session.follow(self.in_sight(self._refresh))
         session.ledger_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self._refresh_ledger)
         session.project_changed.connect(self.ledger.show_ledger)
         self.form.changed.connect(self._refresh_button)
-        self.form.folder_asked.connect(self._choose_folder)
-        self.form.cancel_asked.connect(lambda: session.runner.cancel(RELEASE_JOB))
+        self.form.choose.clicked.connect(self._choose_folder)
+        self.form.cancel.clicked.connect(lambda: session.runner.cancel(RELEASE_JOB))
         self.ledger.folder_asked.connect(self._show_folder)
-        self.ledger.verify_asked.connect(self._choose_bundle)
+        self.ledger.verify.clicked.connect(self._choose_bundle)
 
     # ----- what is shown
 
@@ -201,7 +194,7 @@ class ReleasesPanel(Panel):
     def _refresh(self, _changed: object = None) -> None:
         session = self.session
         records = releases_of(session)
-        since = since_releases(session.document, session.steps.attributes(), records)
+        since = since_releases(session.document, session.attributes(), records)
         self.form.show_candidates(candidates_of(session.document, since))
         self.form.table.setVisible(bool(session.document.recipients))
         self._propose_folder()
@@ -286,12 +279,10 @@ class ReleasesPanel(Panel):
         self.ledger.show_events(events_of(self.session))
         self.ledger.show_intact("", "muted", "")
         if project is not None:
+            title = self.tr("Examining the ledger")
+            work = partial(count_entries, project)
             self.session.runner.run(
-                self.tr("Examining the ledger"),
-                partial(count_entries, project),
-                self._show_intact,
-                self._show_tampering,
-                key=LEDGER_JOB,
+                title, work, self._show_intact, self._show_tampering, key=LEDGER_JOB
             )
         self._refresh()
 
@@ -333,12 +324,10 @@ class ReleasesPanel(Panel):
             return
         columns = session.columns_of(source) if isinstance(source, Table) else None
         self.messages.clear()  # what became of an earlier order would contradict this one
+        title = self.tr("Releasing to {names}").format(names=", ".join(order.recipients))
+        work = partial(make_all, project, source, order, columns)
         self._job = session.runner.run(
-            self.tr("Releasing to {names}").format(names=", ".join(order.recipients)),
-            partial(make_all, project, source, order, columns),
-            self._tell_made,
-            partial(self.show_error, topic="release"),
-            key=RELEASE_JOB,
+            title, work, self._tell_made, partial(self.show_error, topic="release"), key=RELEASE_JOB
         )
         self._job.progressed.connect(self._show_progress)
         self._job.finished.connect(self._end)
@@ -371,11 +360,10 @@ class ReleasesPanel(Panel):
     # ----- verifying
 
     def _choose_bundle(self) -> None:
+        words = self.tr("Bundles ({files})")
         path = self.session.chooser.open_file(
             self.tr("Verify a bundle"),
-            self.tr("Bundles ({files})").format(files=f"{DATAPACKAGE_NAME} data.* *.zip")
-            + ";;"
-            + table_filters(),
+            words.format(files=f"{DATAPACKAGE_NAME} data.* *.zip") + ";;" + table_filters(),
             self.form.folder_path,
         )
         if path is not None:
@@ -417,13 +405,9 @@ class ReleasesPanel(Panel):
         self.work.bring_top(self.ledger)
         if report.release is None and not report.whole:
             trace = partial(self.session.file_brought.emit, "audit", path)
-            self.tell(
-                MessageKind.INFO,
-                self.tr("A changed file, or a part of one, can still tell whose copy it is."),
-                "",
-                Action(self.tr("Trace it"), trace),
-                topic="verify",
-            )
+            words = self.tr("A changed file, or a part of one, can still tell whose copy it is.")
+            told = self.tr("Trace it")
+            self.tell(MessageKind.INFO, words, "", Action(told, trace), topic="verify")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Say that a bundle can be dropped; leave everything else to the window."""

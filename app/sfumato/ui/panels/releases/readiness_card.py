@@ -7,9 +7,9 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.findings import About, Finding, Remedy, Severity
 from sfumato.analysis.readiness import Readiness, accepting, mended
@@ -22,19 +22,20 @@ from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import prompt
+from sfumato.ui.widgets.fields import prompt, text_field
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedButton,
     ScrollPage,
+    beside,
+    boxed,
     clear_layout,
     column,
     label,
-    row,
     say,
 )
-from sfumato.ui.widgets.messages import Message, announce, error_texts
+from sfumato.ui.widgets.messages import Message, announce, error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 
 MENDING_JOB: Final = "releases-mending"
@@ -59,17 +60,13 @@ class ReadinessCard(Card):
         self._offered: set[str] = set()
         self._told = ""
         self.note = label("", "muted", wrap=True)
-        self.reason = QLineEdit(self)
-        self.reason.setAccessibleName(self.tr("Reason for what stays open"))
+        self.reason = text_field(name=self.tr("Reason for what stays open"))
         prompt(self.reason, self.tr("Reason, kept in the ledger and the report"))
         self.asking = label("", "danger", wrap=True)
         self.ask = QWidget(self)
         self.ask.setLayout(column(self.asking, self.reason, spacing=Space.TIGHT))
-        self.list = QVBoxLayout()
-        self.list.setSpacing(Space.INSIDE)
-        self.body.addWidget(self.note)
-        self.body.addLayout(self.list)
-        self.body.addWidget(self.ask)
+        self.list = column()
+        self.put(self.note, self.list, self.ask)
         self.ask.hide()
         self.hide()
         for signal in (
@@ -140,7 +137,7 @@ class ReadinessCard(Card):
         refusal = self._session.steps.refusal
         clear_layout(self.list)
         self._offered.clear()
-        words = "" if refusal is None else " ".join(error_texts(refusal))
+        words = "" if refusal is None else error_words(refusal)
         if self.found and (long := self._session.long) is not None:
             words = self.tr(
                 "Values and unique records are counted in all rows; what is estimated beside"
@@ -170,10 +167,8 @@ class ReadinessCard(Card):
 
     def _block(self, names: Sequence[str], findings: Sequence[Finding]) -> QWidget:
         block = QWidget()
-        lines = QVBoxLayout(block)
-        lines.setContentsMargins(0, 0, 0, 0)
-        lines.setSpacing(Space.TIGHT)
-        lines.addWidget(label(", ".join(names), "strong", wrap=True))
+        lines = column(label(", ".join(names), "strong", wrap=True), spacing=Space.TIGHT)
+        block.setLayout(lines)
         for one in findings:
             lines.addWidget(self._line(one))
         return block
@@ -202,13 +197,7 @@ class ReadinessCard(Card):
         if finding.severity is not Severity.GOOD and finding.about is not About.RELEASE:
             ways += [*self._way_to_k(finding), self._way_to(finding)]
         texts.addLayout(FlowLayout(*ways, spacing=0, elided=True))
-        icon = IconLabel(look, look, 18)
-        line = row(icon)
-        line.setAlignment(icon, Qt.AlignmentFlag.AlignTop)
-        line.addLayout(texts, 1)
-        whole = QWidget()
-        whole.setLayout(line)
-        return whole
+        return boxed(beside(IconLabel(look, look, 18), texts))
 
     def _way_to(self, finding: Finding) -> QWidget:
         """Return the button that leads to where a finding is mended otherwise."""

@@ -100,14 +100,12 @@ class ProblemsView(QWidget):
     mend_wanted = Signal(list, object)
     """Problems, and the `Mend` for all of them."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.model = CellsModel((Heading(),), self)
         self._problems: tuple[Problem, ...] = ()
         self.badge = Badge("caution", "caution", "", look="")
-        self.view = TableView(row_numbers=False)
-        self.view.setModel(self.model)
-        self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.view = TableView(row_numbers=False, model=self.model, whole_rows=True)
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.view.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.view.horizontalHeader().hide()
@@ -115,10 +113,7 @@ class ProblemsView(QWidget):
         self.view.selectionModel().selectionChanged.connect(lambda *_: self._offer())
         self.all_alike = WrappedCheckBox()
         self._buttons = FlowLayout()
-        layout = column(self.badge, self.view, spacing=Space.INSIDE)
-        layout.addWidget(self.all_alike)
-        layout.addLayout(self._buttons)
-        self.setLayout(layout)
+        self.setLayout(column(self.badge, self.view, self.all_alike, self._buttons))
 
     def show_problems(self, problems: tuple[Problem, ...]) -> None:
         """Show other problems, those that keep the table from being used first."""
@@ -196,14 +191,11 @@ class HierarchyDialog(Dialog):
     """The column, and the recipe that the person wants to keep."""
 
     def __init__(self, session: Session, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(
-            tr("Hierarchy of {column}").format(column=name),
-            tr(
-                "How its values become coarser, level by level. Every class lies within one class"
-                " of the next level; the last level usually is one class, *."
-            ),
-            parent,
+        words = tr(
+            "How its values become coarser, level by level. Every class lies within one class"
+            " of the next level; the last level usually is one class, *."
         )
+        super().__init__(tr("Hierarchy of {column}").format(column=name), words, parent)
         self.session, self.name = session, name
         self._ground: Ground | None = None
         self._draft: Draft | None = None
@@ -222,14 +214,10 @@ class HierarchyDialog(Dialog):
 
     def _lay_out(self) -> None:
         scroll = ScrollPage()
-        scroll.column.addWidget(self.builder)
-        scroll.column.addStretch(1)
+        scroll.put(self.builder, None)
         scroll.setFixedWidth(scaled(LEFT))
-        right = column(self.problems, spacing=Space.INSIDE)
-        right.addWidget(self.preview, 1)
-        whole = row(spacing=Space.AROUND)
-        whole.addWidget(scroll)
-        whole.addLayout(right, 1)
+        right = column(self.problems, (self.preview, 1))
+        whole = row(scroll, (right, 1), spacing=Space.AROUND)
         self.body.addLayout(whole, 1)
 
     def _add_buttons(self) -> None:
@@ -311,12 +299,8 @@ class HierarchyDialog(Dialog):
         if ground is None:
             return
         self.keep.setEnabled(False)
-        self._run(
-            self.tr("Building the hierarchy"),
-            lambda _context: outcome_of(ground, draft),
-            self._show,
-            DRAFT_KEY,
-        )
+        words = self.tr("Building the hierarchy")
+        self._run(words, lambda _context: outcome_of(ground, draft), self._show, DRAFT_KEY)
 
     def _show(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -374,12 +358,8 @@ class HierarchyDialog(Dialog):
     def _mend(self, problems: list[Problem], mend: object) -> None:
         draft = self._draft
         if isinstance(mend, Mend) and draft is not None and not isinstance(draft, Recipe):
-            self._run(
-                self.tr("Mending the table"),
-                lambda _context: mended(draft, problems, mend),
-                self._take,
-                GROUND_KEY,
-            )
+            words = self.tr("Mending the table")
+            self._run(words, lambda _context: mended(draft, problems, mend), self._take, GROUND_KEY)
 
     def _rename(self, level: int, shown: str, name: str) -> None:
         if self._draft is not None:
@@ -405,20 +385,14 @@ class HierarchyDialog(Dialog):
 
     def import_from(self, path: Path) -> None:
         """Read a table from a file."""
-        self._run(
-            self.tr("Reading the hierarchy"),
-            lambda _context: read_hierarchy(path),
-            self._take_text,
-            GROUND_KEY,
-        )
+        words = self.tr("Reading the hierarchy")
+        self._run(words, lambda _context: read_hierarchy(path), self._take_text, GROUND_KEY)
 
     def _paste(self) -> None:
         text, source = QGuiApplication.clipboard().text(), self.tr("The clipboard")
+        words = self.tr("Reading the hierarchy")
         self._run(
-            self.tr("Reading the hierarchy"),
-            lambda _context: parse_hierarchy(text, source),
-            self._take_text,
-            GROUND_KEY,
+            words, lambda _context: parse_hierarchy(text, source), self._take_text, GROUND_KEY
         )
 
     def _take_text(self, read: HierarchyText) -> None:

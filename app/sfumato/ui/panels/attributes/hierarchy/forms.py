@@ -36,8 +36,14 @@ from sfumato.engine.generalization.hierarchies import (
 from sfumato.engine.generalization.hierarchies.recipes import MOST_LEVELS
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.draft import Ground
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, WrappedCheckBox, prompt
-from sfumato.ui.widgets.layout import boxed, button, column, label, row, tool
+from sfumato.ui.widgets.fields import (
+    ChoiceField,
+    NumberField,
+    Segments,
+    WrappedCheckBox,
+    text_field,
+)
+from sfumato.ui.widgets.layout import boxed, button, column, fill, label, row, tool
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import show_value
 
@@ -97,8 +103,8 @@ class OrderList(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._natural: list[str] = []
         self._kept: tuple[str, ...] = ()
         self.list = QListWidget()
@@ -114,13 +120,15 @@ class OrderList(QWidget):
         self.natural = button(self.tr("Natural order"), self._restore, "quiet")
         self.natural.setAutoDefault(False)
         self.caption = label(self.tr("The values in their order"), "small")
-        self.too_many = label("", "muted", wrap=True)
+        words = self.tr(
+            "The values are too many to be put in order by hand. They stand in their natural"
+            " order: numbers by size, texts by the alphabet."
+        )
+        self.too_many = label(words, "muted", wrap=True)
         self.too_many.hide()
         whole = column(spacing=Space.TIGHT)
         moving = boxed(row(self.natural, self.up, self.down, spacing=2))
-        whole.addLayout(FlowLayout(self.caption, moving, apart=1))
-        whole.addWidget(self.list, 1)
-        whole.addWidget(self.too_many)
+        fill(whole, FlowLayout(self.caption, moving, apart=1), (self.list, 1), self.too_many)
         self.setLayout(whole)
         self._allow()
 
@@ -139,12 +147,6 @@ class OrderList(QWidget):
         for widget in (self.list, self.up, self.down, self.natural):
             widget.setVisible(not many)
         self.too_many.setVisible(many)
-        self.too_many.setText(
-            self.tr(
-                "The values are too many to be put in order by hand. They stand in their natural"
-                " order: numbers by size, texts by the alphabet."
-            )
-        )
         self._allow()
 
     @property
@@ -180,8 +182,7 @@ _FIELD: Final = 148
 def _titled(title: str, field: QWidget, *beside: QWidget | None, wrap: bool = True) -> QWidget:
     """Return a field below its title, which is what it is called."""
     (field.spin if isinstance(field, NumberField) else field).setAccessibleName(title)
-    whole = column(label(title, "small", wrap=wrap), spacing=Space.TIGHT)
-    whole.addLayout(row(field, *beside))
+    whole = column(label(title, "small", wrap=wrap), row(field, *beside), spacing=Space.TIGHT)
     return boxed(whole)
 
 
@@ -207,21 +208,17 @@ class Form(QWidget):
         self.changed.emit()
 
     def _number(self, low: float, high: float, decimals: int = 0) -> NumberField:
-        made = NumberField(low, high, decimals=decimals, step=1, show_range=False)
-        made.spin.setFixedWidth(scaled(_FIELD))
+        made = NumberField(low, high, decimals=decimals, step=1, show_range=False, width=_FIELD)
         made.value_changed.connect(self._tell)
         return made
 
     def _line(self, placeholder: str = "") -> QLineEdit:
-        made = QLineEdit()
-        prompt(made, placeholder)
+        made = text_field(hint=placeholder)
         made.textEdited.connect(self._tell)
         return made
 
     def _choice(self, choices: Sequence[tuple[Hashable, str]]) -> ChoiceField:
-        made = ChoiceField(choices)
-        made.chosen.connect(self._tell)
-        return made
+        return ChoiceField(choices, chosen=self._tell)
 
     def _wholes(self, field: QLineEdit) -> tuple[int, ...]:
         try:
@@ -235,8 +232,8 @@ class Form(QWidget):
 class IntervalsForm(Form):
     """Intervals of one width, or between given edges."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.way = Segments((("width", self.tr("One width")), ("edges", self.tr("Own edges"))))
         self.way.chosen.connect(self._switch)
         self.width_ = self._number(1e-6, 1e12, decimals=6)
@@ -253,16 +250,19 @@ class IntervalsForm(Form):
             )
         )
         self._edged = _titled(self.tr("Edges at level 1, with semicolons between"), self.edges)
-        whole = column(self.way, self._sized, self._edged)
-        whole.addLayout(
-            FlowLayout(
-                _titled(self.tr("Levels of intervals"), self.steps, wrap=False),
-                _titled(self.tr("Merged per level"), self.growth, wrap=False),
+        self.setLayout(
+            column(
+                self.way,
+                self._sized,
+                self._edged,
+                FlowLayout(
+                    _titled(self.tr("Levels of intervals"), self.steps, wrap=False),
+                    _titled(self.tr("Merged per level"), self.growth, wrap=False),
+                ),
+                _titled(self.tr("Written as"), self.style_, None),
+                None,
             )
         )
-        whole.addWidget(_titled(self.tr("Written as"), self.style_, None))
-        whole.addStretch(1)
-        self.setLayout(whole)
 
     def _switch(self, way: object) -> None:
         self._show_way()
@@ -310,8 +310,8 @@ class IntervalsForm(Form):
 class FourLevelsForm(Form):
     """The order that is cut in four."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.order = OrderList()
         self.order.changed.connect(self.changed)
         self._page = column(self.order)
@@ -329,8 +329,8 @@ class FourLevelsForm(Form):
 class OrdersForm(FourLevelsForm):
     """Groups of neighbours, and the order they are neighbours in."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.sizes = self._line()
         words = self.tr("Members of a class, level by level")
         self._page.insertWidget(0, _titled(words, self.sizes))
@@ -348,8 +348,8 @@ class OrdersForm(FourLevelsForm):
 class MaskingForm(Form):
     """How many characters each level hides, and at which end."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.hidden = self._line()
         sides = ((Side.RIGHT, tr("the last ones first")), (Side.LEFT, tr("the first ones first")))
         self.side = self._choice(sides)
@@ -385,8 +385,8 @@ class MaskingForm(Form):
 class DatesForm(Form):
     """Which spans of the calendar are levels."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         names = {
             DateUnit.DAY: tr("Day"),
             DateUnit.MONTH: tr("Month"),
@@ -401,10 +401,7 @@ class DatesForm(Form):
         boxes = list(self.units.values())
         half = len(boxes) // 2
         sides = (boxed(column(*part)) for part in (boxes[:half], boxes[half:]))
-        whole = column()
-        whole.addLayout(FlowLayout(*sides, spacing=Space.AROUND))
-        whole.addStretch(1)
-        self.setLayout(whole)
+        self.setLayout(column(FlowLayout(*sides, spacing=Space.AROUND), None))
         for box in boxes:
             box.clicked.connect(self._tell)
 
@@ -428,11 +425,11 @@ class Builder(QWidget):
     changed = Signal()
     """A setting was changed."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.kind = ChoiceField([(kind, kind_name(kind)) for kind in RECIPES])
         self.kind.setAccessibleName(self.tr("How the hierarchy is made"))
-        self.propose = button(self.tr("Propose"), lambda: None, icon="refresh")
+        self.propose = button(self.tr("Propose"), None, icon="refresh")
         self.propose.setToolTip(self.tr("Make a hierarchy from the column's kind and its values"))
         self.propose.setAutoDefault(False)
         self.meaning = label("", "muted", wrap=True)
@@ -457,14 +454,8 @@ class Builder(QWidget):
         for form in self.forms.values():
             self.stack.addWidget(form)
             form.changed.connect(self.changed)
-        choosing = row()
-        choosing.addWidget(self.kind, 1)
-        choosing.addWidget(self.propose)
-        whole = column()
-        whole.addLayout(choosing)
-        for widget in (self.meaning, self.reason, self.stack):
-            whole.addWidget(widget)
-        self.setLayout(whole)
+        choosing = row((self.kind, 1), self.propose)
+        self.setLayout(column(choosing, self.meaning, self.reason, self.stack))
 
     def show_recipe(self, recipe: Recipe | None, ground: Ground) -> None:
         """Show a recipe; None stands for a table."""

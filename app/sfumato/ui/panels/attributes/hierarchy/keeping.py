@@ -6,17 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.generalization.hierarchies import HierarchyProposal, Recipe, propose_hierarchy
+from sfumato.engine.generalization.hierarchies import Recipe, propose_hierarchy
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
+from sfumato.project.document.model import Document
 from sfumato.project.publication.hierarchy_files import (
     ENDINGS,
     HierarchyFile,
@@ -28,20 +29,23 @@ from sfumato.project.publication.hierarchy_files import (
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
-from sfumato.ui.panels.attributes.hierarchy.draft import (
-    Outcome,
-    as_draft,
-    ground_of,
-    outcome_of,
-)
+from sfumato.ui.panels.attributes.hierarchy.draft import Outcome, as_draft, ground_of, outcome_of
 from sfumato.ui.panels.attributes.hierarchy.forms import kind_name, tr
 from sfumato.ui.panels.attributes.hierarchy.preview import LevelsView
-from sfumato.ui.state.attributes import ROWS_AT_ONCE
-from sfumato.ui.state.insights import LongSource, column_source
+from sfumato.ui.state.insights import ROWS_AT_ONCE, LongSource, column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.layout import ElidedLabel, ScrollPage, button, column, label, row, set_look
-from sfumato.ui.widgets.messages import Message, error_texts
+from sfumato.ui.widgets.layout import (
+    ElidedLabel,
+    ScrollPage,
+    button,
+    column,
+    label,
+    row,
+    say,
+    set_look,
+)
+from sfumato.ui.widgets.messages import Message, error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 
 KEY = "hierarchy-keeping"
@@ -66,15 +70,12 @@ class HierarchyFilesDialog(Dialog):
     """The `HierarchyFile`s to take."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(
-            tr("Read several hierarchies"),
-            tr(
-                "Each file is a table, value;level 1;…;*, and is for the column that it is named"
-                " after, as adult_hierarchy_age.csv is for age. What is for no column, or has a"
-                " problem, is left out, and changes nothing."
-            ),
-            parent,
+        words = tr(
+            "Each file is a table, value;level 1;…;*, and is for the column that it is named"
+            " after, as adult_hierarchy_age.csv is for age. What is for no column, or has a"
+            " problem, is left out, and changes nothing."
         )
+        super().__init__(tr("Read several hierarchies"), words, parent)
         self._session = session
         self.files: list[HierarchyFile] = []
         self.columns: list[ChoiceField] = []
@@ -91,8 +92,7 @@ class HierarchyFilesDialog(Dialog):
         self._grid.setColumnStretch(0, 2)
         self._grid.setColumnStretch(2, 3)
         self.page.column.setContentsMargins(0, 0, Space.INSIDE, 0)
-        self.page.column.addLayout(self._grid)
-        self.page.column.addStretch(1)
+        self.page.put(self._grid, None)
         self.body.addWidget(self.page, 1)
         self.add_cancel()
         self.submit = self.add_primary(tr("Take them"))
@@ -178,8 +178,7 @@ class HierarchyFilesDialog(Dialog):
         name = self.files[place].path.name
         names = [column.name for column in self._session.document.columns]
         choices = [(NONE, tr("for no column")), *((each, each) for each in names)]
-        field = ChoiceField(choices, self)
-        field.setAccessibleName(tr("Column of {file}").format(file=name))
+        field = ChoiceField(choices, self, name=tr("Column of {file}").format(file=name))
         field.chosen.connect(partial(self._change, place))
         state = label("", wrap=True)
         self.columns.append(field)
@@ -192,7 +191,7 @@ class HierarchyFilesDialog(Dialog):
     def _state(self, file: HierarchyFile) -> tuple[str, str]:
         """Return what comes of a file, and how that looks."""
         if file.problem is not None:
-            return " ".join(error_texts(file.problem)), "danger"
+            return error_words(file.problem), "danger"
         if file.recipe is None:
             return tr("is left out"), "muted"
         if self._repeated(file):
@@ -213,11 +212,8 @@ class HierarchyFilesDialog(Dialog):
     def _allow(self) -> None:
         usable = self.usable()
         self.submit.setEnabled(bool(usable) and not any(map(self._repeated, usable)))
-        self.submit.setText(
-            tr("Take {count} {count:hierarchy|hierarchies}").format(count=grouped(len(usable)))
-            if usable
-            else tr("Take them")
-        )
+        words = tr("Take {count} {count:hierarchy|hierarchies}").format(count=grouped(len(usable)))
+        self.submit.setText(words if usable else tr("Take them"))
 
     def accept(self) -> None:
         """Hand the hierarchies over, and close."""
@@ -248,8 +244,8 @@ class HierarchySection(QWidget):
     refused = Signal(object)
     """Why a proposal could not be made."""
 
-    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, session: Session) -> None:
+        super().__init__()
         self._session = session
         self._known: dict[str, _Known] = {}
         self._shown = ""
@@ -259,15 +255,16 @@ class HierarchySection(QWidget):
         self.propose = button(self.tr("Propose one"), self._propose, icon="refresh")
         self.edit = button("", lambda: self.open_editor(self._shown), icon="edit")
         self.remove = button(self.tr("Remove"), lambda: self._edit(self._shown, None), "quiet")
-        self.files = button(
-            self.tr("Read several…"),
-            self.read_several,
-            "quiet",
-            tip=self.tr("Read hierarchies from files that are named after their columns"),
+        tip = self.tr("Read hierarchies from files that are named after their columns")
+        self.files = button(self.tr("Read several…"), self.read_several, "quiet", tip=tip)
+        self.setLayout(
+            column(
+                self.text,
+                self.levels,
+                self.problem,
+                FlowLayout(self.propose, self.edit, self.remove, self.files),
+            )
         )
-        whole = column(self.text, self.levels, self.problem, spacing=Space.INSIDE)
-        whole.addLayout(FlowLayout(self.propose, self.edit, self.remove, self.files))
-        self.setLayout(whole)
 
     # ----- what is shown
 
@@ -289,8 +286,7 @@ class HierarchySection(QWidget):
         self.text.setText(none if recipe is None else kind_name(recipe.kind))
         self.levels.show_outcome(outcome)
         error = outcome.error
-        self.problem.setText(" ".join(error_texts(error)) if error is not None else "")
-        self.problem.setVisible(error is not None)
+        say(self.problem, error_words(error) if error is not None else "")
 
     def _outcome(self, name: str, recipe: Recipe | None) -> Outcome | None:
         """Return what comes of a column's hierarchy, or None while that is not known."""
@@ -298,14 +294,10 @@ class HierarchySection(QWidget):
         if table is None or at_hand is None or recipe is None or name not in at_hand.columns:
             return None
         spec = self._session.document.column(name)
-        known = self._known.get(name)
-        if (
-            known is not None
-            and known.table is table
-            and (known.spec, known.recipe) == (spec, recipe)
-        ):
+        known, asked = self._known.get(name), _Known(table, spec, recipe)
+        if known is not None and replace(known, outcome=None) == asked:
             return known.outcome
-        known = self._known[name] = _Known(table, spec, recipe)
+        known = self._known[name] = asked
         short = isinstance(table, Table) and table.rows <= ROWS_AT_ONCE
         if short and not _is_long(recipe):
             known = self._known[name] = replace(known, outcome=_outcome(table, spec, recipe))
@@ -313,7 +305,7 @@ class HierarchySection(QWidget):
             self._session.runner.run(
                 tr("Building the hierarchy of {column}").format(column=name),
                 lambda _context: _outcome(table, spec, recipe),
-                lambda outcome: self._keep(name, _Known(table, spec, recipe, outcome)),
+                lambda outcome: self._keep(name, replace(asked, outcome=outcome)),
                 self.refused.emit,
                 key=(KEY, name),
             )
@@ -330,19 +322,16 @@ class HierarchySection(QWidget):
         name, table = self._shown, column_source(self._session.held)
         if table is None:
             return
-        spec = self._session.document.column(name)
+        document = self._session.document
+        spec = document.column(name)
 
-        def propose(_context: object) -> HierarchyProposal:
-            return propose_hierarchy(spec, table.column(name))
+        def propose(_context: object) -> Document:
+            recipe = propose_hierarchy(spec, table.column(name)).recipe
+            return document.with_hierarchy(name, recipe)
 
         text = tr("Hierarchy of {column}").format(column=name)
-        self._session.runner.run(
-            tr("Looking at {column}").format(column=name),
-            propose,
-            self._session.unless_changed(text, lambda proposal: self._edit(name, proposal.recipe)),
-            self.refused.emit,
-            key=(KEY, name),
-        )
+        title = tr("Looking at {column}").format(column=name)
+        self._session.edit_later(text, propose, self.refused.emit, title=title, key=(KEY, name))
 
     def open_editor(self, name: str) -> HierarchyDialog | None:
         """Open the editor; None where there is no table to look at."""
@@ -350,7 +339,7 @@ class HierarchySection(QWidget):
             return None
         dialog = HierarchyDialog(self._session, name, self.window())
         dialog.decided.connect(self._edit)
-        return _opened(dialog)
+        return dialog.present()
 
     def read_several(self) -> HierarchyFilesDialog | None:
         """Open the dialog that reads several files; None where there is no table to look at."""
@@ -358,7 +347,7 @@ class HierarchySection(QWidget):
             return None
         dialog = HierarchyFilesDialog(self._session, self.window())
         dialog.decided.connect(self._take)
-        return _opened(dialog)
+        return dialog.present()
 
     def _take(self, files: list[HierarchyFile]) -> None:
         self._session.edit(
@@ -371,15 +360,6 @@ class HierarchySection(QWidget):
         words = tr("Hierarchy of {column}") if recipe else tr("Remove the hierarchy of {column}")
         document = self._session.document.with_hierarchy(name, recipe)
         self._session.edit(words.format(column=name), document)
-
-
-Opened = TypeVar("Opened", bound=QDialog)
-
-
-def _opened(dialog: Opened) -> Opened:
-    dialog.finished.connect(dialog.deleteLater)
-    dialog.open()
-    return dialog
 
 
 def _is_long(recipe: Recipe) -> bool:

@@ -7,19 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QModelIndex,
-    QSize,
-    Qt,
-    Signal,
-)
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QTreeView,
-    QWidget,
-)
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QSize, Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView, QWidget
 
 from sfumato.engine.generalization.hierarchies import Rows
 from sfumato.formats.language import grouped
@@ -27,6 +16,7 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.draft import Outcome, examples
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import EmptyState, column, label
+from sfumato.ui.widgets.painted import LEFT, RIGHT
 from sfumato.ui.widgets.responsive import FlowLayout, Pages
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
@@ -149,7 +139,7 @@ class TreeModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return (self.tr("Class"), self.tr("Level"), self.tr("Records"))[section]
         if role == Qt.ItemDataRole.TextAlignmentRole and section != CLASS:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            return RIGHT
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -157,8 +147,7 @@ class TreeModel(QAbstractItemModel):
         level, code = self.node(index)
         column = index.column()
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignLeft if column == CLASS else Qt.AlignmentFlag.AlignRight
-            return side | Qt.AlignmentFlag.AlignVCenter
+            return LEFT if column == CLASS else RIGHT
         if role == Qt.ItemDataRole.SizeHintRole:
             return QSize(0, scaled(_HEIGHT))
         if role in (Qt.ItemDataRole.EditRole, Qt.ItemDataRole.DisplayRole):
@@ -296,22 +285,17 @@ class Preview(QWidget):
         self.levels = LevelsView((64, 84, 92), examples_shown=3, most=5)
         self.tree = self._build_tree()
         self.table = self._build_table()
-        self.nothing = EmptyState(
-            "attributes",
-            self.tr("No tree yet"),
-            self.tr("The tree appears here once the settings or the table give one."),
-        )
+        words = self.tr("The tree appears here once the settings or the table give one.")
+        self.nothing = EmptyState("attributes", self.tr("No tree yet"), words)
         self.way = Segments((("tree", self.tr("Tree")), ("table", self.tr("Table"))))
         self.way.chosen.connect(lambda _value: self._turn())
         self.pages = Pages()
         self.pages.setMinimumHeight(scaled(LEAST_TREE))
-        for page in (self.nothing, self.tree, self.table):
-            self.pages.addWidget(page)
+        self.pages.add(self.nothing, self.tree, self.table)
         self.hint = label(self.tr("Double-click a name to change it"), "small")
-        whole = column(self.levels, spacing=Space.INSIDE)
-        whole.addLayout(FlowLayout(self.way, self.hint, apart=1))
-        whole.addWidget(self.pages, 1)
-        self.setLayout(whole)
+        self.setLayout(
+            column(self.levels, FlowLayout(self.way, self.hint, apart=1), (self.pages, 1))
+        )
         self.show_outcome(Outcome())
 
     def hasHeightForWidth(self) -> bool:
@@ -337,14 +321,9 @@ class Preview(QWidget):
         return view
 
     def _build_table(self) -> TableView:
-        view = TableView()
-        view.setModel(self.rows_model)
-        view.verticalHeader().setDefaultAlignment(
-            Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        )
-        triggers = QAbstractItemView.EditTrigger
-        view.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed)
-        view.setAccessibleName(self.tr("The hierarchy as a table"))
+        name = self.tr("The hierarchy as a table")
+        view = TableView(model=self.rows_model, name=name, edits=True)
+        view.verticalHeader().setDefaultAlignment(RIGHT)
         return view
 
     def show_outcome(self, outcome: Outcome) -> None:

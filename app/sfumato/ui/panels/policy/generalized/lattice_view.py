@@ -45,9 +45,9 @@ from sfumato.ui.panels.policy.generalized.lattice_drawing import (
 )
 from sfumato.ui.panels.policy.generalized.node_list import Marks
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.accessible import Told, show_parts
 from sfumato.ui.widgets.layout import button
 from sfumato.ui.widgets.messages import announce
+from sfumato.ui.widgets.painted import Told, show_parts
 
 MOST_DRAWN: Final = 10_000
 """A lattice with more nodes is shown by its heights only."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,8 +10,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import LevelField, LevelTerm, Settings, Statement
+from sfumato.engine.mechanisms.base import LevelField, LevelTerm, Mechanism, Settings, Statement
 from sfumato.engine.mechanisms.categorical import BELIEF_TERM
 from sfumato.engine.table.table import Attribute
 from sfumato.ui.look.theme import Space, scaled
@@ -21,8 +22,8 @@ from sfumato.ui.panels.policy.wording import kept, suspicion, tr, usefulness
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, SliderField
 from sfumato.ui.widgets.icons import IconLabel
-from sfumato.ui.widgets.layout import boxed, column, label, row
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.layout import boxed, column, fill, label, row, set_look
+from sfumato.ui.widgets.messages import error_texts, error_words
 
 Attributes = Sequence[Attribute]
 Reach = Mapping[str, tuple[float, float]]
@@ -47,11 +48,6 @@ class Preset:
     statement: Statement
 
 
-def error_words(error: SfumatoError) -> str:
-    """Return what is wrong and what there is to do about it."""
-    return " ".join(error_texts(error)).strip()
-
-
 class SettingsEditor(QWidget):
     """States the settings of one policy entry: they belong to the entry, to no recipient.
 
@@ -64,6 +60,9 @@ class SettingsEditor(QWidget):
         Runs jobs and asks for files; the document is edited through the signals alone.
     """
 
+    engine: ClassVar[Mechanism]
+    """Whose settings they are."""
+
     settings_stated = Signal(object)
     """The person changed the settings: `Settings` that hold for the attributes in sight."""
     finished = Signal()
@@ -72,7 +71,11 @@ class SettingsEditor(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.session = session
+        self._attributes: Attributes = ()
         self._in_force: Settings = {}
+        self.problem = Notice(parent=self)
+        self.outcome = label("", wrap=True)
+        """What settings come to."""
         self._kept: dict[str, tuple[Settings, Any]] = {}
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
@@ -95,6 +98,65 @@ class SettingsEditor(QWidget):
         """Tell settings that should be in force, as one edit."""
         self.settings_stated.emit(settings)
         self.finished.emit()
+
+    def refuse(self, error: SfumatoError) -> None:
+        """Say what is wrong with what was stated."""
+        self.problem.say("danger", error_words(error))
+
+    def holds(self, settings: Settings) -> bool:
+        """Return whether settings hold for the attributes in sight; say why where they don't."""
+        try:
+            self.engine.check_settings(self._attributes, settings)
+        except SfumatoError as error:
+            self.refuse(error)
+            return False
+        return True
+
+    def show_nothing(self, error: SfumatoError) -> None:
+        """Say what is wrong with settings, and nothing of what they come to."""
+        self.refuse(error)
+        self.outcome.setText("")
+
+    def complete(self, stated: Settings) -> None:
+        """State settings with what follows from them, or say what is wrong with them."""
+        try:
+            settings = self.engine.complete_settings(self._attributes, stated, self.session.noise)
+        except SfumatoError as error:
+            self.refuse(error)
+        else:
+            self.state(settings)
+
+    def complete_later(
+        self,
+        title: str,
+        doing: str,
+        stated: Settings,
+        then: Callable[[Settings], None] | None = None,
+        refuse: Callable[[SfumatoError], None] | None = None,
+        *,
+        key: Hashable,
+    ) -> None:
+        """Complete settings in a job.
+
+        Parameters
+        ----------
+        title, doing
+            What the job is called, and what it does.
+        stated
+            What is known of the settings.
+        then, refuse
+            What takes the settings, and what an expected error, where these are not just stated
+            and told.
+        key
+            The job's key.
+        """
+        attributes, noise = self._attributes, self.session.noise
+
+        def work(context: Context) -> Settings:
+            context.report(0.1, doing)
+            return self.engine.complete_settings(attributes, stated, noise)
+
+        self.session.runner.run(title, work, then or self.state, refuse or self.refuse, key=key)
 
     def keep_draft(self, attribute: str, draft: object) -> None:
         """Keep what is not right yet while another attribute is in sight."""
@@ -154,10 +216,9 @@ class LevelEditor(QWidget):
             self.choices.hide()
             exactly.hide()
         fields = boxed(column(self._stack, self._notice))
-        lines = column(
-            self.choices, exactly, self.terms, fields, self.meaning, spacing=Space.BETWEEN
+        self.setLayout(
+            column(self.choices, exactly, self.terms, fields, self.meaning, spacing=Space.BETWEEN)
         )
-        self.setLayout(lines)
 
     # ----- what a mechanism's editor may say
 
@@ -195,7 +256,12 @@ class LevelEditor(QWidget):
             restated = self._engine.restate(level, self._attributes, self._settings)
         except SfumatoError:
             return None
-        return restated.get(term.name) or restated[self._engine.terms[0].name]
+        found = restated.get(term.name) or restated[self._engine.terms[0].name]
+        return {name: self.rounded(value) for name, value in found.items()}
+
+    def rounded(self, value: float) -> float:
+        """Return the number at which a field stops that follows a rung being dragged."""
+        return value
 
     def meaning_of(self, level: float) -> tuple[str, str]:
         """Return what a level means to a person in the table, and to the recipient.
@@ -339,14 +405,12 @@ class _TermPage(QWidget):
             field.value_changed.connect(self._tell)
             name.setBuddy(field)
             self.fields[each.name] = field
-            line.addWidget(name)
-            line.addWidget(field, 1 if single else 0)
+            fill(line, name, (field, 1 if single else 0))
         if not single:
             line.addStretch(1)
-        lines = column(spacing=Space.TIGHT)
-        lines.addLayout(line)
-        lines.addWidget(label(spoken(term.explanation), "small", wrap=True))
-        self.setLayout(lines)
+        self.setLayout(
+            column(line, label(spoken(term.explanation), "small", wrap=True), spacing=Space.TIGHT)
+        )
 
     def show_statement(self, statement: Statement, reach: Reach) -> None:
         for name, field in self.fields.items():
@@ -358,10 +422,7 @@ class _TermPage(QWidget):
     def mark_invalid(self, invalid: bool) -> None:
         """Frame the fields in the colour of danger, or no longer."""
         for field in self.fields.values():
-            if bool(field.spin.property("invalid")) != invalid:
-                field.spin.setProperty("invalid", invalid)
-                field.spin.style().unpolish(field.spin)
-                field.spin.style().polish(field.spin)
+            set_look(field.spin, invalid, "invalid")
 
     def _tell(self, _value: float) -> None:
         self.stated.emit({name: field.value for name, field in self.fields.items()})
@@ -392,14 +453,10 @@ class _Meaning(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[tuple[QWidget, QLabel]] = []
-        lines = column()
         for icon in ("shield", "person", "table"):
             text = label("", wrap=True)
-            line = row(IconLabel(icon, "muted", 18), text)
-            line.setStretch(1, 1)
-            self._lines.append((boxed(line), text))
-            lines.addWidget(self._lines[-1][0])
-        self.setLayout(lines)
+            self._lines.append((boxed(row(IconLabel(icon, "muted", 18), (text, 1))), text))
+        self.setLayout(column(*(line for line, _ in self._lines)))
 
     @property
     def texts(self) -> tuple[str, ...]:

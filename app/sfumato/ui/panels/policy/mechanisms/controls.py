@@ -1,13 +1,17 @@
-"""What the editors are made of: cards to choose from, messages, fields with what they mean."""
+"""What the editors are made of: cards to choose from, messages, fields with what they mean.
+
+And where what settings follow from is taken: measured with noise, stated, or otherwise.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QEnterEvent, QFont, QFontMetrics, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractButton,
     QGridLayout,
@@ -17,12 +21,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.mechanisms.frequency_source import Frequencies, FrequencySource, frequencies_in
+from sfumato.engine.randomness.noisy_statistics import SENSITIVITY_OF_COUNTS, standard_deviation
+from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
-from sfumato.ui.look.wording import parted, whole
-from sfumato.ui.widgets.fields import NumberField, Segments, SliderField
+from sfumato.ui.look.wording import number, parted, whole
+from sfumato.ui.panels.policy.wording import tr
+from sfumato.ui.widgets.fields import NumberField, Segments, SliderField, prompt, text_field
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     ElidedLabel,
+    beside,
     boxed,
     button,
     clear_layout,
@@ -31,9 +41,10 @@ from sfumato.ui.widgets.layout import (
     row,
     set_look,
 )
-from sfumato.ui.widgets.messages import announce
+from sfumato.ui.widgets.messages import announce, error_words
+from sfumato.ui.widgets.painted import painter_on
 from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveGrid, ResponsiveRow
-from sfumato.ui.widgets.tables import TableView
+from sfumato.ui.widgets.tables import CellsModel, Heading, TableView
 
 PADDING: Final = 10
 NARROWEST: Final = 72
@@ -44,6 +55,15 @@ WIDE_WITH_BUTTON: Final = 640
 """From these widths on, a source and ε0 stand side by side; pixels."""
 TALLEST: Final = 220
 """The height of a list of values, in pixels; longer ones scroll."""
+
+
+def value_list(name: str, headings: Sequence[str], parent: QWidget) -> tuple[CellsModel, TableView]:
+    """Return the cells, and the view, of a list of values with figures to the right of each."""
+    columns = [Heading(text, right=at > 0) for at, text in enumerate(headings)]
+    cells = CellsModel(columns, parent)
+    view = TableView(parent, model=cells, name=name, widest=0)
+    fit_rows(view)
+    return cells, view
 
 
 def fit_rows(view: TableView) -> None:
@@ -116,8 +136,7 @@ class ChoiceCard(QAbstractButton):
         del event
         theme = themes().current
         style = theme.style
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter = painter_on(self)
         ground = theme.hover if self.underMouse() and self.isEnabled() else style.surface
         strong = self.isChecked() or self.hasFocus()
         width = 2.0 if strong else 1.0
@@ -194,26 +213,15 @@ class CardRow(ResponsiveGrid):
 
 
 class Notice(QWidget):
-    """A message with what can be done about it; out of sight while there is none.
+    """A message with what can be done about it; out of sight while there is none."""
 
-    Parameters
-    ----------
-    actions
-        Everything that a message may offer.
-    """
-
-    def __init__(self, *actions: QPushButton, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._actions = actions
+        self._actions: tuple[QPushButton, ...] = ()
         self._icon = IconLabel("danger", "danger", 18)
         self._text = label("", wrap=True)
-        line = row(self._icon, self._text)
-        line.setStretch(1, 1)
-        line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
-        lines = column()
-        lines.addLayout(line)
-        lines.addLayout(FlowLayout(*actions))
-        self.setLayout(lines)
+        self._ways = column(beside(self._icon, self._text))
+        self.setLayout(self._ways)
         self.hide()
 
     @property
@@ -235,12 +243,24 @@ class Notice(QWidget):
         if new and self.isVisible():
             announce(self, text)
 
+    def warn(self, text: str) -> None:
+        """Say that something is a danger; an empty text takes it back."""
+        if text:
+            self.say("danger", text)
+        else:
+            self.clear()
+
     def add(self, text: str) -> None:
         """Say something beside what is said already, or by itself."""
         if self.isHidden():
             self.say("info", text)
         else:
             self._text.setText(f"{self._text.text()}\n{text}")
+
+    def offer(self, *actions: QPushButton) -> None:
+        """Take everything that a message may offer."""
+        self._actions = actions
+        self._ways.addLayout(FlowLayout(*actions))
 
     def clear(self) -> None:
         """Say nothing."""
@@ -266,9 +286,11 @@ class Form(QGridLayout):
         self.setColumnStretch(0, 1)
 
     def add_field(
-        self, name: str, field: QWidget, symbol: str = "", gloss: QLabel | None = None
+        self, name: str, field: QWidget, symbol: str = "", gloss: QLabel | str | None = None
     ) -> None:
         """Put a field at the end, and the words that say what it means."""
+        if isinstance(gloss, str):
+            gloss = label(gloss, "muted", wrap=True)
         title = ElidedLabel(name) if self._elided else label(name, wrap=True)
         title.setBuddy(field)
         focus = field.spin if isinstance(field, NumberField | SliderField) else field
@@ -318,8 +340,7 @@ class SourceChoice(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.source = Segments(sources, self)
-        self.source.setAccessibleName(about)
+        self.source = Segments(sources, self, name=about)
         self.epsilon = NumberField(*epsilon[0], decimals=3, show_range=False, parent=self)
         self.epsilon.spin.setAccessibleName(epsilon[1])
         name = label("ε0", "muted")
@@ -349,3 +370,119 @@ class SourceChoice(QWidget):
         """Say what a source means, or what is wrong."""
         self.words.setText(words)
         set_look(self.words, look)
+
+
+@dataclass(frozen=True)
+class FrequencyWords:
+    """What a mechanism says of its frequencies, marked for translation and not translated yet.
+
+    Parameters
+    ----------
+    noisy
+        What noisy counts are and disclose; ``{spread}`` stands for their standard deviation.
+    unasked
+        What it means that the table is not used.
+    cost
+        What ε0 of noisy counts means.
+    exact
+        What is wrong with exact counts; empty where there can be none.
+    """
+
+    noisy: object
+    unasked: object = QT_TRANSLATE_NOOP(
+        "Policy",
+        "The table is not used, so the retention probabilities disclose nothing about anyone.",
+    )
+    cost: object = QT_TRANSLATE_NOOP(
+        "Policy",
+        "How much the noisy counts may disclose of one record. It multiplies anyone's odds by at"
+        " most e^ε0 and is included in every figure; a smaller ε0 means more noise.",
+    )
+    exact: object = ""
+
+
+class FrequencyChoice(SourceChoice):
+    """Where frequencies come from, and what that costs."""
+
+    stated = Signal(object)
+    """`Frequencies`, without counts where they have to be drawn."""
+
+    def __init__(self, words: FrequencyWords, parent: QWidget | None = None) -> None:
+        self._texts = words
+        shares = text_field(name=tr("Shares in the order of the domain"), given=self._state_shares)
+        super().__init__(
+            tr("Frequencies"),
+            tr("Where frequencies come from"),
+            [
+                (FrequencySource.NOISY, tr("Noisy counts")),
+                (FrequencySource.EQUAL, tr("All values equal")),
+                (FrequencySource.STATED, tr("Stated")),
+            ],
+            ((0.001, 5.0), tr("ε0 of the noisy counts"), tr(str(words.cost))),
+            stated=shares,
+            parent=parent,
+        )
+        self._shown = Frequencies(FrequencySource.EQUAL)
+        self._size = 0
+        self.shares = shares
+        prompt(shares, tr("Shares in the order of the domain, such as 50; 30; 20"))
+        self.source.chosen.connect(self._choose)
+        self.measured.connect(self._set_epsilon)
+
+    def show_frequencies(self, frequencies: Frequencies, size: int) -> None:
+        """Show where the frequencies of so many values come from."""
+        self._shown, self._size = frequencies, size
+        exact = frequencies.source is FrequencySource.EXACT
+        # Solving again would take noisy counts in the place of the exact ones.
+        shown = FrequencySource.NOISY if exact else frequencies.source
+        self.arrange(shown)
+        if shown is FrequencySource.NOISY:
+            self.epsilon.set_value(frequencies.epsilon)
+        if frequencies.source is FrequencySource.STATED:
+            self.shares.setText("; ".join(localized(f"{share:g}") for share in frequencies.shares))
+        self.say(self._words(frequencies), "danger" if exact else "muted")
+
+    def _choose(self, source: object) -> None:
+        chosen = FrequencySource(str(source))
+        if chosen is FrequencySource.STATED and not self._shown.shares:
+            self.arrange(chosen)
+            self.say(tr("Enter shares that are known without this table."))
+            self.shares.setFocus()
+            return
+        self.stated.emit(replace(self._shown, source=chosen))
+
+    def _set_epsilon(self, epsilon: float) -> None:
+        if epsilon != self._shown.epsilon or self._shown.source is FrequencySource.EXACT:
+            self.stated.emit(Frequencies(FrequencySource.NOISY, epsilon))
+
+    def _state_shares(self) -> None:
+        if not self.shares.text().strip():
+            return
+        texts = self.shares.text().replace("%", " ").replace(",", ".").split(";")
+        try:
+            shares = [float(text) for text in texts]
+            stated = frequencies_in({"frequencies": "stated", "shares": shares})
+        except ValueError:
+            self.say(tr("The shares must be numbers separated by semicolons."), "danger")
+            return
+        except SfumatoError as error:
+            self.say(error_words(error), "danger")
+            return
+        if len(shares) != self._size:
+            words = tr(
+                "{given} {given:share|shares} for {size} {size:value|values}: one is needed for"
+                " each.",
+                given=grouped(len(shares)),
+                size=grouped(self._size),
+            )
+            self.say(words, "danger")
+        elif stated.shares != self._shown.shares:
+            self.stated.emit(stated)
+
+    def _words(self, frequencies: Frequencies) -> str:
+        """Return what a source means, in plain words."""
+        if frequencies.source is FrequencySource.NOISY:
+            spread = standard_deviation(SENSITIVITY_OF_COUNTS, frequencies.epsilon)
+            return tr(str(self._texts.noisy), spread=number(spread))
+        exact = frequencies.source is FrequencySource.EXACT
+        return tr(str(self._texts.exact if exact else self._texts.unasked))

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QT_TRANSLATE_NOOP
-from PySide6.QtWidgets import QHeaderView, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.mechanisms.base import Settings
@@ -15,28 +15,21 @@ from sfumato.engine.mechanisms.distribution import CELLS, MECHANISM, even_share_
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
 from sfumato.formats.language import shown
 from sfumato.plots.axes import percent
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    SettingsEditor,
-    error_words,
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import (
+    Form,
+    FrequencyChoice,
+    FrequencyWords,
+    value_list,
 )
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, fit_rows
-from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice, FrequencyWords
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField
-from sfumato.ui.widgets.layout import Card, column, label
-from sfumato.ui.widgets.tables import CellsModel, Heading, TableView
+from sfumato.ui.widgets.layout import Card, column
 
 Floats = npt.NDArray[np.float64]
 
 WORDS: Final = FrequencyWords(
-    cost=QT_TRANSLATE_NOOP(
-        "Policy",
-        "How much the noisy counts may disclose of one record. It multiplies anyone's odds by at"
-        " most e^ε0 and is included in every figure; a smaller ε0 means more noise.",
-    ),
     noisy=QT_TRANSLATE_NOOP(
         "Policy",
         "Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once."
@@ -52,47 +45,27 @@ WORDS: Final = FrequencyWords(
 class DistributionSettings(SettingsEditor):
     """States what replaced values are drawn from; what follows for each value stands below."""
 
+    engine = MECHANISM
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: Attributes = ()
         self.frequencies = FrequencyChoice(WORDS, self)
-        self.even = NumberField(0.0, 100.0, decimals=1, unit="%", step=5.0)
+        self.even = NumberField(0.0, 100.0, decimals=1, unit="%", step=5.0, given=self._state_even)
         headings = (tr("Value"), tr("In the table"), tr("As a replacement"))
-        self.values = CellsModel(
-            [Heading(name, right=at > 0) for at, name in enumerate(headings)], self
-        )
-        self.list = TableView(self)
-        self.list.setModel(self.values)
-        fit_rows(self.list)
-        header = self.list.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setResizeContentsPrecision(0)  # of the rows in sight: others are no wider
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.list.setAccessibleName(tr("What each value is replaced by, and how often"))
-        self.outcome = label("", wrap=True)
-        self.problem = Notice(parent=self)
+        name = tr("What each value is replaced by, and how often")
+        self.values, self.list = value_list(name, headings, self)
+        # By the rows in sight: others are no wider.
+        self.list.horizontalHeader().setResizeContentsPrecision(0)
         form = Form()
-        form.add_field(
-            tr("Share of an even distribution that is mixed in"),
-            self.even,
-            gloss=label(
-                tr(
-                    "Rare values are replacements more often then, which the promise depends on;"
-                    " released shares stray a little further from the true ones."
-                ),
-                "muted",
-                wrap=True,
-            ),
+        words = tr(
+            "Rare values are replacements more often then, which the promise depends on;"
+            " released shares stray a little further from the true ones."
         )
+        form.add_field(tr("Share of an even distribution that is mixed in"), self.even, gloss=words)
         card = Card(tr("What replaced values are drawn from"), parent=self)
-        card.body.addWidget(self.frequencies)
-        card.body.addLayout(form)
-        card.body.addWidget(self.problem)
-        card.body.addWidget(self.outcome)
-        card.body.addWidget(self.list)
+        card.put(self.frequencies, form, self.problem, self.outcome, self.list)
         self.setLayout(column(card))
         self.frequencies.stated.connect(self._state_frequencies)
-        self.even.value_changed.connect(self._state_even)
 
     def show_settings(self, attributes: Attributes, settings: Settings) -> None:
         """Show an entry's distribution."""
@@ -103,8 +76,7 @@ class DistributionSettings(SettingsEditor):
             self.even.set_value(100 * even_share_in(settings))
             cells = np.array(MECHANISM.cells(attributes, settings))
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
-            self.outcome.setText("")
+            self.show_nothing(error)
             self.values.lay_out(0)
             return
         self.problem.clear()
@@ -116,30 +88,22 @@ class DistributionSettings(SettingsEditor):
                 percent((true, drawn)[column - 1][row], 2) if column else names[row]
             ),
         )
-        self.outcome.setText(
-            tr(
-                "The rarest replacement is {value}: {share}. Shares counted in a release as they"
-                " are, without correction, are off by at most {most} {most:point|points}, by"
-                " chance aside.",
-                value=names[int(drawn.argmin())],
-                share=percent(float(drawn.min()), 2),
-                most=shown(f"{100 * float(np.abs(true - drawn).max()):.1f}"),
-            )
+        words = tr(
+            "The rarest replacement is {value}: {share}. Shares counted in a release as they"
+            " are, without correction, are off by at most {most} {most:point|points}, by"
+            " chance aside.",
+            value=names[int(drawn.argmin())],
+            share=percent(float(drawn.min()), 2),
+            most=shown(f"{100 * float(np.abs(true - drawn).max()):.1f}"),
         )
+        self.outcome.setText(words)
 
     def _state_frequencies(self, chosen: Frequencies) -> None:
         others = {"even_share": even_share_in(self._in_force)}
-        self._complete({**others, **chosen.to_dict()})
+        self.complete({**others, **chosen.to_dict()})
 
     def _state_even(self, share: float) -> None:
-        self._complete({**self._in_force, "even_share": round(share / 100, 6)})
-
-    def _complete(self, settings: Settings) -> None:
-        try:
-            noise = self.session.noise
-            self.state(MECHANISM.complete_settings(self._attributes, settings, noise))
-        except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
+        self.complete({**self._in_force, "even_share": round(share / 100, 6)})
 
 
 class DistributionEditor(LevelEditor):

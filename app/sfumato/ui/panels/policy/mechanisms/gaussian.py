@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QWidget
 
 from sfumato.analysis.pooled_numbers import form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.gaussian.mechanism import MECHANISM
 from sfumato.engine.mechanisms.gaussian.promise import Uncertainty, measured_sentence
@@ -26,7 +26,6 @@ from sfumato.engine.mechanisms.gaussian.settings import (
     usual_epsilon,
 )
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
-from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import amount, percent
 from sfumato.ui.look.theme import Space, scaled
@@ -37,9 +36,8 @@ from sfumato.ui.panels.policy.mechanisms.base import (
     Preset,
     Reach,
     SettingsEditor,
-    error_words,
 )
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, SourceChoice
+from sfumato.ui.panels.policy.mechanisms.controls import Form, SourceChoice
 from sfumato.ui.panels.policy.wording import NORMAL_95, some_rows, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
@@ -54,7 +52,7 @@ from sfumato.ui.widgets.layout import (
     label,
     row,
 )
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import error_texts, error_words
 
 DIGITS: Final = 3
 """A rung that is dragged stops at so many significant digits of σ²."""
@@ -232,9 +230,8 @@ class MeasureChoice(SourceChoice):
         self._form.clear()
         self.fields = {}
         for name in names:
-            field = NumberField(_NOT_STATED, 1e15, decimals=9, show_range=False)
+            field = NumberField(_NOT_STATED, 1e15, decimals=9, show_range=False, width=FIELD)
             field.spin.setSpecialValueText(" ")
-            field.spin.setFixedWidth(scaled(FIELD))
             field.value_changed.connect(self._state)
             self._form.add_field(tr("Spread of {name}", name=name), field)
             self.fields[name] = field
@@ -244,13 +241,12 @@ class MeasureChoice(SourceChoice):
         if source == Measured.NOISY:
             self.measured.emit(self.epsilon.value)
             return
-        self.say(
-            tr(
-                "Enter spreads that are known without this table, for instance from published"
-                " statistics: all of them count from the last one on. Each column's noise is then"
-                " drawn independently."
-            )
+        words = tr(
+            "Enter spreads that are known without this table, for instance from published"
+            " statistics: all of them count from the last one on. Each column's noise is then"
+            " drawn independently."
         )
+        self.say(words)
 
     def _state(self, _value: float) -> None:
         spreads = {name: field.value for name, field in self.fields.items()}
@@ -261,17 +257,16 @@ class MeasureChoice(SourceChoice):
 class GaussianSettingsEditor(SettingsEditor):
     """States the settings; rounding is measured before it is in force."""
 
+    engine = MECHANISM
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: Attributes = ()
         self._draft: Forms | None = None
         self.measured = MeasureChoice(self)
         self.noise = Segments(
-            [
-                (Noise.PROPORTIONAL, tr("Varies as they do")),
-                (Noise.SEPARATE, tr("Each its own")),
-            ],
+            [(Noise.PROPORTIONAL, tr("Varies as they do")), (Noise.SEPARATE, tr("Each its own"))],
             self,
+            chosen=lambda noise: self.state({**self._in_force, "noise": Noise(noise).value}),
         )
         self.noise.setAccessibleName(tr("How the noise of several attributes hangs together"))
         self.noise_words = label("", "muted", wrap=True)
@@ -279,29 +274,25 @@ class GaussianSettingsEditor(SettingsEditor):
         self.forms = FormGrid(self)
         self.accept = button(tr("Use it"), self._accept)
         self.discard = button(tr("Discard"), self._discard, "quiet")
-        self.leak = Notice(self.accept, self.discard, parent=self)
+        self.problem.offer(self.accept, self.discard)
         why = tr(
             "Noise turns whole numbers into fractions and may make small ones negative. Rounding"
             " and bounds mend the looks, but several mended releases together tell a little more"
             " than one."
         )
         card = Card(tr("Noise"), parent=self)
-        for widget in (
+        card.put(
             self.measured,
             Rule(),
             self.together,
             label(tr("Let released numbers be"), "caption"),
             self.forms,
             label(why, "muted", wrap=True),
-            self.leak,
-        ):
-            card.body.addWidget(widget)
+            self.problem,
+        )
         self.setLayout(column(card))
         self.measured.measured.connect(lambda epsilon: self._find({"measured_epsilon": epsilon}))
         self.measured.spreads_stated.connect(lambda spreads: self._find({"spreads": spreads}))
-        self.noise.chosen.connect(
-            lambda noise: self.state({**self._in_force, "noise": Noise(noise).value})
-        )
         self.forms.changed.connect(self._try_forms)
 
     # ----- what is shown
@@ -370,11 +361,11 @@ class GaussianSettingsEditor(SettingsEditor):
     def _find(self, wanted: Mapping[str, Any]) -> None:
         """Work out the size of the noise, by measuring or from what is stated, in a job."""
         kept = {name: value for name, value in self._in_force.items() if name not in DECIDED}
-        self.session.runner.run(
+        self.complete_later(
             tr("Measuring the size of the noise"),
-            partial(_completed, self._attributes, {**kept, **wanted}, self.session.noise),
-            self.state,
-            lambda error: self.measured.say(error_words(error), "danger"),
+            Sentence("Measuring the size of the noise"),
+            {**kept, **wanted},
+            refuse=lambda error: self.measured.say(error_words(error), "danger"),
             key=MEASURING,
         )
 
@@ -386,22 +377,15 @@ class GaussianSettingsEditor(SettingsEditor):
             return
         self._draft = forms
         settings = with_forms(self._in_force, forms)
-        try:
-            MECHANISM.check_settings(self._attributes, settings)
-        except SfumatoError as error:
-            self._refuse(error)
+        if not self.holds(settings):
             return
         if not any(forms.values()):
             self._accept()
             return
         self._weigh("clock", tr("Measuring what this gives away…"))
-        self.session.runner.run(
-            tr("Measuring what rounding gives away"),
-            partial(MECHANISM.form_leaks, self._levels(), self._attributes, settings),
-            partial(self._show_leak, forms),
-            self._refuse,
-            key=JOB,
-        )
+        title = tr("Measuring what rounding gives away")
+        work = partial(MECHANISM.form_leaks, self._levels(), self._attributes, settings)
+        self.session.runner.run(title, work, partial(self._show_leak, forms), self.refuse, key=JOB)
 
     def _levels(self) -> list[float]:
         """Return the levels that recipients have, or those that would be proposed."""
@@ -418,10 +402,11 @@ class GaussianSettingsEditor(SettingsEditor):
 
     def _weigh(self, icon: str, text: str) -> None:
         """Say what is known of the change; it is accepted only when its leak has been measured."""
-        self.leak.say(icon, text, self.accept, self.discard)
+        self.problem.say(icon, text, self.accept, self.discard)
         self.accept.setEnabled(icon == "caution")
 
-    def _refuse(self, error: SfumatoError) -> None:
+    def refuse(self, error: SfumatoError) -> None:
+        """Say why rounding or bounds can't be in force."""
         self._weigh("danger", error_words(error))
 
     def _show_leak(self, forms: Forms, leaks: FormLeaks | None) -> None:
@@ -433,7 +418,7 @@ class GaussianSettingsEditor(SettingsEditor):
     def _forget(self) -> None:
         self.session.runner.cancel(JOB)
         self._draft = None
-        self.leak.clear()
+        self.problem.clear()
 
     def _accept(self) -> None:
         if self._draft is not None:
@@ -444,13 +429,6 @@ class GaussianSettingsEditor(SettingsEditor):
     def _discard(self) -> None:
         self._forget()
         self._show_forms(forms_in(self._in_force))
-
-
-def _completed(
-    attributes: Attributes, stated: Settings, noise: KeyedNoise, context: Context
-) -> dict[str, Any]:
-    context.report(0.1, "Measuring the size of the noise")
-    return dict(MECHANISM.complete_settings(attributes, stated, noise))
 
 
 class GaussianEditor(LevelEditor):
@@ -495,14 +473,11 @@ class GaussianEditor(LevelEditor):
     def level_at(self, trust: float) -> float:
         """Return the σ² at which a rung stops that is dragged to a place on the ladder."""
         share = min(max(trust, 1e-5), 1.0 - 1e-5)
-        return _rounded(1.0 / share - 1.0)
+        return self.rounded(1.0 / share - 1.0)
 
-    def statement_at(self, trust: float, like: Statement) -> Statement | None:
-        """Return the statement for a place on the ladder, in the term that `like` uses."""
-        statement = super().statement_at(trust, like)
-        if statement is None:
-            return None
-        return {name: _rounded(value) for name, value in statement.items()}
+    def rounded(self, value: float) -> float:
+        """Return a number with a few significant digits."""
+        return float(f"{value:.{DIGITS}g}")
 
     def meaning_of(self, level: float) -> tuple[str, str]:
         """Return how unsure a guess stays, and how well means can be estimated."""
@@ -548,10 +523,6 @@ class GaussianEditor(LevelEditor):
             for attribute, spread in zip(self._attributes, np.sqrt(np.diagonal(noise)), strict=True)
         )
         return tr("Moves {parts}, typically.", parts=parts)
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
 
 
 def units(value: float) -> str:

@@ -19,13 +19,8 @@ from sfumato.engine.mechanisms.hierarchical import (
 )
 from sfumato.formats.hierarchies import read_hierarchy, usable_table
 from sfumato.ui.look.wording import number
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    SettingsEditor,
-    error_words,
-)
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, fit_rows
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import Form, fit_rows
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
@@ -41,12 +36,13 @@ class HierarchicalSettings(SettingsEditor):
     a file's; both lists are typed into as spreadsheets.
     """
 
+    engine = MECHANISM
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: Attributes = ()
         self._read: tuple[str, Recipe] | None = None
         self.letters = NumberField(1, 100, decimals=0, step=1.0, show_range=False)
-        self.level = ChoiceField()
+        self.level = ChoiceField(chosen=self._by_level)
         self.from_file = button(tr("From a hierarchy file…"), self._read_file, "quiet")
         self.inside = NumberField(0.0, 100 * MOST_INSIDE, decimals=1, unit="%", step=5.0)
         self.chapters = CellsModel(
@@ -57,11 +53,8 @@ class HierarchicalSettings(SettingsEditor):
         )
         self.chapter_sheet = _sheet(self.chapters, tr("Chapters and their values"), self)
         self.value_sheet = _sheet(self.values, tr("Each value's chapter"), self)
-        self.outcome = label("", wrap=True)
-        self.problem = Notice(parent=self)
         self.setLayout(column(self._build()))
         self.letters.value_changed.connect(self._by_letters)
-        self.level.chosen.connect(self._by_level)
         self.inside.value_changed.connect(
             lambda share: self._try({**self._in_force, "inside_share": round(share / 100, 6)})
         )
@@ -72,40 +65,30 @@ class HierarchicalSettings(SettingsEditor):
     def _build(self) -> Card:
         form = Form()
         form.add_field(tr("Chapters by so many first letters of values"), self.letters)
-        form.add_field(
-            tr("Chapters by a level of a hierarchy"),
-            self.level,
-            gloss=label(
-                tr("A file has a line for each value: the value, then its labels at each level."),
-                "muted",
-                wrap=True,
-            ),
-        )
+        words = tr("A file has a line for each value: the value, then its labels at each level.")
+        form.add_field(tr("Chapters by a level of a hierarchy"), self.level, gloss=words)
         share = Form()
-        share.add_field(
-            tr("Share of the replacements that stay in the chapter"),
-            self.inside,
-            gloss=label(
-                tr(
-                    "The more stay, the more often chapters are right, and the more a release"
-                    " tells about them at one retention probability."
-                ),
-                "muted",
-                wrap=True,
-            ),
+        words = tr(
+            "The more stay, the more often chapters are right, and the more a release tells"
+            " about them at one retention probability."
         )
+        told = tr("Share of the replacements that stay in the chapter")
+        share.add_field(told, self.inside, gloss=words)
         typed = tr(
             "Type into a chapter to rename it, or to join it to another by that one's name; type"
             " into the lower list to move single values. Several selected cells are filled at once."
         )
         card = Card(tr("Which values are replaced by which first"), parent=self)
-        card.body.addLayout(form)
-        card.body.addLayout(row(None, self.from_file))
-        card.body.addLayout(share)
-        for widget in (self.problem, self.outcome, label(typed, "muted", wrap=True)):
-            card.body.addWidget(widget)
-        card.body.addWidget(self.chapter_sheet)
-        card.body.addWidget(self.value_sheet)
+        card.put(
+            form,
+            row(None, self.from_file),
+            share,
+            self.problem,
+            self.outcome,
+            label(typed, "muted", wrap=True),
+            self.chapter_sheet,
+            self.value_sheet,
+        )
         return card
 
     # ----- what is shown
@@ -128,8 +111,7 @@ class HierarchicalSettings(SettingsEditor):
             self.inside.set_value(100 * inside_in(settings))
             found = MECHANISM.chapters(attributes, settings)
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
-            self.outcome.setText("")
+            self.show_nothing(error)
             self.chapters.lay_out(0)
             self.values.lay_out(0)
             return
@@ -143,38 +125,30 @@ class HierarchicalSettings(SettingsEditor):
             for chapter, values in members.items()
         ]
         self.chapters.show_cells(len(lines), lambda row, column: lines[row][column])
-        self.outcome.setText(
-            tr(
-                "{chapters} chapters of {least} to {most} {most:value|values}.",
-                chapters=number(len(members)),
-                least=number(min(map(found.count, found))),
-                most=number(max(map(found.count, found))),
-            )
+        words = tr(
+            "{chapters} chapters of {least} to {most} {most:value|values}.",
+            chapters=number(len(members)),
+            least=number(min(map(found.count, found))),
+            most=number(max(map(found.count, found))),
         )
+        self.outcome.setText(words)
 
     def _show_levels(self, stated: list[str]) -> None:
         """Offer the hierarchy's levels, and choose the one that the chapters come from."""
         try:
             levels = [list(level) for level in MECHANISM.classes(self._attributes)]
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
+            self.refuse(error)
             levels = []
-        self.level.set_choices(
-            [
-                (0, tr("None") if levels else tr("There is no hierarchy")),
-                *(
-                    (
-                        at,
-                        tr(
-                            "Level {level}: {classes} {classes:chapter|chapters}",
-                            level=number(at),
-                            classes=number(len(set(level))),
-                        ),
-                    )
-                    for at, level in enumerate(levels, start=1)
-                ),
-            ]
-        )
+        choices = [(0, tr("None") if levels else tr("There is no hierarchy"))]
+        for at, level in enumerate(levels, start=1):
+            words = tr(
+                "Level {level}: {classes} {classes:chapter|chapters}",
+                level=number(at),
+                classes=number(len(set(level))),
+            )
+            choices.append((at, words))
+        self.level.set_choices(choices)
         self.level.setEnabled(bool(levels))
         self.level.set_value(levels.index(stated) + 1 if stated in levels else 0)
 
@@ -200,7 +174,7 @@ class HierarchicalSettings(SettingsEditor):
             recipe = usable_table(read_hierarchy(path).rows, values, name)
             recipe.classes(name, values)
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
+            self.refuse(error)
             return
         self._read = (name, recipe)
         self.show_settings(self._attributes, self._in_force)
@@ -231,19 +205,14 @@ class HierarchicalSettings(SettingsEditor):
             self.problem.say("danger", tr("A chapter has no name. Give every value a chapter."))
 
     def _try(self, settings: Settings) -> None:
-        try:
-            MECHANISM.check_settings(self._attributes, settings)
-        except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
-            return
-        self.state(settings)
+        if self.holds(settings):
+            self.state(settings)
 
 
 def _sheet(model: CellsModel, name: str, parent: QWidget) -> SheetView:
-    sheet = SheetView(model, row_numbers=False, parent=parent)
+    sheet = SheetView(model, row_numbers=False, parent=parent, name=name)
     fit_rows(sheet)
     sheet.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-    sheet.setAccessibleName(name)
     return sheet
 
 

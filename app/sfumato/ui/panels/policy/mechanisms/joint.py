@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QT_TRANSLATE_NOOP
-from PySide6.QtWidgets import QHeaderView, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.mechanisms.frequency_source import Frequencies, frequencies_in
@@ -23,19 +22,17 @@ from sfumato.engine.mechanisms.joint import (
     Limit,
 )
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
-from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.combinations import combined, domains_of
 from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    SettingsEditor,
-    error_words,
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import (
+    Form,
+    FrequencyChoice,
+    FrequencyWords,
+    value_list,
 )
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, fit_rows
-from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice, FrequencyWords
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, WrappedCheckBox
@@ -50,7 +47,6 @@ from sfumato.ui.widgets.layout import (
     row,
 )
 from sfumato.ui.widgets.responsive import FlowLayout
-from sfumato.ui.widgets.tables import CellsModel, Heading, TableView
 
 Floats = npt.NDArray[np.float64]
 
@@ -59,37 +55,31 @@ AT_ONCE: Final = 2_000
 """Limits of so many combinations are solved without a job."""
 
 WORDS: Final = FrequencyWords(
-    cost=QT_TRANSLATE_NOOP(
-        "Policy",
-        "How much the noisy counts may disclose of one record. It multiplies anyone's odds by at"
-        " most e^ε0 and is included in every figure; a smaller ε0 means more noise.",
-    ),
     noisy=QT_TRANSLATE_NOOP(
         "Policy",
         "Counts of the combinations with noise of about ± {spread} {spread:record|records}, drawn"
         " once. The retention probabilities that follow from them, which recipients see, disclose"
         " at most ε0; every figure includes it.",
-    ),
-    unasked=QT_TRANSLATE_NOOP(
-        "Policy",
-        "The table is not used, so the retention probabilities disclose nothing about anyone.",
-    ),
+    )
 )
 
 
 class JointSettings(SettingsEditor):
     """States whether all combinations are alike, or which have limits of their own."""
 
+    engine = MECHANISM
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: Attributes = ()
         self._limits = CombinationLimits()
         self.kind = Segments(
             [(False, tr("All alike")), (True, tr("Limits of their own"))], parent=self
         )
         self.kind.setAccessibleName(tr("How often combinations are kept"))
         self.mode = Segments(
-            [(BreachMode.STRICT, tr("Strict")), (BreachMode.PUBLISHED, tr("As published"))], self
+            [(BreachMode.STRICT, tr("Strict")), (BreachMode.PUBLISHED, tr("As published"))],
+            self,
+            chosen=lambda mode: self._take(replace(self._limits, mode=BreachMode(str(mode)))),
         )
         self.mode.setAccessibleName(tr("What the limits rule out"))
         self.limit_others = WrappedCheckBox(tr("Limit all other combinations"), self)
@@ -98,21 +88,16 @@ class JointSettings(SettingsEditor):
         self._choices = FlowLayout()
         self.own = tuple(_probability(name) for name in (tr("ρ1"), tr("ρ2")))
         self.add = button(tr("Add the limit"), self._add)
-        self.stated = _model(self, tr("Values"), tr("ρ1"), tr("ρ2"), tr("γ"))
-        self.list = _list(self.stated, tr("Limits of values and of combinations"), self)
+        name = tr("Limits of values and of combinations")
+        headings = [tr("Values"), tr("ρ1"), tr("ρ2"), tr("γ")]
+        self.stated, self.list = value_list(name, headings, self)
         self.remove = button(tr("Remove the selected limits"), self._remove, "quiet")
         self.frequencies = FrequencyChoice(WORDS, self)
-        self.problem = Notice(parent=self)
-        self.outcome = label("", wrap=True)
-        self.combinations = _model(
-            self, tr("Combination"), tr("In the table"), tr("Kept at trust factor 1")
-        )
-        self.all = _list(self.combinations, tr("How often each combination is kept"), self)
+        headings = [tr("Combination"), tr("In the table"), tr("Kept at trust factor 1")]
+        name = tr("How often each combination is kept")
+        self.combinations, self.all = value_list(name, headings, self)
         self.setLayout(column(self._build()))
         self.kind.chosen.connect(self._set_kind)
-        self.mode.chosen.connect(
-            lambda mode: self._take(replace(self._limits, mode=BreachMode(str(mode))))
-        )
         self.limit_others.clicked.connect(self._set_others)
         for field in self.others:
             field.value_changed.connect(self._set_others)
@@ -143,9 +128,7 @@ class JointSettings(SettingsEditor):
             self.frequencies,
         )
         self._own = boxed(parts, self)
-        card.body.addWidget(self._own)
-        for widget in (self.problem, self.outcome, self.all):
-            card.body.addWidget(widget)
+        card.put(self._own, self.problem, self.outcome, self.all)
         return card
 
     # ----- what is shown
@@ -166,8 +149,7 @@ class JointSettings(SettingsEditor):
             self._show_limits(size)
             kept = MECHANISM.profile(attributes, settings)
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
-            self.outcome.setText("")
+            self.show_nothing(error)
             return
         occurring = 0 if whole.counts is None else int((whole.counts > 0).sum())
         words = tr(
@@ -188,8 +170,7 @@ class JointSettings(SettingsEditor):
             figures = (shares, kept)
             names = MECHANISM.domain_of(attributes).names
             self.combinations.show_cells(
-                size,
-                lambda row, at: percent(float(figures[at - 1][row]), 2) if at else names[row],
+                size, lambda row, at: percent(float(figures[at - 1][row]), 2) if at else names[row]
             )
         self.outcome.setText(words)
 
@@ -219,8 +200,7 @@ class JointSettings(SettingsEditor):
         self.values = {}
         for attribute, domain in zip(attributes, domains_of(attributes), strict=True):
             choices = [("", tr("any value")), *((name, name) for name in domain.names)]
-            field = ChoiceField(choices, self)
-            field.setAccessibleName(tr("Value of {name}", name=attribute.name))
+            field = ChoiceField(choices, self, name=tr("Value of {name}", name=attribute.name))
             self.values[attribute.name] = field
             name = ElidedLabel(attribute.name, "caption")
             self._choices.addWidget(boxed(column(name, field, spacing=Space.TIGHT)))
@@ -285,56 +265,27 @@ class JointSettings(SettingsEditor):
         if chosen is None:
             chosen = frequencies_in({"frequencies": "equal", **self._in_force})
         stated = {**limits.to_dict(), **chosen.to_dict()}
-        work = partial(_solved, self._attributes, stated, self.session.noise)
         if combined(self._attributes).frequencies.size <= AT_ONCE:
-            try:
-                self.state(work(None))
-            except SfumatoError as error:
-                self._refuse(error)
+            self.complete(stated)
             return
         self.problem.say("clock", tr("Solving the limits…"))
         before = self._in_force
-        self.session.runner.run(
+        self.complete_later(
             tr("Solving the limits of combinations"),
-            work,
+            Sentence("Finding what keeps most"),
+            stated,
             lambda settings: self.state(settings) if self._in_force is before else None,
-            self._refuse,
             key=JOB,
         )
 
-    def _refuse(self, error: SfumatoError) -> None:
+    def refuse(self, error: SfumatoError) -> None:
         """Say why limits can't be met; what is in force stays."""
         self.show_settings(self._attributes, self._in_force)
-        self.problem.say("danger", error_words(error))
-
-
-def _solved(
-    attributes: Attributes, stated: Settings, noise: KeyedNoise, context: Context | None
-) -> Settings:
-    if context is not None:
-        context.report(0.1, "Finding what keeps most")
-    return MECHANISM.complete_settings(attributes, stated, noise)
+        super().refuse(error)
 
 
 def _probability(name: str) -> NumberField:
-    field = NumberField(0.0001, 0.9999, decimals=4, step=0.05, show_range=False)
-    field.spin.setAccessibleName(name)
-    return field
-
-
-def _model(parent: QWidget, *headings: str) -> CellsModel:
-    return CellsModel([Heading(text, right=at > 0) for at, text in enumerate(headings)], parent)
-
-
-def _list(model: CellsModel, name: str, parent: QWidget) -> TableView:
-    view = TableView(parent)
-    view.setModel(model)
-    fit_rows(view)
-    view.setAccessibleName(name)
-    header = view.horizontalHeader()
-    header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-    return view
+    return NumberField(0.0001, 0.9999, decimals=4, step=0.05, show_range=False, name=name)
 
 
 class JointEditor(LevelEditor):

@@ -10,28 +10,21 @@ import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.wording import Sentence
 from sfumato.engine.ladders.laplace import HIGHEST, LOWEST
-from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.laplace.mechanism import MECHANISM
 from sfumato.engine.mechanisms.laplace.settings import Bounds, usual_epsilon, usual_step
-from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import amount, percent
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import plus_minus, typeset
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    Reach,
-    SettingsEditor,
-    error_words,
-)
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice, SourceChoice
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Reach, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import Form, SourceChoice
 from sfumato.ui.panels.policy.wording import NORMAL_95, some_rows, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField
-from sfumato.ui.widgets.layout import Card, boxed, column, label
+from sfumato.ui.widgets.layout import Card, boxed, column
 
 MEASURING: Final = "measure bounds"
 FIELD: Final = 140
@@ -43,9 +36,10 @@ _DIGITS: Final = 3
 class LaplaceSettings(SettingsEditor):
     """States the bounds and the step; what is no grid yet stays in the fields, with the reason."""
 
+    engine = MECHANISM
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: Attributes = ()
         self._wanted: dict[str, Any] = {}
         bounds = Form()
         self.fields = {
@@ -72,22 +66,10 @@ class LaplaceSettings(SettingsEditor):
             again=tr("Measure again"),
         )
         step = Form()
-        step.add_field(
-            tr("Step between released numbers"),
-            self.fields["step"],
-            gloss=label(
-                tr("Numbers are rounded to it before noise is added; all releases share it."),
-                "muted",
-                wrap=True,
-            ),
-        )
-        self.outcome = label("", wrap=True)
-        self.problem = Notice(parent=self)
+        words = tr("Numbers are rounded to it before noise is added; all releases share it.")
+        step.add_field(tr("Step between released numbers"), self.fields["step"], gloss=words)
         card = Card(tr("Between which bounds numbers lie"), parent=self)
-        card.body.addWidget(self.source)
-        card.body.addLayout(step)
-        card.body.addWidget(self.problem)
-        card.body.addWidget(self.outcome)
+        card.put(self.source, step, self.problem, self.outcome)
         self.setLayout(column(card))
         self.source.source.chosen.connect(self._choose)
         self.source.measured.connect(self._measure)
@@ -120,8 +102,7 @@ class LaplaceSettings(SettingsEditor):
         try:
             grid = MECHANISM.grid(self._attributes, self._in_force)
         except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
-            self.outcome.setText("")
+            self.show_nothing(error)
             return
         self.problem.clear()
         told = MECHANISM.byproducts(self._attributes, self._in_force)
@@ -166,13 +147,9 @@ class LaplaceSettings(SettingsEditor):
         settings = {**kept, **self._wanted}
         if name != "step" and "step" not in self._wanted:
             settings["step"] = self._fitting(settings)
-        try:
-            MECHANISM.check_settings(self._attributes, settings)
-        except SfumatoError as error:
-            self.problem.say("danger", error_words(error))
-            return
-        self._wanted = {}
-        self.state(settings)
+        if self.holds(settings):
+            self._wanted = {}
+            self.state(settings)
 
     def _fitting(self, settings: Settings) -> float:
         """Return the step in force, or the usual one where it no longer divides the range."""
@@ -185,20 +162,8 @@ class LaplaceSettings(SettingsEditor):
     def _measure(self, epsilon: float) -> None:
         """Measure the bounds in a job; the step follows from them."""
         wanted = {"bounds": Bounds.NOISY.value, "bounds_epsilon": epsilon}
-        self.session.runner.run(
-            tr("Measuring the bounds"),
-            partial(_completed, self._attributes, wanted, self.session.noise),
-            self.state,
-            lambda error: self.problem.say("danger", error_words(error)),
-            key=MEASURING,
-        )
-
-
-def _completed(
-    attributes: Attributes, stated: Settings, noise: KeyedNoise, context: Context
-) -> dict[str, Any]:
-    context.report(0.1, "Measuring the bounds")
-    return dict(MECHANISM.complete_settings(attributes, stated, noise))
+        doing = Sentence("Measuring the bounds")
+        self.complete_later(tr("Measuring the bounds"), doing, wanted, key=MEASURING)
 
 
 class LaplaceEditor(LevelEditor):
@@ -220,14 +185,11 @@ class LaplaceEditor(LevelEditor):
     def level_at(self, trust: float) -> float:
         """Return the ε at which a rung stops that is dragged to a place on the ladder."""
         level = MECHANISM.level_at(max(trust, 1e-3))
-        return min(max(float(f"{level:.{_DIGITS}g}"), LOWEST), HIGHEST)
+        return min(max(self.rounded(level), LOWEST), HIGHEST)
 
-    def statement_at(self, trust: float, like: Statement) -> Statement | None:
-        """Return the statement for a place on the ladder, in the term that `like` uses."""
-        statement = super().statement_at(trust, like)
-        if statement is None:
-            return None
-        return {name: float(f"{value:.{_DIGITS}g}") for name, value in statement.items()}
+    def rounded(self, value: float) -> float:
+        """Return a number with a few significant digits."""
+        return float(f"{value:.{_DIGITS}g}")
 
     def meaning_of(self, level: float) -> tuple[str, str]:
         """Return how unsure a guess stays, and how well the mean can be estimated."""

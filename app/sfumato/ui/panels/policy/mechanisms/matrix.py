@@ -25,17 +25,12 @@ from sfumato.engine.mechanisms.matrix import (
 from sfumato.formats.language import localized
 from sfumato.ui.look.theme import Space, mix, scaled, themes
 from sfumato.ui.look.wording import number, spoken
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    Preset,
-    SettingsEditor,
-    error_words,
-)
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Card, button, column, label
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.sheets import SheetView, sheet_rows, typed_number
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
@@ -206,11 +201,8 @@ class MatrixGrid(QWidget):
         super().__init__(parent)
         self.entries = EntriesModel(self)
         self.sums = SumsModel(self)
-        self.grid = SheetView(self.entries, blank="0", parent=self)
-        self.grid.setAccessibleName(tr("Transition matrix"))
-        self.footer = TableView(self)
-        self.footer.setModel(self.sums)
-        self.footer.setAccessibleName(tr("Sums of the columns"))
+        self.grid = SheetView(self.entries, blank="0", parent=self, name=tr("Transition matrix"))
+        self.footer = TableView(self, model=self.sums, name=tr("Sums of the columns"))
         for table in (self.grid, self.footer):
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
             table.horizontalHeader().setDefaultSectionSize(scaled(CELL_WIDTH))
@@ -258,21 +250,19 @@ class MatrixSettings(SettingsEditor):
             tr("Transpose"), self._transpose, tip=tr("Exchange rows and columns")
         )
         self.take_back = button(tr("Back to what is in force"), self._take_back)
-        self.status = Notice(parent=self)
         card = Card(parent=self)
-        card.body.addLayout(
-            FlowLayout(
-                label(tr("Transition matrix"), "heading"), self.paste, self.from_file, apart=1
-            )
+        words = tr("Transition matrix")
+        card.put(
+            FlowLayout(label(words, "heading"), self.paste, self.from_file, apart=1),
+            self.matrix,
+            self.problem,
+            FlowLayout(self.normalise, self.transpose, self.take_back),
         )
-        card.body.addWidget(self.matrix)
-        card.body.addWidget(self.status)
-        card.body.addLayout(FlowLayout(self.normalise, self.transpose, self.take_back))
         self.setLayout(column(card, self.compare, spacing=Space.BETWEEN))
         self.matrix.entries.written.connect(self._write)
         self.matrix.grid.pasted.connect(self._paste)
         self.compare.pasted.connect(self._compare)
-        self.compare.import_asked.connect(self._compare_imported)
+        self.compare.from_file.clicked.connect(self._compare_imported)
 
     # ----- what is shown
 
@@ -305,13 +295,13 @@ class MatrixSettings(SettingsEditor):
         problems = draft.matrix.problems()
         self.take_back.setVisible(bool(problems))
         if not problems:
-            self.status.say("info", tr("Every column sums to 1. This matrix is in force."))
+            self.problem.say("info", tr("Every column sums to 1. This matrix is in force."))
             return
         lines = [spoken(problem.what) for problem in problems[:MOST_NAMED]]
         if len(problems) > MOST_NAMED:
             lines.append(tr("{count} more are marked.", count=len(problems) - MOST_NAMED))
         lines.append(tr("Until this is right, the matrix before stays in force."))
-        self.status.say("danger", "\n".join(lines))
+        self.problem.say("danger", "\n".join(lines))
 
     # ----- what the person does
 
@@ -328,7 +318,7 @@ class MatrixSettings(SettingsEditor):
         try:
             changed = change()
         except SfumatoError as error:
-            self.status.say("danger", error_words(error))
+            self.refuse(error)
             return
         self._take(MatrixDraft(changed))
 
@@ -364,12 +354,12 @@ class MatrixSettings(SettingsEditor):
         try:
             read, transposed = read_matrix(text, self._draft.matrix.names)
         except SfumatoError as error:
-            self.status.say("danger", error_words(error))
+            self.refuse(error)
             return
         self._take(MatrixDraft(read))
         if transposed:
             sign = "info" if self._draft.sound else "danger"
-            self.status.say(sign, f"{_transposed()}\n{self.status.words}")
+            self.problem.say(sign, f"{_transposed()}\n{self.problem.words}")
 
     def _import(self) -> None:
         text = self._chosen_text()
@@ -411,10 +401,10 @@ class MatrixSettings(SettingsEditor):
                 raise PolicyError("The file is too large to be a matrix.", "Choose another file.")
             return path.read_text(encoding="utf-8-sig")
         except SfumatoError as error:
-            self.status.say("danger", error_words(error))
+            self.refuse(error)
         except (OSError, UnicodeDecodeError):
             words = tr("The file can't be read as text. Save it as CSV in UTF-8.")
-            self.status.say("danger", words)
+            self.problem.say("danger", words)
         return None
 
 
@@ -422,39 +412,28 @@ class CompareCard(Card):
     """Takes a second matrix and says how it stands to the one in the grid."""
 
     pasted = Signal(str)
-    import_asked = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(
-            tr("Compare with another matrix"),
-            tr(
-                "Was this attribute released by another matrix before? If one of the two can be"
-                " made from the other, holding both tells nothing more than the better one."
-            ),
-            parent,
+        words = tr(
+            "Was this attribute released by another matrix before? If one of the two can be"
+            " made from the other, holding both tells nothing more than the better one."
         )
+        super().__init__(tr("Compare with another matrix"), words, parent)
         self._session = session
-        self.paste = button(
-            tr("Paste the other matrix"),
-            lambda: self.pasted.emit(QGuiApplication.clipboard().text()),
-        )
-        self.from_file = button(tr("Import it…"), self.import_asked.emit)
+        words = tr("Paste the other matrix")
+        self.paste = button(words, lambda: self.pasted.emit(QGuiApplication.clipboard().text()))
+        self.from_file = button(tr("Import it…"), None)
         self.verdict = Notice(parent=self)
         self._about: tuple[str, ...] = ()
-        self.body.addLayout(FlowLayout(self.paste, self.from_file))
-        self.body.addWidget(self.verdict)
+        self.put(FlowLayout(self.paste, self.from_file), self.verdict)
 
     def start(self, this: TransitionMatrix, other: TransitionMatrix, transposed: bool) -> None:
         """Compare two matrices, in a job; say so if the other one was transposed."""
         self._about = (_transposed(),) if transposed else ()
         self.verdict.say("clock", tr("Comparing…"))
-        self._session.runner.run(
-            tr("Comparing two matrices"),
-            partial(_compare, this, other),
-            partial(self._show, this.names),
-            self.refuse,
-            key=JOB,
-        )
+        title = tr("Comparing two matrices")
+        work = partial(_compare, this, other)
+        self._session.runner.run(title, work, partial(self._show, this.names), self.refuse, key=JOB)
 
     def leave(self) -> None:
         """Stop, and forget what was found."""

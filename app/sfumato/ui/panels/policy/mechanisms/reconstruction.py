@@ -31,18 +31,13 @@ from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    Reach,
-    SettingsEditor,
-    error_words,
-)
-from sfumato.ui.panels.policy.mechanisms.controls import Form, Notice
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Reach, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import Form
 from sfumato.ui.panels.policy.wording import NORMAL_95, suspicion, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments, WrappedCheckBox
 from sfumato.ui.widgets.layout import Card, Rule, button, column, label, set_look
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout
 
 JOB: Final = "groups"
@@ -230,7 +225,6 @@ class ReconstructionSettings(SettingsEditor):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
-        self._attributes: Attributes = ()
         self._draft: dict[str, Any] = {}
         self._shown: tuple[object, Limits] | None = None
         self.epsilon = NumberField(0.1, 100.0, decimals=1, unit="%", step=1.0)
@@ -244,7 +238,7 @@ class ReconstructionSettings(SettingsEditor):
         self.about_sampling = label("", "muted", wrap=True)
         self.figures = label("", "", wrap=True)
         self.take_back = button(tr("Back to what is in force"), self._take_back)
-        self.status = Notice(self.take_back, parent=self)
+        self.problem.offer(self.take_back)
         self._lay_out()
         for name, field, unit in (
             ("epsilon", self.epsilon, 100),
@@ -267,13 +261,7 @@ class ReconstructionSettings(SettingsEditor):
         choices.add_field(tr("Test"), self.rule, gloss=self.about_rule)
         choices.add_field(tr("Draw records"), self.sampling, gloss=self.about_sampling)
         asked = Card(tr("What a group must keep to itself"), parent=self)
-        asked.body.addWidget(self.meaning)
-        asked.body.addLayout(numbers)
-        asked.body.addWidget(self.status)
-        asked.body.addWidget(Rule())
-        asked.body.addLayout(choices)
-        asked.body.addWidget(Rule())
-        asked.body.addWidget(self.public)
+        asked.put(self.meaning, numbers, self.problem, Rule(), choices, Rule(), self.public)
         outcome = Card(tr("What changes in this table"), parent=self)
         outcome.body.addWidget(self.figures)
         self.setLayout(column(asked, outcome, spacing=Space.BETWEEN))
@@ -317,7 +305,7 @@ class ReconstructionSettings(SettingsEditor):
         except SfumatoError as error:
             self._refuse(error)
             return
-        self.status.clear()
+        self.problem.clear()
         self.meaning.setText(_meaning(limits))
         self.about_sampling.setText(_about_sampling(limits.sampling))
         if draft == self._in_force:
@@ -327,10 +315,10 @@ class ReconstructionSettings(SettingsEditor):
         """Say what is wrong; what was in force stays."""
         words = error_words(error)
         if self._draft == self._in_force:
-            self.status.say("danger", words)
+            self.problem.say("danger", words)
             return
         stays = tr("Until this is right, what was asked before stays in force.")
-        self.status.say("danger", f"{words}\n{stays}", self.take_back)
+        self.problem.say("danger", f"{words}\n{stays}", self.take_back)
 
     def _work_out(self, limits: Limits) -> None:
         """Work out what the limits mean for the groups, unless that is in sight already."""
@@ -340,13 +328,9 @@ class ReconstructionSettings(SettingsEditor):
         self._shown = (groups, limits)
         self.about_rule.setText(tr("Weighing this test…"))
         self._say_figures(tr("Working out which groups have to be resampled…"), "muted")
-        self.session.runner.run(
-            tr("Looking at the groups of {name}", name=self._attributes[0].name),
-            partial(outcome_of, groups, limits, self._attributes, dict(self._in_force)),
-            self._show_outcome,
-            self._say_failed,
-            key=JOB,
-        )
+        title = tr("Looking at the groups of {name}", name=self._attributes[0].name)
+        work = partial(outcome_of, groups, limits, self._attributes, dict(self._in_force))
+        self.session.runner.run(title, work, self._show_outcome, self._say_failed, key=JOB)
 
     def _show_outcome(self, outcome: Outcome) -> None:
         self.about_rule.setText(outcome.about_rule)
@@ -376,7 +360,7 @@ class ReconstructionSettings(SettingsEditor):
         """Take a change over; what holds comes into force, as one edit."""
         self._draft = {**self._draft, **change}
         self._show()
-        if self._draft != self._in_force and not self.status.words:
+        if self._draft != self._in_force and not self.problem.words:
             self.state(dict(self._draft))
 
     def _choose_public(self, names: tuple[str, ...] | None) -> None:
@@ -407,11 +391,10 @@ class PublicColumns(QWidget):
         self.everything = button(
             tr("All that are released"), lambda: self.chosen.emit(None), "quiet"
         )
-        lines = column()
-        lines.addLayout(FlowLayout(label(tr("Public columns")), self.everything, apart=1))
-        lines.addWidget(self.words)
-        lines.addLayout(self._grid)
-        self.setLayout(lines)
+        words = tr("Public columns")
+        self.setLayout(
+            column(FlowLayout(label(words), self.everything, apart=1), self.words, self._grid)
+        )
 
     def show_columns(self, released: Sequence[str], named: Sequence[str] | None) -> None:
         """Show which of the released columns make groups; all of them where `named` is None."""
@@ -437,9 +420,8 @@ class PublicColumns(QWidget):
             box.deleteLater()
         self.boxes = {}
         for place, name in enumerate(released):
-            box = WrappedCheckBox(name.replace("&", "&&"), self)
+            box = WrappedCheckBox(name.replace("&", "&&"), self, clicked=self._tell)
             box.setToolTip(name)
-            box.clicked.connect(self._tell)
             self._grid.addWidget(box, place // ABREAST, place % ABREAST)
             self.boxes[name] = box
 

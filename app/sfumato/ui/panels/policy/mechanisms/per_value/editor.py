@@ -11,11 +11,11 @@ from typing import ClassVar, Final
 
 import numpy as np
 from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
-from PySide6.QtWidgets import QLineEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
-from sfumato.engine.mechanisms.base import Settings, Statement
+from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.frequency_source import (
     Frequencies,
     FrequencySource,
@@ -25,20 +25,12 @@ from sfumato.engine.mechanisms.frequency_source import (
 )
 from sfumato.engine.mechanisms.per_value import MECHANISM, PrivacyLimits
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
-from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number
-from sfumato.ui.panels.policy.mechanisms.base import (
-    Attributes,
-    LevelEditor,
-    Preset,
-    SettingsEditor,
-    error_words,
-)
-from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard, Notice
-from sfumato.ui.panels.policy.mechanisms.frequencies import FrequencyChoice, FrequencyWords
+from sfumato.ui.panels.policy.mechanisms.base import Attributes, LevelEditor, Preset, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard, FrequencyChoice, FrequencyWords
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     EDITABLE,
     LOW,
@@ -58,8 +50,15 @@ from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
 from sfumato.ui.panels.policy.mechanisms.per_value.outcome import AT_ONCE, Outcome, solved_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import NumberField, Segments, SliderField, WrappedCheckBox, prompt
+from sfumato.ui.widgets.fields import (
+    NumberField,
+    Segments,
+    SliderField,
+    WrappedCheckBox,
+    text_field,
+)
 from sfumato.ui.widgets.layout import Card, boxed, button, column, label
+from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveGrid, ResponsiveRow
 from sfumato.ui.widgets.sheets import sheet_rows
 
@@ -78,10 +77,6 @@ FREQUENCY_WORDS: Final = FrequencyWords(
         "Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once."
         " The retention probabilities, which recipients see, disclose at most ε0; every limit"
         " includes it.",
-    ),
-    unasked=QT_TRANSLATE_NOOP(
-        "Policy",
-        "The table is not used, so the retention probabilities disclose nothing about anyone.",
     ),
     exact=QT_TRANSLATE_NOOP(
         "Policy",
@@ -120,10 +115,7 @@ class Presets(QWidget):
             pages.addWidget(page)
         ways = self.way.values
         self.way.chosen.connect(lambda way: pages.setCurrentIndex(ways.index(way)))
-        lines = column()
-        lines.addLayout(FlowLayout(label(tr("Set limits")), self.way))
-        lines.addWidget(pages)
-        self.setLayout(lines)
+        self.setLayout(column(FlowLayout(label(tr("Set limits")), self.way), pages))
 
     def show_theta(self, theta: float | None) -> None:
         """Show the tolerance in force."""
@@ -201,15 +193,14 @@ class Presets(QWidget):
         if not self.rule.isChecked():
             self._theta_words.setText(tr("Values without limits of their own have none."))
             return
-        self._theta_words.setText(
-            tr(
-                "Whoever believes in a value as often as it occurs comes to believe in it at most"
-                " {theta} times as much. Values that {share}\u202f% or more of the records have"
-                " need no limit.",
-                theta=number(self.theta.value),
-                share=number(100 / self.theta.value),
-            )
+        words = tr(
+            "Whoever believes in a value as often as it occurs comes to believe in it at most"
+            " {theta} times as much. Values that {share}\u202f% or more of the records have"
+            " need no limit.",
+            theta=number(self.theta.value),
+            share=number(100 / self.theta.value),
         )
+        self._theta_words.setText(words)
 
 
 MOST_NAMED: Final = 3
@@ -219,6 +210,8 @@ JOB: Final = "solve limits"
 
 class FineGrainSettings(SettingsEditor):
     """States the limits of every value; what they lead to stands below."""
+
+    engine = MECHANISM
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(session, parent)
@@ -232,9 +225,7 @@ class FineGrainSettings(SettingsEditor):
         self.frequencies = FrequencyChoice(FREQUENCY_WORDS, self)
         self._chosen = Frequencies(FrequencySource.EQUAL)
         self.presets = Presets(self)
-        self.search = QLineEdit(self)
-        prompt(self.search, tr("Find a value"))
-        self.search.setAccessibleName(tr("Find a value"))
+        self.search = text_field(name=tr("Find a value"), hint=tr("Find a value"))
         self.search.setClearButtonEnabled(True)
         self.only_own = WrappedCheckBox(tr("Only with limits of their own"), self)
         self.model = LimitsModel(self)
@@ -243,10 +234,9 @@ class FineGrainSettings(SettingsEditor):
         self.remove_strays = button(tr("Remove the unknown values"), self._remove_strays)
         self.take_back = button(tr("Back to what is in force"), self._take_back)
         self.solve_again = button(tr("Solve again"), self._solve, "primary")
-        self.status = Notice(
-            self.show_cell, self.remove_strays, self.take_back, self.solve_again, parent=self
-        )
-        self.outcome = Outcome(session, self)
+        actions = (self.show_cell, self.remove_strays, self.take_back, self.solve_again)
+        self.problem.offer(*actions)
+        self.result = Outcome(session, self)
         self._lay_out()
         self.mode.chosen.connect(self._set_mode)
         self.frequencies.stated.connect(self._set_frequencies)
@@ -267,15 +257,16 @@ class FineGrainSettings(SettingsEditor):
         tip = tr("Back to the tolerance rule")
         clear = button(tr("Clear"), grid.clear_cells, "quiet", tip=tip)
         card = Card(parent=self)
-        card.body.addLayout(
-            FlowLayout(label(tr("Limits of the values"), "heading"), self.mode, apart=1)
+        card.put(
+            FlowLayout(label(tr("Limits of the values"), "heading"), self.mode, apart=1),
+            self.mode_words,
+            self.frequencies,
+            self.presets,
+            FlowLayout(self.search, self.only_own, paste, fill, clear),
+            grid,
+            self.problem,
         )
-        for widget in (self.mode_words, self.frequencies, self.presets):
-            card.body.addWidget(widget)
-        card.body.addLayout(FlowLayout(self.search, self.only_own, paste, fill, clear))
-        card.body.addWidget(grid)
-        card.body.addWidget(self.status)
-        self.setLayout(column(card, self.outcome, spacing=Space.BETWEEN))
+        self.setLayout(column(card, self.result, spacing=Space.BETWEEN))
 
     # ----- what is shown
 
@@ -306,7 +297,7 @@ class FineGrainSettings(SettingsEditor):
     def leave(self) -> None:
         """Stop solving and comparing."""
         self.session.runner.cancel(JOB)
-        self.outcome.curve.leave()
+        self.result.curve.leave()
 
     def _draft_in_force(self, attribute: Attribute) -> LimitsDraft:
         try:
@@ -356,10 +347,10 @@ class FineGrainSettings(SettingsEditor):
             profile = MECHANISM.solved((self._attribute,), self._in_force)
             shares = frequencies_in(self._in_force).of(self._attribute)
         except SfumatoError:
-            self.outcome.hide()
+            self.result.hide()
             return
-        self.outcome.show()
-        self.outcome.show_profile(profile, self._attribute, shares)
+        self.result.show()
+        self.result.show_profile(profile, self._attribute, shares)
 
     def _show_draft(self, draft: LimitsDraft) -> None:
         self._draft = draft
@@ -376,14 +367,14 @@ class FineGrainSettings(SettingsEditor):
             self._say_problems(draft, problems)
         elif solved is None:
             words = tr("These limits were solved for other values of the attribute.")
-            self.status.say("danger", words, self.solve_again)
+            self.problem.say("danger", words, self.solve_again)
         elif self._chosen.source is FrequencySource.EXACT:
             words = tr(
                 "These limits were solved for the exact counts, which the profile gives away."
             )
-            self.status.say("danger", words, self.solve_again)
+            self.problem.say("danger", words, self.solve_again)
         else:
-            self.status.clear()
+            self.problem.clear()
 
     def _say_problems(self, draft: LimitsDraft, problems: dict[tuple[int, int], str]) -> None:
         """Name what is wrong; the limits in force stay until it is right."""
@@ -396,23 +387,22 @@ class FineGrainSettings(SettingsEditor):
             actions.insert(0, self.remove_strays)
             named = ", ".join(value or "–" for value, _, _ in draft.strays[:MOST_NAMED])
             more = len(draft.strays) - MOST_NAMED
-            lines.append(
-                tr(
-                    "Not in the domain: {named}{more}.",
-                    named=named,
-                    more=tr(" and {count} {count:other|others}", count=grouped(more))
-                    if more > 0
-                    else "",
-                )
+            words = tr(
+                "Not in the domain: {named}{more}.",
+                named=named,
+                more=tr(" and {count} {count:other|others}", count=grouped(more))
+                if more > 0
+                else "",
             )
+            lines.append(words)
         if places:
             actions.insert(0, self.show_cell)
         lines.append(tr("Until this is right, the limits before stay in force."))
-        self.status.say("danger", "\n".join(lines), *actions)
+        self.problem.say("danger", "\n".join(lines), *actions)
 
-    def _refuse(self, error: SfumatoError) -> None:
+    def refuse(self, error: SfumatoError) -> None:
         """Say why limits that are sound by themselves can't be met."""
-        self.status.say("danger", error_words(error), self.take_back)
+        self.problem.say("danger", error_words(error), self.take_back)
 
     def _solved_in_force(self, attribute: Attribute) -> Solved | None:
         """Return what the profile in force does to each value; None where it fits no more."""
@@ -441,24 +431,21 @@ class FineGrainSettings(SettingsEditor):
             return
         self._chosen = self._to_solve_for(attribute)
         stated = {**draft.limits().to_dict(), **self._chosen.to_dict()}
-        work = partial(_solved_settings, attribute, stated, self.session.noise)
         if len(draft.names) <= AT_ONCE:
             try:
-                self._adopt(draft, work(None))
+                noise = self.session.noise
+                self._adopt(draft, MECHANISM.complete_settings((attribute,), stated, noise))
             except SfumatoError as error:
-                self._refuse(error)
+                self.refuse(error)
             return
         words = tr(
             "Solving the limits of {count} {count:value|values}…", count=grouped(len(draft.names))
         )
-        self.status.say("clock", words)
-        self.session.runner.run(
-            tr("Solving the limits of {name}", name=attribute.name),
-            work,
-            partial(self._adopt_later, draft),
-            self._refuse,
-            key=JOB,
-        )
+        self.problem.say("clock", words)
+        title = tr("Solving the limits of {name}", name=attribute.name)
+        doing, then = Sentence("Finding what keeps most"), partial(self._adopt_later, draft)
+        self._attributes = (attribute,)
+        self.complete_later(title, doing, stated, then, key=JOB)
 
     def _adopt_later(self, draft: LimitsDraft, settings: Settings) -> None:
         if draft is self._draft:
@@ -497,7 +484,7 @@ class FineGrainSettings(SettingsEditor):
         if places:
             self._take(self._draft.with_limits(places, each.pair))
         else:
-            self.status.say("info", tr("Select values in the grid first."))
+            self.problem.say("info", tr("Select values in the grid first."))
 
     def _write(self, texts: dict[tuple[int, int], str]) -> None:
         cells = {
@@ -508,7 +495,7 @@ class FineGrainSettings(SettingsEditor):
     def _paste(self, text: str) -> None:
         rows, current = sheet_rows(text), self.grid.currentIndex()
         if not rows:
-            self.status.say("info", tr("There is no text on the clipboard."))
+            self.problem.say("info", tr("There is no text on the clipboard."))
             return
         if is_list(rows, self._draft.names):
             draft, words = paste_list(self._draft, rows)
@@ -517,7 +504,7 @@ class FineGrainSettings(SettingsEditor):
             places = self.model.places_from(max(current.row(), 0))
             draft, words = paste_block(self._draft, rows, places, first)
         self._take(draft)
-        self.status.add(words)
+        self.problem.add(words)
 
     def _remove_strays(self) -> None:
         self._take(replace(self._draft, strays=()))
@@ -537,14 +524,6 @@ class FineGrainSettings(SettingsEditor):
         row = self.model.row_of(place)
         if row is not None:
             self.grid.show_cell(row, LOW + column)
-
-
-def _solved_settings(
-    attribute: Attribute, stated: Settings, noise: KeyedNoise, context: Context | None
-) -> Settings:
-    if context is not None:
-        context.report(0.1, "Finding what keeps most")
-    return MECHANISM.complete_settings((attribute,), stated, noise)
 
 
 def _same(first: Attribute, second: Attribute) -> bool:
@@ -587,12 +566,9 @@ class FineGrainEditor(LevelEditor):
         """Return the level at a place on the ladder: what is stated of it stops at thousandths."""
         return trust
 
-    def statement_at(self, trust: float, like: Statement) -> Statement | None:
-        """Return the statement for a place on the ladder, in the term that `like` uses."""
-        statement = super().statement_at(trust, like)
-        if statement is None:
-            return None
-        return {name: round(value, 3) or value for name, value in statement.items()}
+    def rounded(self, value: float) -> float:
+        """Return a number in thousandths."""
+        return round(value, 3) or value
 
 
 EDITOR = FineGrainEditor

@@ -530,14 +530,8 @@ def _headings() -> tuple[Heading, ...]:
         ("ρ2", tr("… stays at most ρ2, whatever is released")),
         ("γ", tr("The bound on the odds that follows: ρ2(1−ρ1) / (ρ1(1−ρ2))")),
         ("p", tr("Retention probability: the value is kept on purpose this often")),
-        (
-            tr("Odds ↑"),
-            tr("The most by which a released value multiplies the odds on this one"),
-        ),
-        (
-            tr("Odds ↓"),
-            tr("The least: below 1, a released value makes this one less likely"),
-        ),
+        (tr("Odds ↑"), tr("The most by which a released value multiplies the odds on this one")),
+        (tr("Odds ↓"), tr("The least: below 1, a released value makes this one less likely")),
     )
     columns = enumerate(numbers, start=SHARE)
     return (
@@ -550,9 +544,9 @@ class LimitsGrid(SheetView):
     """Shows the limits."""
 
     def __init__(self, model: LimitsModel, parent: QWidget | None = None) -> None:
-        super().__init__(model, row_numbers=False, parent=parent)
+        name = tr("Limits of the values")
+        super().__init__(model, name=name, row_numbers=False, parent=parent)
         self._limits = model
-        self.setAccessibleName(tr("Limits of the values"))
         self.setSortingEnabled(True)
         header = self.horizontalHeader()
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)

@@ -9,7 +9,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
@@ -35,12 +34,13 @@ from sfumato.plots.per_value import (
     build_utility_curve,
 )
 from sfumato.ui.look.wording import number, quoted
-from sfumato.ui.panels.policy.mechanisms.base import error_words
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import Floats, Solved, names_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
 from sfumato.ui.widgets.layout import button, column, label, row, say, set_look
+from sfumato.ui.widgets.messages import error_words
+from sfumato.ui.widgets.paint_queue import delayed
 from sfumato.ui.widgets.plot_view import PlotView
 
 Counts = npt.NDArray[np.int64]
@@ -97,21 +97,17 @@ class Outcome(QWidget):
             self,
         )
         self.view.setAccessibleName(tr("What comes of the limits"))
-        self.values = PlotView(session.chooser, self)
-        self.matrices = PlotView(session.chooser, self)
+        self.values, self.matrices = (
+            PlotView(session.chooser, self, session.message.emit) for _ in range(2)
+        )
         self.curve = CurvePage(session, self)
         self._pages = {"values": self.values, "matrices": self.matrices, "curve": self.curve}
         words = (self.sentence, self.binding, self.note)
         self.setLayout(column(*words, self.view, *self._pages.values()))
-        for plot in (self.values, self.matrices):
-            plot.failed.connect(session.message)
         self._session = session
         self._shown: tuple[Profile, Attribute] | None = None
         # Drawing takes a while: the pictures wait until a drag pauses, the words don't.
-        self._pause = QTimer(self)
-        self._pause.setSingleShot(True)
-        self._pause.setInterval(PAUSE_MILLISECONDS)
-        self._pause.timeout.connect(self._draw)
+        self._pause = delayed(self, self._draw, PAUSE_MILLISECONDS)
         self.view.chosen.connect(self.show_view)
         self.show_view("values")
 
@@ -277,13 +273,8 @@ class CurvePage(QWidget):
         self.start = button(tr("Compare over θ"), self.compare)
         self.stop = button(tr("Cancel"), self.leave)
         self.words = label(self._explanation(), "small", wrap=True)
-        self.plot = PlotView(session.chooser, self)
-        self.plot.failed.connect(session.message)
-        lines = column()
-        lines.addLayout(row(self.source, self.start, self.stop, None))
-        lines.addWidget(self.words)
-        lines.addWidget(self.plot)
-        self.setLayout(lines)
+        self.plot = PlotView(session.chooser, self, session.message.emit)
+        self.setLayout(column(row(self.source, self.start, self.stop, None), self.words, self.plot))
         self.stop.hide()
         self.plot.hide()
 

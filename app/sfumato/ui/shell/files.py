@@ -1,24 +1,30 @@
-"""Files that are dropped or chosen: what they are to the open project, and what to do then."""
+"""Files beside projects: those that turn up, and what to do with them; and files of rules."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context
 from sfumato.formats.bundles.packages import bundle_at, package_at
-from sfumato.formats.files import is_folder
+from sfumato.formats.files import is_folder, write_whole
+from sfumato.project.document.model import Document
+from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.found import FoundFile, find_file
 from sfumato.ui.dialogs.projects import ChoiceDialog
 from sfumato.ui.look.wording import local_day
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.files import table_filters
+from sfumato.ui.widgets.messages import Action, MessageKind
 
+RULES: Final = "rules"
+RULES_SUFFIX: Final = ".toml"
 FIND_JOB: Final = "find out what a file is"
 _ZIP: Final = ".zip"
 
@@ -39,10 +45,7 @@ class FoundFiles(QObject):
     """
 
     def __init__(
-        self,
-        session: Session,
-        choose_project: Callable[[], object],
-        window: QWidget,
+        self, session: Session, choose_project: Callable[[], object], window: QWidget
     ) -> None:
         super().__init__(window)
         self._session = session
@@ -70,11 +73,9 @@ class FoundFiles(QObject):
 
     def _look(self, path: Path) -> None:
         releases = releases_of(self._session)
+        title = self.tr("Looking at {file}").format(file=path.name)
         self._session.runner.run(
-            self.tr("Looking at {file}").format(file=path.name),
-            lambda context: find_file(path, releases, context),
-            self._ask,
-            key=FIND_JOB,
+            title, lambda context: find_file(path, releases, context), self._ask, key=FIND_JOB
         )
 
     def _ask(self, found: FoundFile) -> None:
@@ -82,15 +83,9 @@ class FoundFiles(QObject):
         if found.path.suffix.lower() == _ZIP:
             ways = tuple(way for way in ways if way[0] != "table")
             text = text + " " + self.tr("To open the table in it, unpack it first.")
-        dialog = ChoiceDialog(
-            self.tr("What do you want to do with {name}?").format(name=found.path.name),
-            text,
-            ways,
-            self._window,
-        )
-        dialog.accepted.connect(lambda: self._do(dialog.chosen, found))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
+        words = self.tr("What do you want to do with {name}?")
+        dialog = ChoiceDialog(words.format(name=found.path.name), text, ways, self._window)
+        dialog.present(lambda: self._do(dialog.chosen, found))
 
     def _question(self, found: FoundFile) -> tuple[str, Ways]:
         """Return what is said of a file, and the ways forward."""
@@ -135,7 +130,7 @@ class FoundFiles(QObject):
         elif way == "table" and found.is_bundle:
             self._session.runner.run(
                 self.tr("Looking at {file}").format(file=found.path.name),
-                partial(_table_of, found.path),
+                lambda _context: package_at(found.path).path,
                 self._session.table_requested.emit,
                 key=FIND_JOB,
             )
@@ -143,5 +138,83 @@ class FoundFiles(QObject):
             self._session.table_requested.emit(found.path)
 
 
-def _table_of(bundle: Path, _context: object) -> Path:
-    return package_at(bundle).path
+class Rules(QObject):
+    """What the File menu does with rules files.
+
+    Parameters
+    ----------
+    session
+        What is open.
+    parent
+        The owner.
+    """
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+
+    def choose_and_save(self) -> None:
+        """Ask where to save the rules, and save them."""
+        name = self._session.document.title or self.tr("rules")
+        path = self._session.chooser.save_file(
+            self.tr("Save rules"), self._filters(), Path.home() / f"{name}{RULES_SUFFIX}"
+        )
+        if path is not None:
+            self.save(path if path.suffix else path.with_suffix(RULES_SUFFIX))
+
+    def save(self, path: Path) -> None:
+        """Write the document's rules."""
+        text = rules_of(self._session.document, path.parent)
+
+        def saved(_result: None) -> None:
+            self._session.say(
+                MessageKind.GOOD,
+                self.tr("The rules are saved at {path}.").format(path=path),
+                self.tr("They hold no secret; the values a column can take are listed in them."),
+                topic=RULES,
+            )
+
+        self._session.runner.run(
+            self.tr("Saving rules"), lambda _context: write_whole(path, text.encode()), saved
+        )
+
+    def choose_and_apply(self) -> None:
+        """Ask which rules to apply."""
+        path = self._session.chooser.open_file(self.tr("Apply rules"), self._filters())
+        if path is not None:
+            self.apply(path)
+
+    def apply(self, path: Path) -> None:
+        """Apply a rules file to the open table, as one step that can be undone."""
+        session = self._session
+        long, document, noise = session.long, session.document, session.noise
+        table, edit = session.table if long is None else long.survey, self.tr("Apply rules")
+        if table is None:
+            session.say(
+                MessageKind.INFO,
+                self.tr("Rules are applied to a table, and none is open yet."),
+                self.tr("Open the table first, then apply the rules."),
+                topic=RULES,
+            )
+            return
+
+        def work(_context: Context) -> Document:
+            try:
+                text = path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                raise SfumatoError(
+                    "{path} is not a text file in UTF-8.", "Choose a rules file.", path=path
+                ) from None
+            return apply_rules(text, table, document, path.parent, noise)
+
+        def applied(changed: Document) -> None:
+            session.edit(edit, changed)
+            words = self.tr("The rules of {name} are applied.").format(name=path.name)
+            undo = Action(self.tr("Undo"), session.undo)
+            session.say(MessageKind.GOOD, words, "", undo, topic=RULES)
+
+        taken = session.unless_changed(edit, applied)
+        session.runner.run(self.tr("Applying rules"), work, taken, key=RULES)
+
+    def _filters(self) -> str:
+        return self.tr("Rules (*{suffix})").format(suffix=RULES_SUFFIX)
