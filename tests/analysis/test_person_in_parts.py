@@ -21,6 +21,7 @@ from sfumato.project.release import long_table
 from sfumato.project.release.regenerate import PoliciesInForce, released_last
 from tests.project import test_long_release
 from tests.project.batched import GRADES
+from tests.project.test_long_adopted import with_earlier
 from tests.project.test_long_leak import VIEWS, two_recipients
 from tests.project.test_long_release import bundle, frame_of, long_of, whole_of
 from tests.project.test_long_units import by_house, of_units
@@ -142,6 +143,17 @@ def test_nobody_fits_and_values_that_do_not_occur_are_told_as_in_memory(ward):
         assert "nowhere" not in str(refused.value)
 
 
+def test_a_person_whose_earlier_releases_are_held_is_found_in_parts(ward, tmp_path):
+    frame = frame_of()
+    change = with_earlier(frame, tmp_path, "some of the records", "csv")
+    with ward(frame, change) as project:
+        for holders in (("illn-0.9",), ("cost-8.0", "Clinic B")):
+            known = knowledge(project, {"age": "40 to 52"}, *holders)
+            wanted, found, _ = both(project, known)
+            check_same(wanted, found)
+            assert any(each.holder in holders for each in found.beliefs)
+
+
 def asked(project, known, context=None):
     given = (known, project.releases, Basis.PLANNED, context or Silent())
     return (project.document, long_of(project), project.keys, *given)
@@ -166,12 +178,6 @@ def test_what_needs_all_rows_is_refused_by_name_and_left_out_is_said(ward):
         with pytest.raises(PolicyError, match="Nobody's files"):
             find_in_parts(*asked(project, replace(known, holders=())))
         document = project.document
-        adopted = replace(
-            document.policy[0], settings={**document.policy[0].settings, "adopted": [{}]}
-        )
-        fitted = replace(document, policy=(adopted, *document.policy[1:]))
-        with pytest.raises(PolicyError, match="illness is fitted to earlier releases"):
-            find_in_parts(fitted, *asked(project, known)[1:])
         found, _ = find_in_parts(*asked(project, known))
         assert any(isinstance(each, NumberBelief) for each in found.beliefs)
         assert left_out_in_parts(document, 1 << 18, found) == ()

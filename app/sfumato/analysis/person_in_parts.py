@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -27,6 +26,7 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
 from sfumato.formats.columns.buffers import Distinct
+from sfumato.project.adoption.rows import Rungs
 from sfumato.project.document.model import Document
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.groups import check_knowledge
@@ -36,11 +36,9 @@ from sfumato.project.release.long_table import (
     LongTable,
     Summary,
     frame_of,
-    why_released_whole,
 )
 from sfumato.project.release.long_views import LongView, long_view
-from sfumato.project.release.plan import record_ids_of
-from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.value_counts import series_of
 from sfumato.project.release.views import Coarsening, coarsening_of, finest_of
 
@@ -53,11 +51,9 @@ Flags = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
 
 
-def why_sought_whole(document: Document, knowledge_of_others: bool) -> str:
+def why_sought_whole(knowledge_of_others: bool) -> str:
     """Return why a person is looked for with all rows in memory; empty where it can be in parts."""
-    if knowledge_of_others:
-        return Sentence("other holders' tables are compared with it")
-    return why_released_whole(document)
+    return Sentence("other holders' tables are compared with it") if knowledge_of_others else ""
 
 
 def find_in_parts(
@@ -81,7 +77,7 @@ def find_in_parts(
     Raises
     ------
     PolicyError
-        As `find_person`, or if adopted releases or other holders' tables need all rows at once.
+        As `find_person`, or if other holders' tables need all rows at once.
     TableError
         If more rows fit than can be weighed, or a known column has too many values.
     SfumatoError
@@ -89,7 +85,7 @@ def find_in_parts(
     """
     check_holders(knowledge)
     check_knowledge(document, [fact.column for fact in knowledge.facts])
-    if why := why_sought_whole(document, bool(knowledge.classes)):
+    if why := why_sought_whole(bool(knowledge.classes)):
         raise PolicyError(
             "The table is too long to hold all its rows at once, which finding a person needs"
             " here: {why}.",
@@ -106,7 +102,7 @@ def find_in_parts(
     search.find_values(Part(context, 0.3, 0.4))
     search.find_rows(Part(context, 0.4, 0.6))
     summary = left.summary(document, Part(context, 0.6, 0.8), for_checks=False)
-    maker = _Maker(document, search.part, search.places, keys, summary)
+    maker = _Maker(document, left, search, keys, summary)
     among = Among(
         np.arange(len(search.places)),
         search.places,
@@ -162,23 +158,24 @@ class _Maker(Regenerator):
     """Makes some rows of a long table again, with what is known of all rows."""
 
     def __init__(
-        self, document: Document, part: Table, places: Places, keys: KeyRing, summary: Summary
+        self,
+        document: Document,
+        left: LongTable,
+        search: _Search,
+        keys: KeyRing,
+        summary: Summary,
     ) -> None:
-        known = {}
+        known, part = {}, search.part
         for name, column in summary.encoded.items():
             attribute, spec = column.attribute, document.column(name)
             if attribute.domain is None:
                 attribute = encode_attribute(summary.every, spec).attribute
             own = encode_attribute(part, replace(spec, domain=attribute.domain))
             known[name] = EncodedColumn(attribute, own.values)
-        super().__init__(document, part, keys, encoded=known)
-        self._places = places
-
-    @cached_property
-    def _record_ids(self) -> npt.NDArray[np.uint64]:
-        key = self.document.record_key
-        rows = self._places if key is None else None
-        return record_ids_of(key, self.table, self._keys, Silent(), rows)
+        # Adopted files that have moved with the project are beside it.
+        rungs = Rungs(left.to_match(Silent()), (left.folder,))
+        part_of = PartOf(search.places, rungs)
+        super().__init__(document, part, keys, encoded=known, part_of=part_of)
 
 
 class _Values:

@@ -302,10 +302,10 @@ def _weighed(arguments: Namespace, project: ProjectFile) -> Document:
     return released_last(document, project.releases) if arguments.released else document
 
 
-def _why_whole(arguments: Namespace, project: ProjectFile) -> str:
+def _why_whole(arguments: Namespace, _: ProjectFile) -> str:
     from sfumato.analysis.person_in_parts import why_sought_whole
 
-    return why_sought_whole(_weighed(arguments, project), bool(arguments.in_class))
+    return why_sought_whole(bool(arguments.in_class))
 
 
 def _knowledge(

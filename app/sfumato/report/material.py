@@ -30,7 +30,7 @@ from sfumato.project.ledger.ledger import Entry
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
-from sfumato.project.release.long_table import LongTable, why_released_whole
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.regenerate import PoliciesInForce, changes_since
 from sfumato.project.release.release_columns import leaving_table, material_of
 from sfumato.project.release.uniqueness import AloneInRelease
@@ -172,9 +172,8 @@ class ReportMaterial:
 
 def why_reported_whole(project: ProjectFile) -> str:
     """Return why a report needs all rows at once; empty where it does not."""
-    if project.document.generalization is not None:
-        return Sentence("a generalized table is decided on")
-    return why_released_whole(project.document)
+    decided = project.document.generalization is not None
+    return Sentence("a generalized table is decided on") if decided else ""
 
 
 def collect(

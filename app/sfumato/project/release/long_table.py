@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any, Final, TypeVar
@@ -30,10 +31,17 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
 from sfumato.engine.table.marks import Marks
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
+from sfumato.engine.table.table import (
+    Attribute,
+    EncodedColumn,
+    Table,
+    encode_attribute,
+    no_column,
+)
 from sfumato.formats.columns.arrow import NativeColumn, precision
 from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
+from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.model import Document
 from sfumato.project.release.batches import table_of, with_codes
 from sfumato.project.release.buckets import Buckets
@@ -147,6 +155,17 @@ class LongTable:
         for oldest in list(self._kept)[:-_KEPT]:
             self._kept.pop(oldest, None)
         return found
+
+    def to_match(self, context: Context) -> RowsToMatch:
+        """Return all rows, those too that don't leave, to match earlier releases to them."""
+
+        def column(name: str) -> Iterator[pd.Series]:
+            if name not in self.columns:
+                raise no_column(name)
+            for batch, _ in self.whole.read([name], "Matching records", context):
+                yield series_of(batch[name], name)
+
+        return RowsToMatch(self.batches.rows, column, partial(Buckets, self.folder), self.folder)
 
     def read(
         self, names: Sequence[str], text: str, context: Context
@@ -544,38 +563,11 @@ class _Witnesses:
         return self._batches, np.concatenate(self._rows)
 
 
-def why_released_whole(document: Document) -> str:
-    """Return why releases, and what verifies them, need all rows at once; empty where not.
-
-    Whatever needs each row to be released by itself asks `why_not_by_row`.
-    """
-    found = [
-        Sentence("{entry} is fitted to earlier releases", entry=entry.key)
-        for entry in document.policy
-        if adopted_in(entry.settings)
-    ]
-    return found[0] if found else ""
-
-
 def why_not_by_row(document: Document) -> str:
     """Return why rows can't be released each by itself; empty where they can."""
     for entry in document.policy:
         if mechanism_called(entry.mechanism).needs_groups:
             return Sentence("{entry} is released by groups of records", entry=entry.key)
-    return why_released_whole(document)
-
-
-def refuse_whole(document: Document) -> None:
-    """Refuse releases that need all rows of a long table at once.
-
-    Raises
-    ------
-    PolicyError
-        Saying why they do.
-    """
-    if why := why_released_whole(document):
-        raise PolicyError(
-            "The table is too long to hold all its rows at once, which releases need here: {why}.",
-            "Change what needs them, or read all of the table.",
-            why=why,
-        )
+        if adopted_in(entry.settings):
+            return Sentence("{entry} is fitted to earlier releases", entry=entry.key)
+    return ""
