@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
 from sfumato.formats.errors import DiskFull
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import RaggedRows
@@ -23,8 +24,11 @@ from sfumato.project.errors import AdoptionError
 from sfumato.project.release import buckets
 from sfumato.project.release.release import make_release
 from sfumato.project.verification.found import verify_file
+from sfumato.project.verification.leak import read_leak, trace_file
+from sfumato.project.verification.long_leak import trace_long
 from tests.project import test_long_release
 from tests.project.batched import ILLNESSES
+from tests.project.test_long_leak import told
 from tests.project.test_long_release import ROWS, frame_of, long_of, whole_of
 from tests.row_order import in_table_order
 
@@ -144,6 +148,20 @@ def test_it_does_not_matter_how_many_rows_are_read_at_once(ward, tmp_path, monke
         monkeypatch.setattr(buckets, "BUCKET_ROWS", size)
         _, parts = released(project, long_of(project), "Clinic B", tmp_path / "parts")
     assert parts == whole
+
+
+def test_a_leak_of_a_release_beside_earlier_ones_is_traced_in_parts(ward, tmp_path):
+    frame = frame_of()
+    way = "some of the records"
+    with ward(frame, with_earlier(frame, tmp_path, way, "csv")) as project:
+        path, _ = released(project, long_of(project), "Clinic B", tmp_path / "out")
+        leak = read_leak(path, Silent()).frame
+        for found in (leak, leak.iloc[30:120].reset_index(drop=True), earlier(frame, 0)):
+            leaked = Table(found.rename(columns={"diagnosis": "illness"}))
+            wanted = told(trace_file(project, whole_of(project), leaked, Silent()))
+            assert told(trace_long(project, long_of(project), leaked, Silent())) == wanted
+            assert any("illn-0.9" in names for names, *_ in wanted[0])
+    assert wanted[-1]
 
 
 def refused(project, document, table):
