@@ -321,6 +321,5 @@ def test_an_audit_in_parts_tells_the_figures_of_the_whole_table(long, audit):
         told.append(json.loads(long.output))
     whole, parts = told
     if audit == "coalition":
-        assert whole[0].pop("realized")["records"] == 40
-        assert "all of its values at once" in parts[0].pop("realized")["reason"]
+        assert whole[0]["realized"]["records"] == 40
     assert parts == whole

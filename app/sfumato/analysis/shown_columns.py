@@ -160,6 +160,11 @@ class ShownColumns:
         """What is known of all rows of the source table."""
         return self if self._whole is None else self._whole
 
+    @property
+    def source(self) -> Table | LongTable:
+        """All rows of the source table."""
+        return self.whole.table
+
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it."""
         with self._lock:
@@ -384,6 +389,11 @@ class LongColumns(ShownColumns):
     def rows(self) -> int:
         """How many records leave."""
         return self.long.rows
+
+    @property
+    def source(self) -> Table | LongTable:
+        """All rows of the source table."""
+        return self.long.whole
 
     @property
     def number_of_units(self) -> int:

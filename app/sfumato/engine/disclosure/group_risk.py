@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.columns import Binning, Codes
+from sfumato.engine.core.columns import Binning
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
@@ -41,13 +41,12 @@ from sfumato.engine.disclosure.grouped_values import (
     Floats,
     GroupedValues,
     Integers,
-    grouped_values,
     sampled_values,
 )
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.matrices.matrix import PerturbationMatrix
-from sfumato.engine.table.micro_groups import MicroGroups, PublicAttribute
+from sfumato.engine.table.micro_groups import PublicAttribute
 
 Flags = npt.NDArray[np.bool_]
 
@@ -329,7 +328,7 @@ def in_bins(name: str, binning: Binning) -> Change:
     """Return that recipients see a numeric attribute in bins; missing stays missing."""
 
     def coarsen(attribute: PublicAttribute) -> PublicAttribute:
-        return _relabelled(attribute, binning.apply(_values_of(attribute)))
+        return _relabelled(attribute, binning.apply(values_of(attribute)))
 
     return Change(name, coarsen, bins=len(binning.names))
 
@@ -338,7 +337,7 @@ def at_level(name: str, hierarchy: Hierarchy, level: int) -> Change:
     """Return that recipients see an attribute at a level of its hierarchy."""
 
     def coarsen(attribute: PublicAttribute) -> PublicAttribute:
-        return _relabelled(attribute, hierarchy.generalize(_values_of(attribute), level))
+        return _relabelled(attribute, hierarchy.generalize(values_of(attribute), level))
 
     return Change(name, coarsen, level=level, classes=hierarchy.classes(level))
 
@@ -386,7 +385,7 @@ def remedies(
     return tuple(found)
 
 
-def _values_of(attribute: PublicAttribute) -> pd.Series:
+def values_of(attribute: PublicAttribute) -> pd.Series:
     """Return an attribute's values, and a missing one last where it has any."""
     values = attribute.values.to_series(name=attribute.name).reset_index(drop=True)
     missing = bool((attribute.codes == len(attribute.values)).any())
@@ -504,9 +503,7 @@ def settings_of(
 
 
 def risk_curves(
-    groups: MicroGroups,
-    codes: Codes,
-    size: int,
+    grouped: GroupedValues,
     start: Setting,
     context: Context,
     rules: Sequence[Rule] = tuple(Rule),
@@ -517,12 +514,8 @@ def risk_curves(
 
     Parameters
     ----------
-    groups
-        The micro groups of n records.
-    codes
-        Each record's sensitive value, shape (n,).
-    size
-        The number of values in its domain, m.
+    grouped
+        The groups with their true values.
     start
         What the questions start from; its test is not used.
     context
@@ -535,14 +528,11 @@ def risk_curves(
     LevelError
         If ε or δ is out of a test's range.
     """
-    whole = grouped_values(groups, codes, size)
     points: list[CurvePoint] = []
     settings = list(settings_of(start))
     for done, (parameter, value, setting) in enumerate(settings):
         context.report(done / len(settings), Sentence("Moving {parameter}", parameter=parameter))
-        table: GroupedValues = whole
-        if setting.records < groups.records:
-            table = sampled_values(groups, codes, size, setting.records, seed=1)
+        table = sampled_values(grouped, setting.records, seed=1)
         found = {
             rule: violations(
                 table,

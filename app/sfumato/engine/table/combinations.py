@@ -119,6 +119,14 @@ def combined(attributes: Attributes) -> Attribute:
     return made
 
 
+def with_counts(attributes: Attributes, counts: npt.NDArray[np.int64]) -> None:
+    """Let `combined` know how often combinations occur that were counted elsewhere, shape (m,)."""
+    first, others = attributes[0], tuple(attributes[1:])
+    domain, name = combined_domain(attributes), key_of(attributes)
+    made = Attribute(name, Kind.CATEGORICAL, domain, counts)
+    first.combinations[tuple(map(id, others))] = (others, made)
+
+
 def combined_column(columns: Sequence[EncodedColumn]) -> EncodedColumn:
     """Return encoded columns that are protected together as one; see `combined`."""
     attributes = [column.attribute for column in columns]

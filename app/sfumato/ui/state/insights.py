@@ -17,14 +17,21 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.relations import Relation, exact_relations
-from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.engine.table.repeated_units import (
+    FEWEST_UNITS,
+    MOST_ROWS_A_UNIT,
+    RepeatedUnit,
+    find_repeated_units,
+)
+from sfumato.engine.table.table import Attribute, Table
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.ledger.records import ReleaseRecord
 from sfumato.project.release.long_survey import LongSurvey, survey_of
 from sfumato.project.release.long_table import LongTable
 
+_MOST_DIFFERENT = 0.9
+"""A column of which a larger share of the values differ names no units, see `RepeatedUnit`."""
 TABLES_KEPT = 2
 """Undo can bring the table before back."""
 
@@ -39,6 +46,19 @@ class Insight:
     """The columns by which rows may belong together."""
     relations: tuple[Relation, ...] = ()
     """Which columns follow from others exactly."""
+    looked_for_units: bool = True
+    """Whether `repeated` has what there is: in a long table it is looked for on request."""
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether any column may name units, as far as is known."""
+        if self.looked_for_units:
+            return bool(self.repeated)
+        return any(
+            FEWEST_UNITS <= each.distinct <= _MOST_DIFFERENT * each.count
+            and each.present <= MOST_ROWS_A_UNIT * each.distinct
+            for each in self.profiles
+        )
 
     @cached_property
     def by_name(self) -> dict[str, ColumnProfile]:
@@ -61,7 +81,7 @@ def look_at(table: Table, context: Context) -> Insight:
     return Insight(profiles, proposed, repeated, relations)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class LongSource:
     """A table that is too long for memory, as far as it is known.
 
@@ -100,7 +120,7 @@ def look_at_long(table: LongTable, context: Context) -> LongSource:
     proposed = survey.proposals()
     names = [each.spec.name for each in proposed if each.spec.role is not Role.IDENTIFYING]
     relations = exact_relations(survey.sample, names, Part(context, 0.95, 1.0))
-    return LongSource(survey, Insight(survey.profiles, proposed, (), relations))
+    return LongSource(survey, Insight(survey.profiles, proposed, (), relations, False))
 
 
 class Insights:
@@ -217,21 +237,21 @@ class PooledCache:
     def get(
         self,
         document: Document,
-        encoded: Mapping[str, EncodedColumn],
+        attributes: Mapping[str, Attribute],
         units: Sequence[RepeatedUnit],
         releases: Sequence[ReleaseRecord],
     ) -> tuple[PooledRows, ...]:
         """Return the answer; nothing while it is worked on. See `pooled_rows`."""
         # Titles, notes and the like change no figure.
         relevant = replace(document, title="", hierarchies={}, rows_as_in_table="")
-        places = tuple(id(column) for column in encoded.values())
+        places = tuple(id(attribute) for attribute in attributes.values())
         question = (relevant, places, tuple(id(unit) for unit in units), tuple(releases))
         if question == self._question:
             return self._answer
         self._question, self._answer = question, ()
 
         def work(context: Context) -> tuple[PooledRows, ...]:
-            return pooled_rows(document, encoded, units, releases, Basis.EITHER, context)
+            return pooled_rows(document, attributes, units, releases, Basis.EITHER, context)
 
         def keep(answer: tuple[PooledRows, ...]) -> None:
             if self._question == question:

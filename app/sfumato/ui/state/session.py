@@ -10,11 +10,14 @@ import math
 import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from sfumato.analysis.all_rows import AllRows, rows_of
+from sfumato.analysis.pooled_rows import repeated_units
 from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
@@ -43,6 +46,7 @@ from sfumato.ui.widgets.messages import Message, MessageKind
 if TYPE_CHECKING:
     from sfumato.analysis.open_columns import OpenAnswer
     from sfumato.analysis.pooled_rows import PooledRows
+    from sfumato.engine.table.repeated_units import RepeatedUnit
     from sfumato.project.ledger.records import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.long_table import LongTable
@@ -505,9 +509,36 @@ class Session(QObject):
         insight = self.insight() if self.document.recipients else None
         if insight is None or not insight.repeated:
             return ()
+        attributes = self.steps.attributes()
+        return self._pooled.get(self.document, attributes, insight.repeated, releases)
+
+    def look_for_units(self) -> None:
+        """Look for rows of a long table that belong together, unless that was done.
+
+        It is done in a job, after which `profiles_changed` is emitted.
+        """
+        source = self.long
+        if source is None or source.insight.looked_for_units:
+            return
+
+        def keep(found: tuple[RepeatedUnit, ...]) -> None:
+            source.insight = replace(source.insight, repeated=found, looked_for_units=True)
+            self.profiles_changed.emit()
+
+        self.runner.run(
+            self.tr("Looking for rows that belong together"),
+            partial(repeated_units, source.table),
+            keep,
+            key="units",
+        )
+
+    def all_rows(self) -> AllRows | None:
+        """Return all rows by what is decided, for a job to go through; None without a table."""
+        if self.source is None:
+            return None
         names = [name for entry in self.document.policy for name in entry.attributes]
         encoded = {name: column for name in names if (column := self.attribute(name)) is not None}
-        return self._pooled.get(self.document, encoded, insight.repeated, releases)
+        return rows_of(self.document, self.source, self.keys, self.project_folders, encoded=encoded)
 
     def columns_of(self, table: Table) -> LeavingColumns:
         """Return what is known of a table's columns, for everybody who asks about them."""

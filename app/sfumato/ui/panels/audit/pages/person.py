@@ -94,7 +94,6 @@ class PersonPage(AuditPage):
     topic: ClassVar[Topic] = Topic.FOUND
     order: ClassVar[int] = 10
     job: ClassVar[str] = "audit person"
-    needs_rows: ClassVar[bool] = False
     nothing: ClassVar[tuple[str, str, str]] = (
         "search",
         str(QT_TRANSLATE_NOOP("Audit", "Nobody holds anything yet")),
