@@ -38,7 +38,7 @@ from sfumato.project.document.model import PolicyEntry
 from sfumato.project.release import long_table
 from sfumato.project.release.fingerprinting import with_spacing
 from tests.noise import NOISE
-from tests.project import batched, test_long_groups, test_long_release
+from tests.project import batched, test_long_adopted, test_long_groups, test_long_release
 from tests.project.test_long_leak import VIEWS, two_recipients
 from tests.project.test_long_release import frame_of, long_of, whole_of
 from tests.project.test_long_units import by_house, of_units
@@ -394,6 +394,27 @@ def test_attributes_protected_together_are_weighed_in_parts(ward, monkeypatch, s
         held = holdings_of(rows.document, entry, rows.attributes(Silent()), (), Basis.PLANNED)
         report = weigh_held(rows, held, Silent())
         assert report.risk is not None
+
+
+@few
+def test_what_is_fitted_to_earlier_releases_is_looked_at_in_parts(
+    ward, tmp_path, monkeypatch, size
+):
+    cut(monkeypatch, size)
+    frame = frame_of()
+    earlier = test_long_adopted.with_earlier(frame, tmp_path, "some of the records", "parquet")
+    with ward(frame, earlier) as project:
+        for about in (of_records, of_desks, of_costs):
+            whole, parts = map(about, both(project))
+            assert str(parts) == str(whole)
+        whole, parts = map(of_files, both(project))
+        assert [each if isinstance(each, str) else each.expected for each in parts] == whole
+        assert not all(isinstance(each, str) for each in whole)
+
+
+def of_costs(rows):
+    rows.document = with_spacing(rows.document, 0.01)
+    return tracing_price.tracing_price(rows, Silent()).figures.rows_needed.tolist()
 
 
 # ----- what is answered at first sight, and what is refused

@@ -38,7 +38,13 @@ from sfumato.project.document.model import Document
 from sfumato.project.release.long_groups import MOST_COMBINATIONS, GroupsInParts
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import drawn_groups
-from sfumato.project.release.long_table import LongTable, Summary, frame_of, naming_rows
+from sfumato.project.release.long_table import (
+    SAMPLE,
+    LongTable,
+    Summary,
+    frame_of,
+    naming_rows,
+)
 from sfumato.project.release.long_views import LongView, long_view
 from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.release_columns import check_columns, material_with, plan_for
@@ -120,6 +126,11 @@ class AllRows(ABC):
     def rows(self) -> int:
         """How many there are, n."""
 
+    @property
+    def sampled(self) -> int | None:
+        """How many of them, drawn evenly, tell which numbers there are; None for all."""
+        return None
+
     @abstractmethod
     def attributes(self, context: Context) -> Mapping[str, Attribute]:
         """Return what mechanisms know about every attribute of the policy.
@@ -145,6 +156,22 @@ class AllRows(ABC):
         """
 
     @abstractmethod
+    def leaving(
+        self, names: Iterable[str], text: str, context: Context
+    ) -> Iterator[tuple[RowsPart, Places]]:
+        """Yield parts as `parts` does, and which of their rows leave; raises its errors as well.
+
+        Raises
+        ------
+        TableError
+            If a row's unit or record key is missing, or a record key is repeated.
+        """
+
+    @abstractmethod
+    def units(self, context: Context) -> int | None:
+        """Return how many units the rows that leave belong to; None where rows stand alone."""
+
+    @abstractmethod
     def gathered(self, some: Sequence[tuple[RowsPart, Places]]) -> tuple[RowsPart, Places]:
         """Return some rows of parts, by where they are in these, as one part and where in it."""
 
@@ -163,8 +190,15 @@ class AllRows(ABC):
         """
 
     @abstractmethod
-    def seen(self, coarsening: Coarsening, context: Context) -> Coarsened:
-        """Return what a view makes of all rows; raises what `coarsened` does."""
+    def seen(self, coarsening: Coarsening, context: Context, leaving: bool = False) -> Coarsened:
+        """Return what a view makes of all rows, or of those that leave.
+
+        Raises what `coarsened` does.
+        """
+
+    @abstractmethod
+    def suppressed(self, part: RowsPart, seen: Coarsened) -> npt.NDArray[np.bool_]:
+        """Return which of a part's rows that leave show * in a view of these, shape (k,)."""
 
     @property
     @abstractmethod
@@ -261,6 +295,18 @@ class _RowsInMemory(AllRows):
         context.report(0.0, text)
         yield self._part
 
+    def leaving(
+        self, names: Iterable[str], text: str, context: Context
+    ) -> Iterator[tuple[RowsPart, Places]]:
+        for part in self.parts(names, text, context):
+            yield part, self.maker.leaving
+
+    def units(self, context: Context) -> int | None:
+        del context
+        if self.document.unit is None:
+            return None
+        return len(np.unique(self.maker.units[self.maker.leaving]))
+
     def gathered(self, some: Sequence[tuple[RowsPart, Places]]) -> tuple[RowsPart, Places]:
         [found] = some
         return found
@@ -272,9 +318,16 @@ class _RowsInMemory(AllRows):
     def draw(self, plans: Sequence[EntryPlan], context: Context) -> None:
         """Do nothing: all rows are there."""
 
-    def seen(self, coarsening: Coarsening, context: Context) -> Coarsened:
+    def seen(self, coarsening: Coarsening, context: Context, leaving: bool = False) -> Coarsened:
         context.report(0.0, "Encoding the quasi-identifiers")
-        return coarsened(coarsening, self.document.columns, self._part.table)
+        table = self._part.table
+        if leaving and len(rows := self.maker.leaving) < table.rows:
+            table = replace(table, frame=table.frame.iloc[rows].reset_index(drop=True))
+        return coarsened(coarsening, self.document.columns, table)
+
+    def suppressed(self, part: RowsPart, seen: Coarsened) -> npt.NDArray[np.bool_]:
+        del part
+        return seen.view.suppressed
 
 
 class _RowsInParts(AllRows):
@@ -298,6 +351,10 @@ class _RowsInParts(AllRows):
     @property
     def rows(self) -> int:
         return self._long.rows
+
+    @property
+    def sampled(self) -> int | None:
+        return SAMPLE if self.rows > SAMPLE else None
 
     @cached_property
     def maker(self) -> Regenerator:
@@ -337,8 +394,7 @@ class _RowsInParts(AllRows):
 
     def _found(self, context: Context) -> Summary:
         if self._summary is None:
-            left = leaving_rows(self._long, self.document, self.keys, Part(context, 0.0, 0.4))
-            part = Part(context, 0.4, 1.0)
+            left, part = self._left(Part(context, 0.0, 0.4)), Part(context, 0.4, 1.0)
             self._summary = left.summary(self.document, part, for_checks=False)
         return self._summary
 
@@ -348,8 +404,27 @@ class _RowsInParts(AllRows):
         return self._part(here, self._long.columns, np.array([place])), 0
 
     def parts(self, names: Iterable[str], text: str, context: Context) -> Iterator[RowsPart]:
-        read = [name for name in self._long.columns if name in set(names)]
-        for batch, places in self._long.read(read, text, context):
+        return self._read(self._long, names, text, context)
+
+    def leaving(
+        self, names: Iterable[str], text: str, context: Context
+    ) -> Iterator[tuple[RowsPart, Places]]:
+        left = self._left(Part(context, 0.0, 0.4))
+        for part in self._read(left, names, text, Part(context, 0.4, 1.0)):
+            yield part, np.arange(part.table.rows)
+
+    def _left(self, context: Context) -> LongTable:
+        return leaving_rows(self._long, self.document, self.keys, context)
+
+    def units(self, context: Context) -> int | None:
+        left = self._left(context)
+        return None if left.units is None else left.units.number
+
+    def _read(
+        self, table: LongTable, names: Iterable[str], text: str, context: Context
+    ) -> Iterator[RowsPart]:
+        read = [name for name in table.columns if name in set(names)]
+        for batch, places in table.read(read, text, context):
             yield self._part(batch, read, places)
 
     def _part(self, batch: pa.RecordBatch, names: Sequence[str], places: Places) -> RowsPart:
@@ -365,7 +440,7 @@ class _RowsInParts(AllRows):
         return RowsPart(self._made_of(part, places), places), np.arange(len(places))
 
     def most_of_a_unit(self, context: Context) -> int:
-        left = leaving_rows(self._long, self.document, self.keys, context)
+        left = self._left(context)
         return 1 if left.units is None else max(left.units.sizes)
 
     @cached_property
@@ -399,8 +474,13 @@ class _RowsInParts(AllRows):
         groups = self._groups.get(key)
         return column if groups is None else groups.column(table, column)
 
-    def seen(self, coarsening: Coarsening, context: Context) -> Coarsened:
-        return long_view(self._long, self.document.columns, coarsening, context)
+    def seen(self, coarsening: Coarsening, context: Context, leaving: bool = False) -> Coarsened:
+        table = self._left(Part(context, 0.0, 0.4)) if leaving else self._long
+        return long_view(table, self.document.columns, coarsening, Part(context, 0.4, 1.0))
+
+    def suppressed(self, part: RowsPart, seen: Coarsened) -> npt.NDArray[np.bool_]:
+        assert isinstance(seen, LongView)
+        return seen.suppressed_among(part.table)
 
 
 def _places_of(part: RowsPart) -> Places:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sfumato.commands.shared.command import (
@@ -241,31 +240,20 @@ def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
         plain,
         reasons_of,
     )
-    from sfumato.analysis.person_in_parts import attributes_and_types, find_in_parts
-    from sfumato.analysis.person_in_parts import left_out_in_parts as left_out
-    from sfumato.engine.table.table import Table
 
     basis = Basis.RELEASED if arguments.released else Basis.PLANNED
-    missing: tuple[str, ...] = ()
-    attributes: Mapping[str, Attribute]
-    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=partial(_why_whole, arguments))
+    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
     with reading as (project, table, context):
-        finding = Part(context, 0.1, 1.0)
-        if isinstance(table, Table):
-            maker = _rows(arguments, project, table).maker
-            document, attributes = maker.document, maker.attributes()
-            holders = {each.holder: each for each in other_tables(document, table, context)}
-            known = _knowledge(arguments, document, table, attributes, holders)
-            found = find_person(maker, known, project.releases, basis, finding)
-        else:
-            document = _weighed(arguments, project)
-            attributes, types = attributes_and_types(
-                document, table, project.keys, bool(arguments.believes), Part(context, 0.0, 0.1)
-            )
-            known = _knowledge(arguments, document, types, attributes, {})
-            asked = (project.keys, known, project.releases, basis, finding)
-            found, _ = find_in_parts(document, table, *asked)
-            missing = left_out(document, table.rows, found)
+        rows = _rows(arguments, project, table)
+        document, decided = rows.document, rows.document.generalization
+        attributes: Mapping[str, Attribute] = {}
+        holders: Sequence[HolderClasses] = ()
+        if arguments.believes or arguments.in_class:
+            attributes = rows.attributes(Part(context, 0.0, 0.1))
+        if arguments.in_class and decided is not None:
+            holders = other_tables(document, attributes.get(decided.sensitive), context)
+        known = _knowledge(arguments, document, rows.maker.table, attributes, holders)
+        found = find_person(rows, known, project.releases, basis, Part(context, 0.1, 1.0))
     lines = [
         found_sentence(found),
         *(f"  {said(each.sentence)}" for each in found.beliefs),
@@ -273,8 +261,6 @@ def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
         *(reason.sentence for reason in reasons_of(document, found)),
     ]
     terminal.tell(arguments.json, plain(found), lines)
-    for sentence in missing:
-        terminal.note(said(sentence))
     return ExitCode.OK
 
 
@@ -286,18 +272,12 @@ def _weighed(arguments: Namespace, project: ProjectFile) -> Document:
     return released_last(document, project.releases) if arguments.released else document
 
 
-def _why_whole(arguments: Namespace, _: ProjectFile) -> str:
-    from sfumato.analysis.person_in_parts import why_sought_whole
-
-    return why_sought_whole(bool(arguments.in_class))
-
-
 def _knowledge(
     arguments: Namespace,
     document: Document,
     table: Table,
     attributes: Mapping[str, Attribute],
-    holders: Mapping[str, HolderClasses],
+    tables: Sequence[HolderClasses],
 ) -> Knowledge:
     """Return what the attacker has; of the table, the columns' types count."""
     from sfumato.analysis.person_facts import fact_of
@@ -319,6 +299,7 @@ def _knowledge(
                 column=name,
             )
         believed.setdefault(name, {})[domain.names.index(value)] = float(share)
+    holders = {each.holder: each for each in tables}
     classes = {
         name: _class_of(holders[name], text)
         for name, text in _stated(arguments.in_class, "--class", holders)

@@ -155,7 +155,7 @@ class AlikeRows:
     ) -> None:
         self._names, self._most = tuple(names), most
         self._called = self._names if called is None else tuple(called)
-        self._values = [_Values() for _ in names]
+        self._values = [ValuesMet() for _ in names]
         self._parts: list[_Part] = []
         self._of_rows: npt.NDArray[np.int64] | None = None
 
@@ -281,16 +281,23 @@ class _Part:
     sizes: npt.NDArray[np.int64]
 
 
-class _Values:
-    """The values of a column, each with a number, as they are met."""
+class ValuesMet:
+    """The values of a column, each with a number, as they are met, in whatever parts.
+
+    Attributes
+    ----------
+    known
+        The values, missing not among them, each at the place of its number.
+    """
 
     def __init__(self) -> None:
         self.known = pd.Index([])
-        self._begun = False
+        self._begun = self._missing = False
 
     def codes(self, column: pd.Series) -> npt.NDArray[np.integer]:
         """Return the numbers of some rows' values, -1 for missing; new ones get the next."""
         positions, uniques = factorize(column)
+        self._missing = self._missing or bool((positions < 0).any())
         if not self._begun:
             self.known, self._begun = uniques, True
         if uniques.equals(self.known):
@@ -311,6 +318,11 @@ class _Values:
         numbers[numbers < 0] = size + 1
         codes: npt.NDArray[np.integer] = np.append(numbers, size)[positions]
         return codes
+
+    def series(self, name: str) -> pd.Series:
+        """Return each value once, by number; a missing one at the end if any was met."""
+        values = pd.Series(self.known, name=name)
+        return values.reindex(range(len(values) + 1)) if self._missing else values
 
 
 def without(groups: MicroGroups, dropped: Sequence[str]) -> MicroGroups:

@@ -532,13 +532,23 @@ class Session(QObject):
             key="units",
         )
 
-    def all_rows(self) -> AllRows | None:
-        """Return all rows by what is decided, for a job to go through; None without a table."""
+    def all_rows(self, policy: Document | None = None) -> AllRows | None:
+        """Return all rows by a policy, for a job to go through; None without a table.
+
+        Parameters
+        ----------
+        policy
+            What was decided when others were released; None for what is decided now.
+        """
+        document, encoded = self.document, {}
         if self.source is None:
             return None
-        names = [name for entry in self.document.policy for name in entry.attributes]
-        encoded = {name: column for name in names if (column := self.attribute(name)) is not None}
-        return rows_of(self.document, self.source, self.keys, self.project_folders, encoded=encoded)
+        if policy is None or policy is document:
+            names = [name for entry in document.policy for name in entry.attributes]
+            known = {name: self.attribute(name) for name in names}
+            encoded = {name: column for name, column in known.items() if column is not None}
+        given = (self.source, self.keys, self.project_folders, document)
+        return rows_of(policy or document, *given, encoded)
 
     def columns_of(self, table: Table) -> LeavingColumns:
         """Return what is known of a table's columns, for everybody who asks about them."""
