@@ -357,7 +357,7 @@ class ShownColumns:
         return positions.astype(np.min_scalar_type(-max(2, int(positions.max(initial=0)) + 1)))
 
 
-class _SampleOf(ShownColumns):
+class SampledColumns(ShownColumns):
     """What is known of columns by some of a table's rows, of which there are so many."""
 
     def __init__(self, sample: Table, rows: int) -> None:
@@ -380,7 +380,7 @@ class LongColumns(ShownColumns):
         units = whole = None
         if long.units is not None:
             units = units_of(summary.sample, long.units.unit.columns)
-            whole = _SampleOf(summary.every, long.whole.rows)
+            whole = SampledColumns(summary.every, long.whole.rows)
         super().__init__(summary.sample, units, whole)
         self._summary, self.long = summary, long
         self._views: dict[str, CountedView] = {}

@@ -146,9 +146,8 @@ class ReportMaterial:
         When, ISO 8601, UTC.
     earlier
         For each ladder that releases sit on and today's policy has no more, what was released.
-    in_parts
-        Whether the table was too long for memory: small groups, and rows that belong together
-        although nobody said so, were not looked for.
+    sampled
+        From how many records, drawn evenly, numbers are known; None for all.
     """
 
     document: Document
@@ -164,7 +163,7 @@ class ReportMaterial:
     tampering: str
     made_at: str
     earlier: Mapping[str, EarlierPolicy] = field(default_factory=dict)
-    in_parts: bool = False
+    sampled: int | None = None
 
     def chosen(self, entry: PolicyEntry) -> tuple[Attribute, ...]:
         """Return an entry's attributes."""
@@ -234,7 +233,7 @@ def collect(
         tampering=tampering,
         made_at=stamp(clock),
         earlier=_earlier(document, policies, attributes, releases),
-        in_parts=not isinstance(table, Table),
+        sampled=rows.sampled,
     )
 
 

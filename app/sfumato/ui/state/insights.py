@@ -11,7 +11,7 @@ from PySide6.QtCore import QCoreApplication
 from sfumato.analysis.holdings import Basis
 from sfumato.analysis.open_columns import Asked, OpenAnswer, answer_open_columns
 from sfumato.analysis.pooled_rows import PooledRows, pooled_rows
-from sfumato.analysis.shown_columns import ShownColumns
+from sfumato.analysis.shown_columns import SampledColumns, ShownColumns
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
@@ -107,6 +107,11 @@ class LongSource:
     def sample(self) -> Table:
         """Rows drawn evenly, for pictures and proposals."""
         return self.survey.sample
+
+    @cached_property
+    def columns(self) -> ShownColumns:
+        """What the sample tells of its columns."""
+        return SampledColumns(self.sample, self.table.rows)
 
 
 def column_source(held: Table | LongSource | None) -> Table | LongSurvey | None:

@@ -562,15 +562,16 @@ class Session(QObject):
 
         It is computed in a job, after which `open_columns_changed` is emitted.
         """
-        document, table = self.document, self.table
-        if table is None or not document.policy or not document.recipients:
+        document, held = self.document, self.held
+        if held is None or not document.policy or not document.recipients:
             return None
         names = [name for entry in document.policy for name in entry.attributes]
         encoded = {name: column for name in names if (column := self.attribute(name)) is not None}
         if len(encoded) < len(names):
             return None
         attributes = {name: column.attribute for name, column in encoded.items()}
-        return self._open_columns.get(document, self.columns_of(table).whole, attributes)
+        columns = self.columns_of(held).whole if isinstance(held, Table) else held.columns
+        return self._open_columns.get(document, columns, attributes)
 
     def close(self) -> None:
         """Save, stop every job and let the project file go."""
