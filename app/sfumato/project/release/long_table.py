@@ -43,7 +43,7 @@ from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.model import Document
-from sfumato.project.release.batches import table_of, with_codes
+from sfumato.project.release.batches import with_codes
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
 from sfumato.project.release.groups import is_known_to_others, public_names
@@ -489,8 +489,8 @@ def weights_in(batch: pa.RecordBatch, document: Document) -> npt.NDArray[np.floa
         If a weight, in any column of that role, says nothing.
     """
     specs = [spec for spec in document.columns if spec.role is Role.WEIGHT]
-    kinds = {spec.name: str(batch.schema.field(spec.name).type) for spec in specs}
-    found = [released_weights(table_of(batch, kinds), spec) for spec in specs]
+    frame = pd.DataFrame({spec.name: series_of(batch[spec.name], spec.name) for spec in specs})
+    found = [released_weights(Table(frame, is_part=True), spec) for spec in specs]
     return found[0] if found else None
 
 
