@@ -7,20 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.analysis import person_in_parts
-from sfumato.analysis.find_person import find_person
+from sfumato.analysis import all_rows, find_person, person_rows
+from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.holdings import Basis
 from sfumato.analysis.person_facts import fact_of
-from sfumato.analysis.person_found import Belief, Knowledge, NumberBelief
-from sfumato.analysis.person_in_parts import find_in_parts, left_out_in_parts
+from sfumato.analysis.person_found import Belief, Knowledge, NumberBelief, meaning_sentences
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import Cancelled, PolicyError, TableError
 from sfumato.engine.core.progress import Callback, Silent
+from sfumato.project.document.generalization import OtherTableFile
 from sfumato.project.document.model import Generalization
+from sfumato.project.publication.other_tables import look_at_other, open_other
 from sfumato.project.release import long_table
-from sfumato.project.release.regenerate import PoliciesInForce, released_last
+from sfumato.project.release.regenerate import released_last
 from tests.project import test_long_release
-from tests.project.batched import GRADES
+from tests.project.batched import GRADES, ILLNESSES
+from tests.project.test_long_adopted import with_earlier
 from tests.project.test_long_leak import VIEWS, two_recipients
 from tests.project.test_long_release import bundle, frame_of, long_of, whole_of
 from tests.project.test_long_units import by_house, of_units
@@ -62,15 +64,18 @@ def knowledge(project, facts, *holders):
     return Knowledge(tuple(read), holders)
 
 
-def both(project, known, basis=Basis.PLANNED, context=None):
-    policies = PoliciesInForce(project.document, whole_of(project), project.keys)
-    maker, document = policies.today, project.document
+def find(project, table, known, basis=Basis.PLANNED, context=None):
+    document = project.document
     if basis is Basis.RELEASED:
-        maker = policies.latest(project.releases)
         document = released_last(document, project.releases)
-    wanted = find_person(maker, known, project.releases, basis, Silent())
-    long, asked = long_of(project), (known, project.releases, basis, context or Silent())
-    return wanted, *find_in_parts(document, long, project.keys, *asked)
+    folders = (project.path.parent,)
+    rows = rows_of(document, table, project.keys, folders, project.document)
+    asked = (known, project.releases, basis, context or Silent())
+    return find_person.find_person(rows, *asked)
+
+
+def both(project, known, basis=Basis.PLANNED):
+    return [find(project, each, known, basis) for each in (whole_of(project), long_of(project))]
 
 
 def check_same(wanted, found):
@@ -100,13 +105,14 @@ def test_a_person_is_found_in_parts_as_in_the_whole_table(ward, case, facts):
     with ward(frame(), change) as project:
         first, second = (each.name for each in project.document.recipients[:2])
         for holders in ((first,), (second,), (first, second)):
-            wanted, found, shown = both(project, knowledge(project, FACTS[facts], *holders))
+            wanted, found = both(project, knowledge(project, FACTS[facts], *holders))
             check_same(wanted, found)
-            assert shown.rows == len(found.rows) > 0
+            assert len(found.rows) > 0
             whole = whole_of(project)
             for name in FACTS[facts]:
-                rows = whole.column(name).iloc[found.rows]
-                assert shown.column(name).astype(str).tolist() == rows.astype(str).tolist()
+                rows = whole.column(name).iloc[found.rows[: find_person.MOST_SHOWN]].astype(str)
+                for each in (wanted, found):
+                    assert each.shown[name].astype(str).tolist() == rows.tolist()
 
 
 @pytest.mark.parametrize("case", ["views", "units"])
@@ -114,7 +120,7 @@ def test_what_is_believed_beforehand_counts_in_parts_too(ward, case):
     frame, change = CASES[case]
     with ward(frame(), change) as project:
         known = knowledge(project, {"age": "40 to 60"}, "Clinic A")
-        wanted, found, _ = both(project, replace(known, believed={"illness": {1: 0.6}}))
+        wanted, found = both(project, replace(known, believed={"illness": {1: 0.6}}))
         check_same(wanted, found)
         assert not np.array_equal(found.beliefs[0].before, found.beliefs[0].common)
 
@@ -128,66 +134,87 @@ def test_a_release_is_weighed_by_the_policy_it_was_made_by(ward, tmp_path, units
         wider = replace(project.document.column("illness"), domain=None)
         project.save_document(project.document.with_column(dropped).with_column(wider))
         known = knowledge(project, {"age": "40"}, "Clinic A")
-        check_same(*both(project, known, Basis.RELEASED)[:2])
+        check_same(*both(project, known, Basis.RELEASED))
 
 
 def test_nobody_fits_and_values_that_do_not_occur_are_told_as_in_memory(ward):
     with ward(frame_of(), two_recipients()) as project:
         known = knowledge(project, {"age": "17"}, "Clinic A")
-        wanted, found, shown = both(project, known)
+        wanted, found = both(project, known)
         check_same(wanted, found)
-        assert (len(found.rows), shown.rows) == (0, 0)
+        assert (len(found.rows), len(found.shown)) == (0, 0)
         unknown = knowledge(project, {"zip": "nowhere"}, "Clinic A")
         with pytest.raises(PolicyError, match="no value of the column") as refused:
-            find_in_parts(*asked(project, unknown))
+            find(project, long_of(project), unknown)
         assert "nowhere" not in str(refused.value)
 
 
-def asked(project, known, context=None):
-    given = (known, project.releases, Basis.PLANNED, context or Silent())
-    return (project.document, long_of(project), project.keys, *given)
+def test_a_person_whose_earlier_releases_are_held_is_found_in_parts(ward, tmp_path):
+    frame = frame_of()
+    change = with_earlier(frame, tmp_path, "some of the records", "csv")
+    with ward(frame, change) as project:
+        for holders in (("illn-0.9",), ("cost-8.0", "Clinic B")):
+            known = knowledge(project, {"age": "40 to 52"}, *holders)
+            wanted, found = both(project, known)
+            check_same(wanted, found)
+            assert any(each.holder in holders for each in found.beliefs)
 
 
 def test_too_many_rows_or_values_are_refused_and_it_is_said_what_to_do(ward, monkeypatch):
     with ward(frame_of(), two_recipients()) as project:
-        monkeypatch.setattr(person_in_parts, "MOST_FITTING", 100)
+        monkeypatch.setattr(person_rows, "MOST_FITTING", 100)
+        nothing = knowledge(project, {}, "Clinic A")
         with pytest.raises(TableError, match="More than 100 rows") as refused:
-            find_in_parts(*asked(project, knowledge(project, {}, "Clinic A")))
+            find(project, long_of(project), nothing)
         assert "Say more of the person" in refused.value.remedy
-        monkeypatch.setattr(person_in_parts, "_MOST_VALUES", 30)
+        assert len(find(project, whole_of(project), nothing).rows) == 300
+        monkeypatch.setattr(person_rows, "_MOST_VALUES", 30)
         with pytest.raises(TableError, match="Column age has more than 30 different values"):
-            find_in_parts(*asked(project, knowledge(project, {"age": "40"}, "Clinic A")))
+            find(project, long_of(project), knowledge(project, {"age": "40"}, "Clinic A"))
 
 
-def test_what_needs_all_rows_is_refused_by_name_and_left_out_is_said(ward):
+def test_numbers_that_are_known_from_some_rows_are_said(ward, monkeypatch):
     with ward(frame_of(), two_recipients()) as project:
         known = knowledge(project, {"age": "40"}, "Clinic A")
-        with pytest.raises(PolicyError, match="other holders' tables"):
-            find_in_parts(*asked(project, replace(known, classes={"Registry": 0})))
         with pytest.raises(PolicyError, match="Nobody's files"):
-            find_in_parts(*asked(project, replace(known, holders=())))
-        document = project.document
-        adopted = replace(
-            document.policy[0], settings={**document.policy[0].settings, "adopted": [{}]}
-        )
-        fitted = replace(document, policy=(adopted, *document.policy[1:]))
-        with pytest.raises(PolicyError, match="illness is fitted to earlier releases"):
-            find_in_parts(fitted, *asked(project, known)[1:])
-        found, _ = find_in_parts(*asked(project, known))
+            find(project, long_of(project), replace(known, holders=()))
+        assert find(project, long_of(project), known).sampled is None
+        for where in (long_table, all_rows):
+            monkeypatch.setattr(where, "SAMPLE", 100)
+        found = find(project, long_of(project), known)
         assert any(isinstance(each, NumberBelief) for each in found.beliefs)
-        assert left_out_in_parts(document, 1 << 18, found) == ()
-        beside = replace(document, generalization=Generalization("illness", ("age",), others=(1,)))
-        sampled, others = left_out_in_parts(beside, 1_000_000, found)
-        assert "262,144 of its 1,000,000 rows" in sampled
-        assert "other holders' tables" in others
+        assert "from 100 of its 300 rows" in meaning_sentences(found)[-1]
+
+
+def test_what_other_holders_tables_tell_counts_in_parts_too(ward, tmp_path):
+    frame = frame_of()
+    registry = frame[["age", "illness"]][frame["illness"] != "cold"]
+    registry.to_csv(tmp_path / "registry.csv", index=False)
+    opened = open_other(tmp_path / "registry.csv", Silent())
+    stated = OtherTableFile("Registry", "", "", {}, ("age",), "illness")
+
+    def beside(document):
+        document = two_recipients()(document)
+        looked = look_at_other(opened, stated, ILLNESSES, Silent())
+        decided = Generalization("illness", ("age",), others=(looked.file,))
+        return replace(document, generalization=decided)
+
+    with ward(frame, beside) as project:
+        attribute = rows_of(project.document, long_of(project), project.keys).attributes(Silent())
+        [table] = find_person.other_tables(project.document, attribute["illness"], Silent())
+        known = knowledge(project, {"age": "40 to 60"}, "Clinic A")
+        wanted, found = both(project, replace(known, classes={"Registry": 3}))
+        check_same(wanted, found)
+        assert table.classes > 3
+        assert not np.array_equal(found.beliefs[0].before, found.beliefs[0].common)
 
 
 def test_rows_are_told_as_they_are_read_and_it_can_be_cancelled(ward):
     with ward(frame_of(), two_recipients()) as project:
         known, told = knowledge(project, {"age": "40"}, "Clinic A"), []
         hear = Callback(lambda _, text: told.append(str(text)), lambda: False)
-        find_in_parts(*asked(project, known, hear))
+        find(project, long_of(project), known, context=hear)
         assert any("Looking for the person: 110 of 300 rows" in text for text in told)
         stop = Callback(lambda *_: None, iter([*[False] * (len(told) // 2), True]).__next__)
         with pytest.raises(Cancelled):
-            find_in_parts(*asked(project, known, stop))
+            find(project, long_of(project), known, context=stop)

@@ -60,7 +60,7 @@ def adult_tails(sensitive: str, smallest: int = 70, most: int = 7) -> pd.DataFra
     groups = micro_groups(frame, names, Silent())
     grouped = grouped_values(groups, codes.astype(np.uint8), len(values))
     chosen = riskiest_groups(grouped.sizes, grouped.largest, smallest, most)
-    whole = shares_in_table(codes.astype(np.uint8), grouped.commonest[chosen], len(values))
+    whole = shares_in_table(grouped, grouped.commonest[chosen])
     columns: dict[str, object] = {
         "|g|": grouped.sizes[chosen],
         "f in g": np.round(grouped.shares[chosen], 2),

@@ -17,6 +17,7 @@ from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import RiskLimits, Setting, risk_curves
+from sfumato.engine.disclosure.grouped_values import grouped_values
 from sfumato.engine.mechanisms.reconstruction.figures import query_curves
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 from tests.benchmarks.reconstruction import table
@@ -67,8 +68,9 @@ def _about(groups: MicroGroups, size: int) -> str:
 def figures(groups: MicroGroups, codes: Codes, size: int) -> str:
     """Return a Markdown table with a row for each setting."""
     start = Setting(0.5, RiskLimits(0.3, 0.3), groups.records)
-    risks = risk_curves(groups, codes, size, start, Silent())
-    errors = query_curves(groups, codes, size, start, Silent())
+    whole = grouped_values(groups, codes, size)
+    risks = risk_curves(whole, start, Silent())
+    errors = query_curves(whole, start, Silent())
     lines = [
         "| | violate, simplified | Chernoff | exact | error, plain | published | exact, blind |",
         "|---|---|---|---|---|---|---|",

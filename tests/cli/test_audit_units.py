@@ -59,24 +59,27 @@ def test_init_tells_which_rows_seem_to_belong_together(survey):
     assert "water is the same in all of them" in survey.remarks
 
 
-def test_pooling_is_weighed_for_every_recipient(survey):
-    assert survey.run("audit", "units", survey.project, "--by", "household") == ExitCode.OK
+@pytest.mark.parametrize("memory", [("--memory", "1000"), ("--memory", "0")])
+def test_pooling_is_weighed_for_every_recipient(survey, memory):
+    by = ("--by", "household", *memory)
+    assert survey.run("audit", "units", survey.project, *by) == ExitCode.OK
     lines = survey.output.splitlines()
     assert len(lines) == 2
     assert all("Pooled, they give away the true value of" in line for line in lines)
-    assert survey.run("audit", "units", survey.project, "--json") == ExitCode.OK
+    assert survey.run("audit", "units", survey.project, "--json", *memory) == ExitCode.OK
     found = json.loads(survey.output)
+    assert ("read in parts" in survey.remarks) == (memory[1] == "0")
     of = {(one["column"], one["recipient"]): one["rows restored"] for one in found}
     assert of["household", "Institute"]["pooled"] > of["household", "Public"]["pooled"]
     assert of["household", "Public"]["pooled"] > of["household", "Public"]["one row"]
 
 
-def test_a_column_that_brings_no_rows_together_is_refused(survey):
-    assert survey.run("audit", "units", survey.project, "--by", "person") == (
-        ExitCode.EXPECTED_ERROR
-    )
+@pytest.mark.parametrize("memory", [("--memory", "1000"), ("--memory", "0")])
+def test_a_column_that_brings_no_rows_together_is_refused(survey, memory):
+    units = ("audit", "units", survey.project, *memory)
+    assert survey.run(*units, "--by", "person") == ExitCode.EXPECTED_ERROR
     assert "No two rows share a value of person" in survey.remarks
-    assert survey.run("audit", "units", survey.project, "--by", "city") == ExitCode.EXPECTED_ERROR
+    assert survey.run(*units, "--by", "city") == ExitCode.EXPECTED_ERROR
     assert "no column city" in survey.remarks
 
 

@@ -311,18 +311,58 @@ def test_views_are_found_in_parts_as_in_memory(line, ending, units):
     assert json.loads(told[1][-1][1])[1]["smallest"] >= 9
 
 
+MEMBERS = ("--with", "Clinic A", "--with", "Institute B")
+QUESTIONS = {
+    "coalition": ("audit", "coalition", *MEMBERS),
+    "open": ("audit", "open"),
+    "questions": ("audit", "questions"),
+    "person": ("audit", "person", "--knows", "sex=f", *MEMBERS),
+    "risk": ("risk", "--knows", "sex", "--remedies"),
+    "noisy counts": ("noisy-counts", "--knows", "sex", "--larger-than", "3"),
+    "query": ("query", "--where", "sex=f", "--value", "flu"),
+    "pool": ("query", "--pool"),
+}
+
+
 @BOTH
-@pytest.mark.parametrize("audit", ["coalition", "open"])
-def test_an_audit_in_parts_tells_the_figures_of_the_whole_table(long, audit):
-    members = ("--with", "Clinic A", "--with", "Institute B") if audit == "coalition" else ()
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_is_asked_in_parts_is_answered_as_of_the_whole_table(long, question):
     told = []
     for memory in ("1000", "0"):
-        arguments = ("audit", audit, long.project, *members, "--json", "--memory", memory)
-        assert long.run(*arguments) == ExitCode.OK, long.remarks
-        assert (PARTS in long.remarks) == (memory == "0")
-        told.append(json.loads(long.output))
-    whole, parts = told
-    if audit == "coalition":
-        assert whole[0].pop("realized")["records"] == 40
-        assert "all of its values at once" in parts[0].pop("realized")["reason"]
-    assert parts == whole
+        verb, *asked = QUESTIONS[question]
+        group = asked[:1] if verb == "audit" else ()
+        arguments = (verb, *group, long.project, *asked[len(group) :], "--json")
+        code = long.run(*arguments, "--memory", memory)
+        assert (PARTS in long.remarks) == (memory == "0"), long.remarks
+        told.append((code, json.loads(long.output)))
+    assert told[1] == told[0]
+    assert told[0][0] in (ExitCode.OK, ExitCode.CHECK_FAILED)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_roles_and_roundings_are_stated_in_parts_as_in_memory(line, ending):
+    frame = table(40).frame.astype(str).assign(house=[f"H{i // 4}" for i in range(40)])
+    frame["water"] = [str(i // 4 % 3) for i in range(40)]
+    frame["income"] = [10 * i + 7 for i in range(40)]
+    frame["w"] = [1.5 + i % 3 for i in range(40)]
+    others = 'record_key = "person"\nother_columns = "insensitive"'
+    source, rules = line.folder / f"ward.{ending}", line.folder / "rules.toml"
+    write(frame, source)
+    text = rules.read_text().replace('record_key = "person"', others)
+    rules.write_text(text + '[columns.house]\nrole = "identifying"\n')
+    roles = ("--role", "water=sensitive", "--role", "sex=sensitive", "--role", "w=weight")
+    told = []
+    for memory in ("1000", "0"):
+        project = line.folder / f"{memory}.sfumato"
+        given = ("--table", source, "--rules", rules, "--unit", "house")
+        assert line.run("init", project, *given) == ExitCode.OK, line.remarks
+        coded = ("--top-code", "income=300", "--round", "income=10", "--memory", memory)
+        assert line.run("attributes", project, *roles, *coded) == ExitCode.OK, line.remarks
+        weight = ("--role", "illness=weight", "--memory", memory)
+        assert line.run("attributes", project, *weight) == ExitCode.EXPECTED_ERROR
+        assert "weights of column illness are not numbers" in line.remarks
+        assert line.run("rules", project) == ExitCode.OK
+        told.append(line.output)
+    assert told[1] == told[0]
+    assert 'constant = ["water"]' in told[0]
+    assert "top = 300" in told[0]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.coalitions import weigh_held
 from sfumato.analysis.guarantee import guarantee_of
 from sfumato.analysis.holdings import Basis, holdings_of
@@ -22,7 +23,6 @@ from sfumato.project.adoption.examination import adopt
 from sfumato.project.document.model import Recipient
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.errors import AdoptionError
-from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.verification.verify import verify_bundle
@@ -83,10 +83,10 @@ def test_what_a_holder_of_a_part_restores_is_told_from_the_records_it_has(tmp_pa
     for name, path in (("whole", whole), ("part", part_of(whole, HALF))):
         told = made.claim(path, 0.7, match=made.by_key(), holder="Old Clinic")
         document = adopt(settled(), "illness", made.examined(settled(), TABLE, told))
-        regenerator = Regenerator(document, TABLE, KeyRing(bytes(32)))
+        rows = rows_of(document, TABLE, KeyRing(bytes(32)))
         [entry] = document.policy
-        asked = (document, entry, regenerator.attributes(), ())
-        report = weigh_held(regenerator, holdings_of(*asked, Basis.RELEASED), Silent())
+        asked = (document, entry, rows.attributes(Silent()), ())
+        report = weigh_held(rows, holdings_of(*asked, Basis.RELEASED), Silent())
         assert report.members == ("Old Clinic",)
         average[name] = report.risk.risk.average
     shares = np.bincount(TRUE, minlength=5) / len(TRUE)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.attacker import attacked, exposure, joined_draws, released_values
 from sfumato.analysis.query_desk import answer_pool, open_desk
 from sfumato.analysis.small_groups import Subject, answer_risk, possible_changes, with_remedies
@@ -17,11 +18,11 @@ from sfumato.engine.disclosure.group_risk import RiskLimits, group_risk
 from sfumato.engine.generalization.hierarchies import Intervals, Taxonomy
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.micro_groups import value_counts
+from sfumato.engine.table.micro_groups import micro_groups, value_counts
 from sfumato.engine.table.table import Table
+from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.release.groups import public_names, usual_knowledge
-from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.release_columns import material_of, released_columns
 from sfumato.project.release.views import coarsened, coarsening_of
 
@@ -83,26 +84,23 @@ def test_an_attacker_usually_knows_the_quasi_identifiers() -> None:
 
 
 def test_nobody_looks_people_up_by_what_is_not_released() -> None:
-    material = material_of(document(), crowd())
+    rows = rows_of(document(), crowd(), KEYS)
     for name in ("name", "illness"):
         with pytest.raises(PolicyError, match=name):
-            attacked(
-                material.document, material.table, material.encoded["illness"], [name], Silent()
-            )
+            attacked(rows, rows.document.policy[0], [name], Silent())
 
 
 def test_bins_are_known_as_their_labels() -> None:
     binned = document().with_column(
         ColumnSpec("age", Role.QUASI_IDENTIFIER, Kind.NUMERIC, binning=Binning((20, 30, 40)))
     )
-    material = material_of(binned, crowd())
-    known = attacked(
-        material.document, material.table, material.encoded["illness"], ("town", "age"), Silent()
-    )
+    known = attacked(rows_of(binned, crowd(), KEYS), binned.policy[0], ("town", "age"), Silent())
     assert known.grouped.groups == 6
-    changes = possible_changes(material.document, material.table, known)
+    changes = possible_changes(binned, known)
     assert [(each.attribute, each.bins) for each in changes] == [("town", None), ("age", None)]
-    changes = possible_changes(document(), crowd(), known)
+    whole = document()
+    known = attacked(rows_of(whole, crowd(), KEYS), whole.policy[0], ("town", "age"), Silent())
+    changes = possible_changes(whole, known)
     assert [each.attribute for each in changes] == ["town", "age", "age"]
     assert (changes[2].bins or 0) > 2
 
@@ -110,16 +108,17 @@ def test_bins_are_known_as_their_labels() -> None:
 @pytest.mark.parametrize("mechanism", ["uniform", "reconstruction"])
 def test_what_is_counted_is_what_is_released(mechanism: str) -> None:
     table = crowd()
-    material = material_of(document(mechanism), table)
-    whole, recipient = material.document, material.document.recipients[1]
-    known = attacked(whole, table, material.encoded["illness"], ("town", "age"), Silent())
-    regenerator = Regenerator(whole, table, KEYS)
-    counted = released_values(regenerator, whole.policy[0], known, recipient, Silent())
+    whole = document(mechanism)
+    rows, recipient, entry = rows_of(whole, table, KEYS), whole.recipients[1], whole.policy[0]
+    known = attacked(rows, entry, ("town", "age"), Silent())
+    plan = plan_entry(whole, entry, {"illness": known.attribute}, recipient)
+    [counted] = released_values(rows, [plan], known, Silent())
     frame = released_columns(document(mechanism), table, recipient, KEYS, Silent())
     domain = known.attribute.domain
     assert domain is not None
     codes = domain.encode(frame["illness"])
-    assert (counted != value_counts(known.groups, codes, domain.size)).nnz == 0
+    groups = micro_groups(table.frame, ("town", "age"), Silent())
+    assert (counted != value_counts(groups, codes, domain.size)).nnz == 0
 
 
 def test_the_promise_of_reconstruction_privacy_is_seen_kept() -> None:
@@ -127,9 +126,8 @@ def test_the_promise_of_reconstruction_privacy_is_seen_kept() -> None:
     limits = RiskLimits(0.3, 0.17)
     found = {}
     for mechanism in ("uniform", "reconstruction"):
-        material = material_of(document(mechanism), table)
-        whole = material.document
-        known = attacked(whole, table, material.encoded["illness"], ("town", "age"), Silent())
+        whole = document(mechanism)
+        known = attacked(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"), Silent())
         shown = exposure(whole, whole.policy[0], known, whole.recipients[0])
         risk = group_risk(known.grouped, shown.matrix, limits, Silent(), shown.trials)
         found[mechanism] = (shown, risk)
@@ -144,7 +142,7 @@ def test_whoever_knows_less_joins_groups_and_their_draws() -> None:
     table = crowd()
     material = material_of(document("reconstruction"), table)
     whole, column = material.document, material.encoded["illness"]
-    fewer = attacked(whole, table, column, ("town",), Silent())
+    fewer = attacked(rows_of(whole, table, KEYS), whole.policy[0], ("town",), Silent())
     shown = exposure(whole, whole.policy[0], fewer, whole.recipients[0])
     assert shown.trials is not None
     assert column.groups is not None
@@ -165,15 +163,13 @@ def test_levels_of_a_hierarchy_are_remedies_in_the_place_of_bins() -> None:
         rows=(("Ayton", "South", "*"), ("Beeford", "North", "*"), ("Ceton", "North", "*"))
     )
     whole = document().with_hierarchy("town", towns).with_hierarchy("age", Intervals(width=5))
-    material = material_of(whole, table)
-    column = material.encoded["illness"]
-    known = attacked(material.document, table, column, ("town", "age"), Silent())
-    changes = possible_changes(material.document, table, known)
+    subject = Subject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
+    known = subject.known(Silent())
+    changes = possible_changes(whole, known)
     levels = [(each.attribute, each.level, each.classes) for each in changes if each.level]
     assert ("town", 1, 2) in levels
     assert ("age", 1, 4) in levels
     assert not [each for each in changes if each.bins]
-    subject = Subject(whole, table, whole.policy[0], column, ("town", "age"))
     answer = answer_risk(subject, known, whole.recipients[0], RiskLimits(0.3, 0.17), Silent())
     found = with_remedies(subject, answer, Silent()).remedies
     by_change = {(each.change.attribute, each.change.level): each.total for each in found}
@@ -187,9 +183,7 @@ def test_people_are_looked_up_by_what_recipients_views_show() -> None:
     whole, _ = with_proposed_hierarchies(whole, table)
     whole, _ = with_levels(with_statement(whole, "B", 1), "B", {"age": 1})
     whole, _ = with_levels(with_statement(whole, "C", 30, 0.2), "C", {"age": 2, "town": 0})
-    material = material_of(whole, table)
-    column = material.encoded["illness"]
-    subject = Subject(whole, table, whole.policy[0], column, ("town", "age"))
+    subject = Subject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
     exact, finer, coarser = subject.known_to_each(("A", "B", "C"), Silent())
     for name, known in (("B", finer), ("C", coarser)):
         coarsening = coarsening_of(whole, whole.recipient(name))
@@ -205,7 +199,7 @@ def test_people_are_looked_up_by_what_recipients_views_show() -> None:
     assert sorted(pooled.grouped.sizes) == sorted(finer.grouped.sizes)
     assert subject.known(Silent(), ("C", "A")).grouped.groups == exact.grouped.groups
     # What is shown as labels can only be left out.
-    changes = possible_changes(whole, table, finer)
+    changes = possible_changes(whole, finer)
     assert [each.level for each in changes if each.attribute == "age"] == [None]
     answer = answer_risk(subject, finer, whole.recipients[1], RiskLimits(0.3, 0.17), Silent())
     assert len(with_remedies(subject, answer, Silent()).remedies) == len(changes)
@@ -213,10 +207,8 @@ def test_people_are_looked_up_by_what_recipients_views_show() -> None:
 
 def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -> None:
     table = crowd()
-    material = material_of(document("reconstruction"), table)
-    whole = material.document
-    column = material.encoded["illness"]
-    subject = Subject(whole, table, whole.policy[0], column, ("town", "age"))
+    whole = document("reconstruction")
+    subject = Subject(rows_of(whole, table, KEYS), whole.policy[0], ("town", "age"))
     known = subject.known(Silent())
     for recipient in whole.recipients:
         answer = answer_risk(subject, known, recipient, RiskLimits(0.3, 0.17), Silent())
@@ -229,12 +221,11 @@ def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -
 def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> None:
     table = crowd()
     lost = document(recipients=(*document().recipients, Recipient("C", {})))
-    material = material_of(lost, table)
-    column = material.encoded["illness"]
-    known = attacked(lost, table, column, ("town",), Silent())
+    subject = Subject(rows_of(lost, table, KEYS), lost.policy[0], ("town",))
+    known = subject.known(Silent())
     with pytest.raises(PolicyError, match="no trust level"):
         exposure(lost, lost.policy[0], known, lost.recipients[2])
-    desk = open_desk(Subject(lost, table, lost.policy[0], column, ("town",)), KEYS, Silent())
+    desk = open_desk(subject, Silent())
     assert [held.shown.recipient for held in desk.held] == ["A", "B"]
     result = desk.ask({"town": "Ayton"}, 2)
     frame = table.frame
@@ -251,13 +242,12 @@ def test_a_recipient_without_a_level_is_refused_and_left_out_of_the_desk() -> No
 @pytest.mark.parametrize("runs", [20, pytest.param(60, marks=pytest.mark.slow)])
 def test_intervals_of_resampled_groups_hold_the_truth(runs: int) -> None:
     table = crowd(3_000)
-    material = material_of(document("reconstruction"), table)
-    whole, column = material.document, material.encoded["illness"]
-    subject = Subject(whole, table, whole.policy[0], column, ("town", "age"))
+    whole = document("reconstruction")
     inside = asked = 0
     for seed in range(runs):
         keys = KeyRing(seed.to_bytes(32, "little"))
-        desk = open_desk(subject, keys, Silent())
+        subject = Subject(rows_of(whole, table, keys), whole.policy[0], ("town", "age"))
+        desk = open_desk(subject, Silent())
         for town in ("Ayton", "Beeford"):
             result = desk.ask({"town": town}, 2)
             answer = result.answers[0].answer

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -12,6 +14,7 @@ from sfumato.analysis.readiness import looked_at, settle
 from sfumato.engine.core.columns import Binning, Coding, ColumnSpec, Domain, Role
 from sfumato.engine.core.errors import DomainError, TableError
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
@@ -21,7 +24,10 @@ from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
+from sfumato.project.verification.leak import read_leak, trace_file
+from sfumato.project.verification.long_leak import trace_long
 from tests.project.making import new_project
+from tests.project.test_long_leak import LEAKS, told
 
 ROWS = 900
 ILLNESSES = ("asthma", "cold", "flu", "gout")
@@ -217,3 +223,24 @@ def test_a_row_outside_the_bins_that_make_groups_is_named(opened, tmp_path, monk
     project, long, _ = opened(frame_of().assign(age=lambda f: f["age"].mask(f.index == 811, 120)))
     with project, pytest.raises(DomainError, match=r"age.*row 812"):
         bundle(project, long, "Clinic A", tmp_path / "out")
+
+
+@pytest.mark.parametrize("how", ["some columns", "records known by their position"])
+def test_a_leak_of_what_groups_show_is_traced_in_parts(opened, tmp_path, monkeypatch, how):
+    batches_of(monkeypatch, 170)
+    project, long, table = opened(**HOW[how])
+    with project:
+        made, _ = bundle(project, long, "Clinic A", tmp_path / "out")
+        first = read_leak(made.path, Silent()).frame
+        # Today's policy makes other groups than that of the release.
+        entry = project.document.policy[0]
+        other = replace(entry, settings={**entry.settings, "public": ["sex", "kids"]})
+        policy = (other, *project.document.policy[1:])
+        project.save_document(replace(project.document, policy=policy))
+        verdicts = {}
+        for name in ("all", "altered"):
+            leak = Table(LEAKS[name](first).reset_index(drop=True))
+            wanted = told(trace_file(project, table, leak, Silent()))
+            assert told(trace_long(project, long, leak, Silent())) == wanted, name
+            verdicts[name] = wanted[-1]
+    assert "from the release to Clinic A" in verdicts["all"]

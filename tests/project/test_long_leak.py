@@ -11,10 +11,10 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import PolicyEntry, ViewRule
+from sfumato.project.document.model import ViewRule
 from sfumato.project.verification import long_leak
 from sfumato.project.verification.leak import read_leak, trace_file
-from sfumato.project.verification.long_leak import trace_long, why_traced_whole
+from sfumato.project.verification.long_leak import trace_long
 from tests.project import test_long_release
 from tests.project.test_long_release import (
     bundle,
@@ -91,7 +91,6 @@ def test_a_leak_is_traced_in_parts_as_in_the_whole_table(ward, tmp_path, views, 
         # Another policy than the release's is in force today.
         dropped = replace(project.document.column("smoker"), role=Role.IDENTIFYING)
         project.save_document(project.document.with_column(dropped))
-        assert not why_traced_whole(project)
         verdicts = {}
         for name, change in LEAKS.items():
             leak = Table(change(frame).reset_index(drop=True))
@@ -144,10 +143,3 @@ def test_a_leak_of_rows_that_belong_together_is_traced_in_parts(ward, tmp_path, 
             assert told(trace_long(project, long_of(project), leak, Silent())) == wanted, name
             verdicts[name] = wanted[-1]
     assert "from the release to Clinic A" in verdicts["all"]
-
-
-def test_what_needs_all_rows_at_once_is_said(ward):
-    with ward(frame_of()) as project:
-        by_group = (PolicyEntry(("illness",), "reconstruction", {"public": ["age"]}),)
-        project.save_document(replace(project.document, policy=by_group))
-        assert "released by groups" in why_traced_whole(project)

@@ -40,7 +40,7 @@ from sfumato.project.document.model import Document, PolicyEntry, Recipient, Uni
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release import buckets, class_sizes, long_table, long_views, value_counts
 from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_table import LongTable, why_released_whole
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import counted_view
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import leaving_table
@@ -366,19 +366,6 @@ def test_an_attribute_in_bins_is_counted_by_bin_and_a_misfit_is_named(ward, tmp_
 def test_formats_that_are_made_in_memory_are_refused(ward, tmp_path, format_name):
     with ward(frame_of()) as project, pytest.raises(SfumatoError, match="300 rows"):
         bundle(project, long_of(project), tmp_path / "out", format_name)
-
-
-def test_what_needs_all_rows_at_once_is_said():
-    document = hospital_document(ROWS)
-    assert not why_released_whole(document)
-    plain = replace(document, columns=tuple(map(unweighted, document.columns)))
-    assert not why_released_whole(plain)
-    assert not why_released_whole(replace(plain, record_key=None))
-    unit = Unit(("zip",), 3)
-    assert not why_released_whole(replace(plain, unit=unit))
-    viewed = replace(document.recipients[0], view=ViewRule(2, 0.0, {"age": 1}))
-    assert not why_released_whole(replace(plain, recipients=(viewed,)))
-    assert not why_released_whole(replace(plain, unit=unit, recipients=(viewed,)))
 
 
 def seen_coarsely(*rules):

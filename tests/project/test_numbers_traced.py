@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.record_path import record_path
+from sfumato.analysis.tracing_price import tracing_price
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
@@ -17,7 +19,7 @@ from sfumato.formats.reading import detect_options
 from sfumato.project.adoption.examination import Claim, adopt, examine
 from sfumato.project.document.entry_plan import plan_release
 from sfumato.project.document.model import Document, Recipient
-from sfumato.project.release.fingerprinting import tracing_price, with_spacing
+from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.release.release_columns import attributes_of, released_columns
 from sfumato.project.verification.leak import read_leak, trace_file
 from tests.project.numbers import KEY, LEVELS, a_document, a_table, new_project, release
@@ -50,9 +52,9 @@ def test_near_levels_have_more_noise_each_and_lie_on_one_ladder():
 
 
 def test_near_levels_make_a_few_leaked_rows_name_their_recipient():
-    alike = tracing_price(five_alike(), TABLE, KEYS, Silent())
+    alike = tracing_price(rows_of(five_alike(), TABLE, KEYS), Silent())
     assert "get the same values" in alike.sentence
-    price = tracing_price(with_spacing(five_alike(), 0.01), TABLE, KEYS, Silent())
+    price = tracing_price(rows_of(with_spacing(five_alike(), 0.01), TABLE, KEYS), Silent())
     assert price.figures.most_rows <= 3
     assert price.lowered["Office 4"] == pytest.approx(0.04)
 
@@ -76,7 +78,7 @@ def test_a_leaked_part_is_traced_to_the_last_digit_of_its_floats(tmp_path):
 def test_a_record_s_number_drifts_with_every_level_and_stops_where_releases_do():
     document = a_document(TABLE)
     entry = document.policy[0]
-    path = record_path(document, TABLE, KEYS, entry, "income", 7, Silent())
+    path = record_path(rows_of(document, TABLE, KEYS), entry, "income", 7, Silent())
     true = float(TABLE.column("income").iloc[6])
     assert path.is_numeric
     assert path.stretches == ()
@@ -96,7 +98,7 @@ def test_a_record_s_number_drifts_with_every_level_and_stops_where_releases_do()
 
 def test_a_missing_number_stays_missing_all_the_way_down():
     document = a_document(TABLE)
-    path = record_path(document, TABLE, KEYS, document.policy[0], "income", 6, Silent())
+    path = record_path(rows_of(document, TABLE, KEYS), document.policy[0], "income", 6, Silent())
     assert path.is_numeric
     assert np.isnan(path.numbers).all()
     assert all(pd.isna(stop.value) for stop in path.stops)
@@ -118,8 +120,8 @@ def test_an_adopted_copy_that_moved_with_the_project_is_found(tmp_path):
     old.rename(new)
     entry = document.policy[0]
     with pytest.raises(SfumatoError, match=r"copy\.csv"):
-        record_path(document, TABLE, KEYS, entry, "age", 3, Silent())
-    path = record_path(document, TABLE, KEYS, entry, "age", 3, Silent(), folders=(new,))
+        record_path(rows_of(document, TABLE, KEYS), entry, "age", 3, Silent())
+    path = record_path(rows_of(document, TABLE, KEYS, (new,)), entry, "age", 3, Silent())
     assert path.is_numeric
-    price = tracing_price(with_spacing(document, 0.01), TABLE, KEYS, Silent(), folders=(new,))
+    price = tracing_price(rows_of(with_spacing(document, 0.01), TABLE, KEYS, (new,)), Silent())
     assert price.figures.most_rows <= 3

@@ -44,8 +44,8 @@ def a_document(household=Role.QUASI_IDENTIFIER):
 
 
 def weighed(document, table, units):
-    encoded = material_of(document, table).encoded
-    return pooled_rows(document, encoded, units, (), Basis.PLANNED, Silent())
+    attributes = material_of(document, table).attributes
+    return pooled_rows(document, attributes, units, (), Basis.PLANNED, Silent())
 
 
 def attack(exported, truth, retention):
@@ -125,7 +125,8 @@ def test_the_mean_of_a_household_s_numbers_is_as_much_closer_as_its_rows_say():
         recipients=(Recipient("Institute", {"rent": statement}),),
     )
     unit = repeated_unit(table, "household", Silent())
-    (found,) = pooled_rows(document, {"rent": column}, [unit], (), Basis.PLANNED, Silent())
+    known = {"rent": column.attribute}
+    (found,) = pooled_rows(document, known, [unit], (), Basis.PLANNED, Silent())
     sizes = frame.groupby("household")["rent"].transform("size")
     assert found.spread[0] / found.spread[1] == pytest.approx(sizes.mean() ** 0.5)
 

@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.coalitions import realized_plain, realized_sentences, weigh_held
 from sfumato.analysis.holdings import Basis, holdings_of, members_of
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.project.document.model import Source
-from sfumato.project.release.regenerate import Regenerator
 from tests.project import adopting, test_attacker
 from tests.project.verifying import a_table, new_project, release
 
@@ -22,19 +22,19 @@ KEYS = KeyRing(bytes(range(32)))
 
 
 def planned(document, table, *names):
-    regenerator = Regenerator(document, table, KEYS)
+    rows = rows_of(document, table, KEYS)
     [entry] = document.policy
-    held = members_of(document, entry, regenerator.attributes(), (), Basis.PLANNED, names)
-    return regenerator, held
+    attributes = rows.attributes(Silent())
+    return rows, members_of(document, entry, attributes, (), Basis.PLANNED, names)
 
 
 def test_the_most_telling_release_of_everyone_is_held(tmp_path):
     with new_project(tmp_path) as project:
         for name in ("Public C", "Institute B", "Public C"):
             release(project, tmp_path / f"out {len(project.releases)}", name)
-        regenerator = Regenerator(project.document, a_table(), project.keys)
+        rows = rows_of(project.document, a_table(), project.keys)
         entry = project.document.policy[0]
-        asked = (project.document, entry, regenerator.attributes(), project.releases)
+        asked = (project.document, entry, rows.attributes(Silent()), project.releases)
         held = holdings_of(*asked, Basis.RELEASED)
         assert [one.recipient for one in held] == ["Institute B", "Public C"]
         assert held[0].source == project.releases[1].source
@@ -42,7 +42,7 @@ def test_the_most_telling_release_of_everyone_is_held(tmp_path):
         either = holdings_of(*asked, Basis.EITHER)
         assert {one.recipient for one in either if not one.planned} == {"Institute B", "Public C"}
         assert "Clinic A" in {one.recipient for one in either if one.planned}
-        report = weigh_held(regenerator, held, Silent())
+        report = weigh_held(rows, held, Silent())
         assert report.released
         assert report.risk.largest_difference < 1e-13
         assert report.risk.together == pytest.approx(report.risk.risk.average)
@@ -50,16 +50,16 @@ def test_the_most_telling_release_of_everyone_is_held(tmp_path):
 
 def test_planned_releases_are_weighed_with_the_noise_that_will_fall():
     document, table = adopting.settled(), adopting.ward()
-    regenerator, held = planned(document, table, "Institute B", "Clinic A")
+    rows, held = planned(document, table, "Institute B", "Clinic A")
     assert [one.recipient for one in held] == ["Clinic A", "Institute B"]
-    report = weigh_held(regenerator, held, Silent())
+    report = weigh_held(rows, held, Silent())
     assert not report.released
-    request = regenerator.request(held[0].plan)
+    request = rows.maker.request(held[0].plan)
     shares = request.columns[0].attribute.frequencies
     beliefs = uniform_matrix(0.6, 5).posterior(shares)
     true = request.columns[0].values
     seen = document.column("illness").domain.encode(
-        regenerator.perturbed(held[0].plan, Silent())["illness"]
+        rows.maker.perturbed(held[0].plan, Silent())["illness"]
     )
     assert report.risk.risk.average == pytest.approx(beliefs[seen, true].mean())
     assert realized_plain(report)["records"] == table.rows
@@ -72,21 +72,21 @@ def test_adopted_rungs_are_held_as_they_were_adopted(tmp_path):
     told = adopting.claim(path, 0.5, holder="Old Clinic")
     document = adopting.adopted(adopting.settled(), table, told)
     names = ("Clinic A", "Institute B", "Old Clinic")
-    regenerator, held = planned(document, table, *names)
+    rows, held = planned(document, table, *names)
     [rung] = [one for one in held if one.adopted]
     assert (rung.recipient, rung.level, rung.planned) == ("Old Clinic", 0.5, False)
-    report = weigh_held(regenerator, held, Silent())
+    report = weigh_held(rows, held, Silent())
     assert report.members == ("Clinic A", "Old Clinic", "Institute B")
     assert report.risk.largest_difference < 1e-13
-    alone = weigh_held(regenerator, [rung], Silent())
+    alone = weigh_held(rows, [rung], Silent())
     assert alone.released
     assert alone.risk.risk.average < report.risk.risk.average
 
 
 def test_rows_that_change_places_are_left_out_with_the_reason():
     document, table = test_attacker.document("reconstruction"), test_attacker.crowd(400)
-    regenerator, held = planned(document, table, "A", "B")
-    report = weigh_held(regenerator, held, Silent())
+    rows, held = planned(document, table, "A", "B")
+    report = weigh_held(rows, held, Silent())
     assert report.risk is None
     assert "change places within their groups" in report.reason
     [sentence] = realized_sentences(report)
@@ -96,27 +96,25 @@ def test_rows_that_change_places_are_left_out_with_the_reason():
 
 def test_another_edition_of_the_table_is_told():
     document, table = adopting.settled(record_key="person"), adopting.ward()
-    regenerator, held = planned(document, table, "Clinic A")
+    rows, held = planned(document, table, "Clinic A")
     other = Source("/data/ward.csv", "cd" * 32, adopting.ROWS, {})
     earlier = [replace(one, source=other, recorded_at="2026-11-20") for one in held]
-    assert (
-        "another edition of the source table" in weigh_held(regenerator, earlier, Silent()).reason
-    )
+    assert "another edition of the source table" in weigh_held(rows, earlier, Silent()).reason
     same = [replace(one, source=document.source, recorded_at="2026-11-20") for one in held]
-    assert weigh_held(regenerator, same, Silent()).risk is not None
+    assert weigh_held(rows, same, Silent()).risk is not None
 
 
 def test_what_can_t_be_made_again_is_told():
     document, table = adopting.settled(), adopting.ward()
-    regenerator, [held] = planned(document, table, "Clinic A")
+    rows, [held] = planned(document, table, "Clinic A")
     off = replace(held, plan=replace(held.plan, ladder="another"))
-    report = weigh_held(regenerator, [off], Silent())
+    report = weigh_held(rows, [off], Silent())
     assert report.reason.startswith("what Clinic A holds can't be made again. ")
 
 
 def test_progress_never_goes_back():
     document, table = adopting.settled(), adopting.ward()
-    regenerator, held = planned(document, table, "Clinic A", "Institute B")
+    rows, held = planned(document, table, "Clinic A", "Institute B")
     seen = []
 
     class Watching:
@@ -124,7 +122,7 @@ def test_progress_never_goes_back():
             seen.append(fraction)
             assert text
 
-    weigh_held(regenerator, held, Watching())
+    weigh_held(rows, held, Watching())
     assert all(a <= b + 1e-12 for a, b in pairwise(seen))
     assert np.min(seen) >= 0.0
     assert np.max(seen) <= 1.0

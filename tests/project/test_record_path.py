@@ -7,6 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.record_path import record_path
 from sfumato.analysis.views import find_views, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.errors import PolicyError, TableError
@@ -24,7 +25,7 @@ KEYS = KeyRing(b"7" * 32)
 def path(row, document=None):
     settled = document or a_document()
     entry = settled.policy[0]
-    return record_path(settled, a_table(), KEYS, entry, "illness", row, Silent())
+    return record_path(rows_of(settled, a_table(), KEYS), entry, "illness", row, Silent())
 
 
 def test_the_changes_are_those_of_the_record_s_events():

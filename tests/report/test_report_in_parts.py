@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sfumato.analysis import all_rows
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.project.document.model import Generalization
@@ -49,7 +50,8 @@ def counted(material):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, case):
+def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, monkeypatch, case):
+    monkeypatch.setattr(all_rows, "SAMPLE", 90)
     frame, change = CASES[case]
     with ward(frame(), change) as project:
         bundle(project, whole_of(project), tmp_path / "out", "parquet")
@@ -71,7 +73,10 @@ def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, 
             for how in ("independent", "on_ladder", "alone"):
                 told = [getattr(risk, how).by_value for risk in risks]
                 assert np.array_equal(*told, equal_nan=True)
-    assert parts.in_parts
+        assert [each.risk.total for each in own.small_groups] == [
+            each.risk.total for each in found.small_groups
+        ]
+    assert any(found.small_groups for found in parts.findings.values())
     for options in (ReportOptions(), ReportOptions(Audience.OUTSIDE, 200)):
         told = [
             any("was read in parts" in p for p in paragraphs(m, options)) for m in (whole, parts)

@@ -339,11 +339,15 @@ def test_a_count_of_a_long_table_that_is_stopped_can_be_asked_for_again(saved, q
     assert seen(card, UNIQUE) == ["0", "0"]
 
 
-def test_the_audit_answers_what_counts_tell_and_refuses_the_rest(saved, qtbot):
+def test_the_audit_answers_about_all_rows(saved, qtbot):
     panel = panel_of(saved, qtbot, "audit")
+    answers = [card.answer.text() for card in panel.overview.cards.values()]
+    assert all(answers)
+    assert "most trusted" not in answers
     alike = panel.show_page(GroupRiskPage)
     settle(qtbot, saved.session)
-    assert alike.long.isVisible()
+    assert alike.work.isVisible()
+    assert "Clinic A can estimate the shares of disease" in alike.sentence.text()
     weighed = panel.show_page(CoalitionPage)
     settle(qtbot, saved.session)
     assert weighed.work.isVisible()

@@ -7,16 +7,19 @@ Records that agree on them are a micro group.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import scipy
 
-from sfumato.engine.core.columns import Codes
-from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import Integers
+from sfumato.analysis.all_rows import AllRows, RowsPart
+from sfumato.engine.core.columns import Codes, Domain
+from sfumato.engine.core.errors import PolicyError, TableError
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Integers, smallest_unsigned
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.disclosure.group_tails import effective_draws
 from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values
@@ -28,34 +31,56 @@ from sfumato.engine.disclosure.resampled_law import (
 )
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.micro_groups import MicroGroups, largest_counts, value_counts
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table
-from sfumato.project.document.entry_plan import plan_entry
+from sfumato.engine.table.micro_groups import (
+    AlikeRows,
+    MicroGroups,
+    PublicAttribute,
+    largest_counts,
+    regrouped,
+    value_counts,
+)
+from sfumato.engine.table.table import Attribute
+from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release.groups import groups_known_by
-from sfumato.project.release.regenerate import Regenerator
-from sfumato.project.release.views import Coarsened, coarsened, coarsening_of, finest_of
+from sfumato.project.release.groups import check_knowledge, public_columns
+from sfumato.project.release.views import Coarsened, coarsening_of, finest_of
+
+_OWN: Final = "\0"
+"""Begins the names of what groups records beside the columns as an attacker sees them."""
+MOST_CELLS: Final = 1 << 24
+"""In parts, so many groups and values of theirs are counted in releases at most, 16 bytes each."""
 
 
 @dataclass(frozen=True)
 class Attacked:
     """A sensitive attribute as the attacker sees it: micro groups with their true values.
 
+    All is known by rows that are alike in what the attacker sees, in what the mechanism groups
+    records by, and in the true value: T of them, each of which stands for several records.
+
     Parameters
     ----------
-    column
-        The sensitive attribute with its rows, and the groups that its mechanism asks for.
+    attribute
+        The sensitive attribute.
     groups
-        The micro groups that the attacker tells apart.
+        The micro groups that the attacker tells apart, by the rows that are alike.
+    protected
+        The groups that the mechanism protects, likewise; None where it protects none.
+    codes, records
+        Each such row's true value, and how many records it stands for, shape (T,).
     grouped
-        The values in each of these.
+        The values in each of the attacker's groups.
     seen
         The quasi-identifiers as the attacker's files show them; None for the values as they are.
     """
 
-    column: EncodedColumn
+    attribute: Attribute
     groups: MicroGroups
+    protected: MicroGroups | None
+    codes: Codes = field(repr=False)
+    records: Integers = field(repr=False)
     grouped: GroupedValues
+    alike: _Alike = field(repr=False)
     seen: Coarsened | None = None
 
     @property
@@ -66,7 +91,7 @@ class Attacked:
         levels = [
             Sentence("{name} at level {level}", name=name, level=self.seen.coarsening.level(name))
             for name in self.grouped.names
-            if name in self.seen.columns
+            if name in self.seen.coarsening.hierarchies
         ]
         if not levels:
             return ""
@@ -78,15 +103,77 @@ class Attacked:
             suppressed=self.seen.view.suppressed_rows,
         )
 
-    @property
-    def attribute(self) -> Attribute:
-        """The sensitive attribute."""
-        return self.column.attribute
+    def groups_of(self, part: RowsPart) -> Integers:
+        """Return the attacker's group of some rows, shape (k,).
+
+        Raises
+        ------
+        TableError
+            If the table changed meanwhile.
+        """
+        found: Integers = self.groups.codes[self.alike.places(part)]
+        return found
+
+
+class _Alike:
+    """Looks for rows that are alike in what is seen, what groups them, and the true value."""
+
+    def __init__(
+        self,
+        rows: AllRows,
+        attribute: Attribute,
+        names: Sequence[str],
+        protecting: Sequence[str],
+        seen: Coarsened | None,
+    ) -> None:
+        self._rows, self._attribute, self._seen = rows, attribute, seen
+        changed = frozenset[str]() if seen is None else seen.changed
+        self._names = tuple(names)
+        # What is shown otherwise to the attacker than it groups records is another column.
+        self._protecting = {
+            name: _OWN + name if name in changed or name not in names else name
+            for name in protecting
+        }
+        own = [key for key in self._protecting.values() if key not in names]
+        self.columns = (*names, *own, _OWN)
+        called = dict.fromkeys([*names, *protecting, attribute.name])
+        self._found = AlikeRows(self.columns, rows.most_alike, tuple(called))
+
+    def look(self, context: Context) -> MicroGroups:
+        """Group all rows."""
+        for part in self._rows.parts(self.read, "Grouping records", context):
+            with part.naming_rows():
+                self._found.add(self._frame(part), Silent())
+        return self._found.groups()
 
     @property
-    def codes(self) -> Codes:
-        """Each record's true value, shape (n,)."""
-        return cast("Codes", self.column.values)
+    def read(self) -> set[str]:
+        """The columns that are looked at."""
+        viewed = () if self._seen is None else self._seen.coarsening.hierarchies
+        return {*self._names, *self._protecting, *viewed, self._attribute.name}
+
+    def _frame(self, part: RowsPart) -> pd.DataFrame:
+        """Return some rows as they are told apart."""
+        shown = self._rows.shown(part, self._names, self._seen)
+        own = [name for name, key in self._protecting.items() if key not in self._names]
+        for name, column in self._rows.shown(part, own).items():
+            shown[self._protecting[name]] = column
+        codes = part.codes(self._attribute)
+        plain = {name: column.reset_index(drop=True) for name, column in shown.items()}
+        return pd.DataFrame({**plain, _OWN: codes}, copy=False)
+
+    def places(self, part: RowsPart) -> npt.NDArray[np.int64]:
+        """Return which of the rows that are alike each of some rows is, shape (k,)."""
+        # Of rows in memory that is known.
+        return self._found.places(pd.DataFrame() if part.places is None else self._frame(part))
+
+    def of(self, attributes: Sequence[PublicAttribute], protecting: bool) -> list[PublicAttribute]:
+        """Return the columns that the attacker sees, or those that the mechanism groups by."""
+        keys = self._protecting if protecting else {name: name for name in self._names}
+        known = {each.name: each for each in attributes}
+        return [
+            PublicAttribute(name, known[key].values, known[key].codes) for name, key in keys.items()
+        ]
 
 
 @dataclass(frozen=True)
@@ -114,9 +201,8 @@ class Exposure:
 
 
 def attacked(
-    document: Document,
-    table: Table,
-    column: EncodedColumn,
+    rows: AllRows,
+    entry: PolicyEntry,
     names: Sequence[str],
     context: Context,
     recipients: Sequence[str] = (),
@@ -125,10 +211,10 @@ def attacked(
 
     Parameters
     ----------
-    document, table
-        What is decided, and the rows.
-    column
-        The sensitive attribute with its rows, and the groups that its mechanism asks for.
+    rows
+        All rows of the table.
+    entry
+        The policy entry of the attribute.
     names
         The public columns that the attacker knows.
     context
@@ -143,22 +229,42 @@ def attacked(
         If the attribute has no domain, or a column is not released as it is.
     DomainError
         If a row does not fit a column's bins.
+    TableError
+        If too many rows of a table that is read in parts differ in these columns.
     """
-    domain = column.attribute.domain
-    if domain is None:
+    document, name = rows.document, entry.attributes[0]
+    attribute = rows.attributes(Part(context, 0.0, 0.3))[name]
+    domain = _listed(attribute)
+    check_knowledge(document, names)
+    finest = finest_of(document, recipients)
+    coarsening = None if finest is None else coarsening_of(document, finest)
+    seen = None if coarsening is None else rows.seen(coarsening, Part(context, 0.3, 0.6))
+    grouping = None
+    if attribute.groups is not None:
+        grouping = public_columns(document, entry.settings, entry.mechanism)
+    alike = _Alike(rows, attribute, names, grouping or (), seen)
+    found = alike.look(Part(context, 0.6, 1.0))
+    values = found.attributes[-1]
+    codes = values.values.to_numpy(smallest_unsigned(domain.size))[values.codes]
+    single = MicroGroups(np.arange(found.count), found.sizes)
+    groups = regrouped(single, alike.of(found.attributes, False))
+    protected = None
+    if grouping is not None:
+        protected = regrouped(single, alike.of(found.attributes, True))
+    grouped = grouped_values(groups, codes, domain.size, found.sizes)
+    context.report(1.0, "Groups are ready")
+    return Attacked(attribute, groups, protected, codes, found.sizes, grouped, alike, seen)
+
+
+def _listed(attribute: Attribute) -> Domain:
+    """Return an attribute's values; refuse one that has no list of them."""
+    if attribute.domain is None:
         raise PolicyError(
             "Column {column} is numeric without bins: its values have no shares to estimate.",
             "Choose an attribute with a list of values.",
-            column=column.attribute.name,
+            column=attribute.name,
         )
-    finest = finest_of(document, recipients)
-    coarsening = None if finest is None else coarsening_of(document, finest)
-    seen = None if coarsening is None else coarsened(coarsening, document.columns, table)
-    shown = {} if seen is None else seen.columns
-    groups = groups_known_by(document, table, names, Part(context, 0.0, 0.8), shown)
-    grouped = grouped_values(groups, cast("Codes", column.values), domain.size)
-    context.report(1.0, "Groups are ready")
-    return Attacked(column, groups, grouped, seen)
+    return attribute.domain
 
 
 def exposure(
@@ -185,8 +291,8 @@ def exposure(
         )
     how = mechanism.resampling(plan.level, (attribute,), plan.settings)
     trials = None
-    if how is not None and known.column.groups is not None:
-        trials = trials_of(known, known.column.groups, how)
+    if how is not None and known.protected is not None:
+        trials = trials_of(known, known.protected, how)
     return Exposure(recipient.name, plan.level, mechanism.trust(plan.level), matrix, trials)
 
 
@@ -198,20 +304,22 @@ def trials_of(known: Attacked, protected: MicroGroups, how: Resampling) -> Trial
     known
         The attribute as the attacker sees it.
     protected
-        The groups that the mechanism protects.
+        The groups that the mechanism protects, by the rows that are alike.
     how
         How their records are drawn and repeated.
     """
-    parts = GroupParts.of(known.groups, protected, known.codes, how.size_of_domain)
+    parts = GroupParts.of(known.groups, protected, known.codes, how.size_of_domain, known.records)
     shares = largest_counts(parts.whole_counts) / protected.sizes
     draws = effective_draws(
         protected.sizes, shares, how.samples, how.retention, how.top, how.size_of_domain
     )
-    counts = joined_draws(known.groups, protected, draws)
+    counts = joined_draws(known.groups, protected, draws, known.records)
     return Trials(counts, how.draw, ResampledLaw(parts, how))
 
 
-def joined_draws(known: MicroGroups, protected: MicroGroups, draws: Integers) -> Integers:
+def joined_draws(
+    known: MicroGroups, protected: MicroGroups, draws: Integers, records: Integers | int = 1
+) -> Integers:
     """Return how many independent records the groups that an attacker knows amount to.
 
     Parameters
@@ -222,6 +330,8 @@ def joined_draws(known: MicroGroups, protected: MicroGroups, draws: Integers) ->
         The groups that the mechanism protects.
     draws
         How many independent records each of those amounts to.
+    records
+        How many records each row stands for whose groups these are.
 
     Returns
     -------
@@ -229,7 +339,7 @@ def joined_draws(known: MicroGroups, protected: MicroGroups, draws: Integers) ->
         Shape (G,). Where a group joins parts of several protected ones, the number that gives
         a sum of all its records the same variance (Kish's effective sample size).
     """
-    repeats = (protected.sizes / draws)[protected.codes]
+    repeats = records * (protected.sizes / draws)[protected.codes]
     weight = np.bincount(known.codes, weights=repeats, minlength=known.count)
     trials = np.rint(known.sizes.astype(np.float64) ** 2 / weight)
     counted: Integers = np.clip(trials, 1, known.sizes).astype(np.int64)
@@ -237,37 +347,54 @@ def joined_draws(known: MicroGroups, protected: MicroGroups, draws: Integers) ->
 
 
 def released_values(
-    regenerator: Regenerator,
-    entry: PolicyEntry,
-    known: Attacked,
-    recipient: Recipient,
-    context: Context,
-) -> scipy.sparse.csr_array:
-    """Return how often each value is released in each group, shape (G, m).
+    rows: AllRows, plans: Sequence[EntryPlan], known: Attacked, context: Context
+) -> list[scipy.sparse.csr_array]:
+    """Return how often each value is released in each group by some plans, shape (G, m) each.
 
-    Exactly what a release shows the recipient, also where it is fitted to adopted ones.
+    Exactly what releases show, also where they are fitted to adopted ones.
 
     Parameters
     ----------
-    regenerator
-        Makes released columns; asked for several recipients, it does the rest once.
-    entry, known
-        The attribute's policy entry, and the attribute as the attacker sees it.
-    recipient
-        Whose release is counted.
+    rows
+        All rows of the table.
+    plans
+        What is released of the attribute.
+    known
+        The attribute as the attacker sees it.
     context
         Progress and cancelling.
 
     Raises
     ------
+    TableError
+        If there are too many groups and values to be counted in parts.
     SfumatoError
-        As making the release would.
+        As making the releases would.
     """
-    name, domain = known.attribute.name, known.attribute.domain
-    if domain is None:
-        raise TypeError("an attribute that is attacked has a domain")
-    plan = plan_entry(regenerator.document, entry, {name: known.attribute}, recipient)
-    codes = domain.encode(regenerator.perturbed(plan, context)[name], name)
-    regenerator.forget()
+    name, domain = known.attribute.name, _listed(known.attribute)
+    rows.draw(plans, Part(context, 0.0, 0.4))
+    size = domain.size
+    counts = [scipy.sparse.csr_array((known.groups.count, size), dtype=np.int64) for _ in plans]
+    reading, steps = Part(context, 0.4, 1.0), max(len(plans), 1)
+    read = known.alike.read | rows.read_for(plans)
+    for part in rows.parts(read, "Counting released values", reading):
+        with part.naming_rows():
+            groups = MicroGroups(known.groups_of(part), known.groups.sizes)
+            for place, plan in enumerate(plans):
+                making: Context = Silent()
+                if part.places is None:
+                    making = Part(reading, place / steps, (place + 1) / steps)
+                released = part.maker.perturbed(plan, making)[name]
+                part.maker.forget()
+                found = value_counts(groups, domain.encode(released, name), size)
+                counts[place] = counts[place] + found
+        if rows.most_alike is not None and sum(each.nnz for each in counts) > MOST_CELLS:
+            raise TableError(
+                "What is released of {attribute} has more than {most:,} different"
+                " {most:value|values} in all groups together, too many to be counted in parts.",
+                "Let the attacker know fewer columns, or let more memory be taken.",
+                attribute=name,
+                most=MOST_CELLS,
+            )
     context.report(1.0, "Released values are counted")
-    return value_counts(known.groups, codes, domain.size)
+    return counts

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.coalitions import weigh_coalition
 from sfumato.analysis.findings import Examined, Severity
 from sfumato.analysis.holdings import Basis, Holding, holdings_of
@@ -31,7 +32,7 @@ from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import is_formed
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.groups import usual_knowledge
@@ -83,8 +84,8 @@ class Asked:
 
     Parameters
     ----------
-    document, table
-        What is decided, and the source table.
+    document
+        What is decided.
     columns
         What is known of the rows that leave.
     attributes
@@ -96,7 +97,6 @@ class Asked:
     """
 
     document: Document
-    table: Table
     columns: ShownColumns
     attributes: Mapping[str, Attribute]
     releases: Sequence[ReleaseRecord]
@@ -323,15 +323,13 @@ def _alike(document: Document, asked: Asked, names: Sequence[str]) -> list[str]:
     return next((same for levels, same in by_levels.items() if levels and len(same) > 1), [])
 
 
-def subjects_of(
-    document: Document, table: Table, encoded: Mapping[str, Any], folders: Sequence[Any] = ()
-) -> tuple[Subject, ...]:
+def subjects_of(rows: AllRows, attributes: Mapping[str, Attribute]) -> tuple[Subject, ...]:
     """Return the attributes with a list of values that are protected by themselves."""
-    knows = usual_knowledge(document)
+    knows = usual_knowledge(rows.document)
     return tuple(
-        Subject(document, table, entry, encoded[entry.attributes[0]], knows, tuple(folders))
-        for entry in document.policy
+        Subject(rows, entry, knows)
+        for entry in rows.document.policy
         if len(entry.attributes) == 1
-        and entry.attributes[0] in encoded
-        and encoded[entry.attributes[0]].attribute.domain is not None
+        and entry.attributes[0] in attributes
+        and attributes[entry.attributes[0]].domain is not None
     )

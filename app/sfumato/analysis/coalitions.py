@@ -13,10 +13,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.holdings import Basis, Holding, imagined, members_of
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, as_sentence, formatted
 from sfumato.engine.disclosure.coalition_risk import (
     AddedRecipient,
@@ -28,7 +29,7 @@ from sfumato.engine.disclosure.coalition_risk import (
     restored_without,
     risk_growth,
 )
-from sfumato.engine.disclosure.realized_risk import RealizedRisk, realized_by_coverage
+from sfumato.engine.disclosure.realized_risk import RealizedRisk, RealizedRisks
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 from sfumato.engine.mechanisms import mechanism_called
@@ -396,15 +397,13 @@ class RealizedReport:
     reason: str = ""
 
 
-def weigh_held(
-    regenerator: Regenerator, held: Sequence[Holding], context: Context
-) -> RealizedReport:
+def weigh_held(rows: AllRows, held: Sequence[Holding], context: Context) -> RealizedReport:
     """Weigh what the members of a coalition hold, by the values that they hold.
 
     Parameters
     ----------
-    regenerator
-        Makes the released columns again.
+    rows
+        All rows of the table.
     held
         What the members hold of one policy entry; at least one.
     context
@@ -418,28 +417,31 @@ def weigh_held(
     ordered = sorted(held, key=lambda one: -one.trust)
     members = tuple(one.recipient for one in ordered)
     released = not any(one.planned for one in ordered)
-    reason = obstacle_to(regenerator, ordered) or _without_values(regenerator, ordered)
+    known = rows.attributes(Part(context, 0.0, 0.2))
+    plans = [one.plan for one in ordered]
+    reason = obstacle_to(rows.maker, ordered)
+    attributes = () if reason else tuple(known[name] for name in plans[0].attributes)
+    if not reason and combined(attributes).counts is None:
+        reason = "numbers have no single values to restore; see how far an estimate is off."
     if reason:
         return RealizedReport(members, released, None, reason)
-    plans = [one.plan for one in ordered]
-    request = regenerator.request(plans[0])
-    attributes = request.attributes
-    attribute, true = combined(attributes), cast(Codes, combined_column(request.columns).values)
-    columns = _columns(regenerator, plans, attributes, Part(context, 0.0, 0.7))
     matrices = []
     for plan in plans:
         matrix = mechanism_called(plan.mechanism).matrix(plan.level, attributes, plan.settings)
         assert matrix is not None  # it has values to count
         matrices.append(matrix)
-    risk = realized_by_coverage(
-        true,
-        columns,
-        [covered_by(regenerator, one) for one in ordered],
-        matrices,
-        attribute.frequencies,
-        Part(context, 0.7, 1.0),
-    )
-    return RealizedReport(members, released, risk)
+    found = RealizedRisks(matrices, combined(attributes).frequencies, rows.rows)
+    text = Sentence("Making {key} again", key=plans[0].key)
+    reading, whole = Part(context, 0.2, 0.9), Part(context, 0.2, 0.7)
+    for part in rows.parts(rows.read_for(plans), text, reading):
+        at_once = part.places is None
+        with part.naming_rows():
+            true = combined_column(part.maker.request(plans[0]).columns).values
+            columns = _columns(part.maker, plans, attributes, whole if at_once else Silent())
+            covered = [covered_by(part.maker, one) for one in ordered]
+            weighing = Part(context, 0.7, 0.9) if at_once else Silent()
+            found.add(cast(Codes, true), columns, covered, weighing)
+    return RealizedReport(members, released, found.found(Part(context, 0.9, 1.0)))
 
 
 def realized_sentences(report: RealizedReport) -> tuple[str, ...]:
@@ -542,14 +544,4 @@ def obstacle_to(regenerator: Regenerator, held: Sequence[Holding]) -> str:
                 "Open that edition to weigh it.",
                 holder=one.recipient,
             )
-    return ""
-
-
-def _without_values(regenerator: Regenerator, held: Sequence[Holding]) -> str:
-    if regenerator.table.is_part:
-        return "not told of a table in parts: it takes all of its values at once."
-    for one in held:
-        columns = regenerator.request(one.plan, slice(0)).attributes
-        if combined(columns).counts is None:
-            return "numbers have no single values to restore; see how far an estimate is off."
     return ""

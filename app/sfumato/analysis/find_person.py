@@ -8,18 +8,19 @@ Bayes' rule over all rows that remain. For the custodian's eyes only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.coalitions import covered_by, obstacle_to
 from sfumato.analysis.composition import belief_in
 from sfumato.analysis.holdings import Basis, Holding, members_of
-from sfumato.analysis.person_facts import fitting_rows
 from sfumato.analysis.person_found import Belief, Knowledge, NumberBelief, PersonFound
+from sfumato.analysis.person_rows import fitting_rows
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
@@ -31,7 +32,7 @@ from sfumato.engine.disclosure.person_beliefs import (
     belief_about_person,
     weights_of_records,
 )
-from sfumato.engine.generalization.others import HolderClasses
+from sfumato.engine.generalization.others import HolderClasses, holder_classes
 from sfumato.engine.matrices.retention_matrix import sums_by_member
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.combinations import (
@@ -41,22 +42,25 @@ from sfumato.engine.table.combinations import (
     members,
     sizes_of,
 )
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.publication.generalization_pipeline import prepare
+from sfumato.project.publication.generalization_pipeline import read_other
+from sfumato.project.release.groups import check_knowledge
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.views import coarsening_of, finest_of
 
 Floats = npt.NDArray[np.float64]
 
+MOST_SHOWN: Final = 200
+"""Of the rows that remain, so many are shown as the table has them."""
 _INTERVAL: Final = (0.05, 0.95)
 _MOST_NUMBERS: Final = 20_000
 """Of more records, so many are weighed against the numbers of the table, evenly spaced."""
 
 
 def find_person(
-    regenerator: Regenerator,
+    rows: AllRows,
     knowledge: Knowledge,
     releases: Sequence[ReleaseRecord],
     basis: Basis,
@@ -66,8 +70,8 @@ def find_person(
 
     Parameters
     ----------
-    regenerator
-        Makes the released columns again, by the policy that is weighed.
+    rows
+        All rows of the table, by the policy that is weighed.
     knowledge
         What the attacker has.
     releases
@@ -81,86 +85,41 @@ def find_person(
     ------
     PolicyError
         If nobody's files are held, a column is in no release, or a belief is none.
+    TableError
+        If more rows fit than can be weighed, or a known column has too many values.
     SfumatoError
         If the policy and the table don't fit together.
     """
-    document, leaving = regenerator.document, regenerator.leaving
-    check_holders(knowledge)
-    table = regenerator.table
-    if len(leaving) < table.rows:
-        table = replace(table, frame=table.frame.iloc[leaving].reset_index(drop=True))
-    finest = finest_of(document, knowledge.holders)
-    coarsening = None if finest is None else coarsening_of(document, finest)
-    context.report(0.0, "Finding the rows that fit")
-    fitting = fitting_rows(document, table, knowledge.facts, coarsening)
-    rows, units = leaving[fitting.rows], None
-    if document.unit is not None:
-        units = len(np.unique(regenerator.units[leaving]))
-    holder = "" if coarsening is None else coarsening.own.recipient
-    among = Among(rows, rows, fitting.weights, fitting.hidden, len(leaving), units, holder)
-    return person_among(regenerator, knowledge, releases, basis, among, context)
-
-
-def check_holders(knowledge: Knowledge) -> None:
-    """Raise `PolicyError` if nobody's files are held."""
+    document = rows.document
     if not knowledge.holders:
         raise PolicyError("Nobody's files are held.", "Choose whose files the attacker has.")
-
-
-@dataclass(frozen=True)
-class Among:
-    """The rows among which a person is.
-
-    Parameters
-    ----------
-    rows, places
-        Their places among the rows that are made again, and in the whole table, shape (k,).
-    weights
-        How likely each is the person's before any sensitive value is looked at, shape (k,).
-    hidden
-        How many of them show * and fit everybody.
-    records, units
-        How many records and units leave; no units where records stand alone.
-    holder
-        Whose view shows the rows; empty for as they are.
-    """
-
-    rows: npt.NDArray[np.intp] = field(repr=False)
-    places: npt.NDArray[np.intp] = field(repr=False)
-    weights: Floats = field(repr=False)
-    hidden: int
-    records: int
-    units: int | None
-    holder: str
-
-
-def person_among(
-    regenerator: Regenerator,
-    knowledge: Knowledge,
-    releases: Sequence[ReleaseRecord],
-    basis: Basis,
-    among: Among,
-    context: Context,
-) -> PersonFound:
-    """Return what is believed of a person who is in one of some rows; see `find_person`."""
-    weights, of_unit = among.weights, None
-    if among.units is not None:
-        of_unit = regenerator.units[among.rows]
+    check_knowledge(document, [fact.column for fact in knowledge.facts])
+    finest = finest_of(document, knowledge.holders)
+    coarsening = None if finest is None else coarsening_of(document, finest)
+    fitting = fitting_rows(rows, knowledge.facts, coarsening, Part(context, 0.0, 0.6))
+    rows.attributes(Part(context, 0.6, 0.8))
+    units = rows.units(Part(context, 0.8, 0.8))
+    maker, weights, of_unit = fitting.part.maker, fitting.weights, None
+    if units is not None:
+        of_unit = maker.units[fitting.rows]
         weights = _by_unit(weights, of_unit)
-    asker = _Asker(regenerator, knowledge, releases, basis, among.rows, weights)
-    asker.look(Part(context, 0.2, 0.8))
+    asker = _Asker(maker, knowledge, releases, basis, fitting.rows, weights)
+    asker.look(Part(context, 0.8, 0.95))
     chances = asker.chances()
     order = np.argsort(-chances, kind="stable")
+    places = fitting.rows if fitting.part.places is None else fitting.part.places[fitting.rows]
     return PersonFound(
         knowledge,
-        among.records,
-        among.units,
-        among.places[order],
+        fitting.records,
+        units,
+        places[order],
         chances[order],
         None if of_unit is None else of_unit[order],
-        among.hidden,
-        among.holder,
-        asker.beliefs(Part(context, 0.8, 1.0)),
+        fitting.hidden,
+        "" if coarsening is None else coarsening.own.recipient,
+        asker.beliefs(Part(context, 0.95, 1.0)),
+        fitting.part.table.frame.iloc[fitting.rows[order[:MOST_SHOWN]]],
+        rows.sampled,
     )
 
 
@@ -339,7 +298,7 @@ class _Asker:
         decided = document.generalization
         if not chosen or decided is None or decided.sensitive != attribute.name:
             return common
-        tables = other_tables(document, self._regenerator.table, context)
+        tables = other_tables(document, attribute, context)
         used = [table for table in tables if table.holder in chosen]
         for table in used:
             if not 0 <= chosen[table.holder] < table.classes:
@@ -444,12 +403,33 @@ def _told(prior: Prior, place: int, shares: Floats) -> tuple[float, float, float
     return float(prior.atoms[place] @ shares), float(ends[0]), float(ends[1])
 
 
-def other_tables(document: Document, table: Table, context: Context) -> tuple[HolderClasses, ...]:
+def other_tables(
+    document: Document, attribute: Attribute | None, context: Context
+) -> tuple[HolderClasses, ...]:
     """Return the classes of other holders' tables; nothing where none is named.
 
-    Raises the errors of `prepare`.
+    Parameters
+    ----------
+    document
+        What is decided.
+    attribute
+        The sensitive attribute of the generalized table; None where the policy has it not.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    DiversityError
+        If a table does not tell of the attribute's values.
+    SourceMissing, SourceChanged, FileError
+        If another holder's file is gone, changed or can't be read.
     """
     decided = document.generalization
-    if decided is None or not decided.others:
+    others = () if decided is None or attribute is None else decided.others
+    if not others or attribute is None or attribute.domain is None:
         return ()
-    return prepare(document, table, context).holders
+    values, count = attribute.domain.values, len(others)
+    return tuple(
+        holder_classes(read_other(other, Part(context, place / count, (place + 1) / count)), values)
+        for place, other in enumerate(others)
+    )

@@ -393,10 +393,10 @@ def _cautions(document: Document) -> tuple[str, ...]:
 
 
 IN_PARTS: Final = Sentence(
-    "The table is read in parts. The check before a release says what the columns released"
-    " unchanged tell, and whether rows seem to belong to one person; this card does not."
+    "The table is read in parts, and whether rows seem to belong to one person is not looked for"
+    " yet. Audit does so under Pooled rows, and so does the check before a release."
 )
-"""What the card of a table that is too long for memory does not tell."""
+"""What the card of a table that is too long for memory does not tell at first."""
 
 
 def row_order_caution(document: Document) -> tuple[str, ...]:

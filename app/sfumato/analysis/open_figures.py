@@ -15,8 +15,9 @@ from sfumato.engine.core.values import rounded_down
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.profile import suggest_binning
-from sfumato.engine.table.table import Table, encode_column, with_proposed_domain
+from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, with_members
+from sfumato.project.release.long_survey import Survey
 
 NAMED: Final = 3
 """So many columns are named at most."""
@@ -229,7 +230,7 @@ def _width(number: float, alone: float) -> Sentence:
 
 
 def protected_too(
-    document: Document, table: Table, attribute: str, columns: Sequence[str], noise: KeyedNoise
+    document: Document, source: Survey, attribute: str, columns: Sequence[str], noise: KeyedNoise
 ) -> Document:
     """Mark columns as sensitive, and protect them together with an attribute where that can be.
 
@@ -238,8 +239,8 @@ def protected_too(
 
     Parameters
     ----------
-    document, table
-        What is decided, and the rows.
+    document, source
+        What is decided, and what is known of the rows.
     attribute
         The sensitive attribute that the columns tell.
     columns
@@ -255,14 +256,17 @@ def protected_too(
     for name in columns:
         spec = replace(document.column(name), role=Role.SENSITIVE)
         if spec.kind is not Kind.NUMERIC or spec.binning is not None:
-            spec = with_proposed_domain(table, spec)
+            spec = source.with_domain(spec)
         document = document.with_column(spec)
-    if document.entry_for(attribute) is None:
+    entry = document.entry_for(attribute)
+    if entry is None:
         return document
-    involved = {name for one in document.policy for name in one.attributes} | set(columns)
-    known = {
-        name: encode_column(table, document.column(name)).attribute for name in sorted(involved)
-    }
+    known: dict[str, Attribute] = {}
+    others = [one.attributes for one in document.policy if one != entry]
+    for names in ((*entry.attributes, *columns), *others):
+        specs = [document.column(name) for name in names if name not in known]
+        if specs:
+            known |= {one.name: one for one in source.attributes(specs)}
     for name in columns:
         entry = document.entry_for(attribute)
         if entry is not None:
@@ -290,7 +294,7 @@ def _divisible(spec: ColumnSpec) -> bool:
     return spec.kind is Kind.NUMERIC and fine
 
 
-def made_coarser(document: Document, table: Table, columns: Sequence[str]) -> Document:
+def made_coarser(document: Document, source: Survey, columns: Sequence[str]) -> Document:
     """Divide columns of numbers into a few bins.
 
     Raises
@@ -305,7 +309,7 @@ def made_coarser(document: Document, table: Table, columns: Sequence[str]) -> Do
         spec = document.column(name)
         if not _divisible(spec):
             continue
-        binning = suggest_binning(table.column(name), BINS)
+        binning = suggest_binning(source.numbers(name), BINS)
         # They follow from the rows until somebody confirms them.
         spec = replace(spec, binning=binning, coding=None, domain=None, from_rows=True)
         changed = changed.with_column(spec)

@@ -9,7 +9,7 @@ the rows that look alike, the share of those of which the facts are true.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -24,8 +24,7 @@ from sfumato.engine.core.values import factorize, plain
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.project.release.groups import check_knowledge
-from sfumato.project.release.views import Coarsening, coarsened, coded
+from sfumato.project.release.views import Coarsening, coded
 
 Flags = npt.NDArray[np.bool_]
 
@@ -132,85 +131,6 @@ def _measured(series: pd.Series) -> npt.NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class Fitting:
-    """The rows that can be the person's.
-
-    Parameters
-    ----------
-    rows
-        Their places among the rows that leave, shape (k,), ascending.
-    weights
-        How likely each is the person's before any sensitive value is looked at, shape (k,),
-        summing to 1.
-    hidden
-        How many of them show * and fit everybody.
-    """
-
-    rows: npt.NDArray[np.intp] = field(repr=False)
-    weights: npt.NDArray[np.float64] = field(repr=False)
-    hidden: int
-
-
-@dataclass(frozen=True)
-class _Look:
-    """One fact beside one column: all of shape (n,).
-
-    `true` where the fact holds, `told` where the cell is not missing; `label` is the class that is
-    shown, by number, and `seen` where it is.
-    """
-
-    true: Flags
-    told: Flags
-    label: npt.NDArray[np.intp]
-    seen: Flags
-    fits: Flags
-
-
-def fitting_rows(
-    document: Document, table: Table, facts: Sequence[Fact], coarsening: Coarsening | None
-) -> Fitting:
-    """Return the rows that can be the person's, by what somebody's files show.
-
-    Parameters
-    ----------
-    document
-        The columns as they are specified.
-    table
-        The rows that leave.
-    facts
-        What is known, a fact for each column at most.
-    coarsening
-        The view by which the quasi-identifiers are shown; None for as they are.
-
-    Raises
-    ------
-    PolicyError
-        If no recipient sees a column, or it has no such value.
-    SfumatoError
-        If the view can't be made.
-    """
-    check_knowledge(document, [fact.column for fact in facts])
-    suppressed = np.zeros(table.rows, dtype=np.bool_)
-    viewed: Collection[str] = ()
-    if coarsening is not None:
-        viewed = coarsening.hierarchies.keys()
-        suppressed = coarsened(coarsening, document.columns, table).view.suppressed
-    looks = []
-    for fact in facts:
-        told = told_by(document, table, fact, coarsening)
-        seen = told.told & ~(suppressed & (fact.column in viewed))
-        fits = ~seen
-        fits[seen] = told.possible[told.label[seen]]
-        looks.append(_Look(told.true, told.told, told.label, seen, fits))
-    fits = np.ones(table.rows, dtype=np.bool_)
-    for look in looks:
-        fits &= look.fits
-    rows = np.flatnonzero(fits)
-    hidden = int(np.count_nonzero(suppressed[rows]))
-    return Fitting(rows, _weights(looks, rows), hidden)
-
-
-@dataclass(frozen=True)
 class Told:
     """What a column tells of a fact, row by row or value by value.
 
@@ -233,7 +153,23 @@ class Told:
 def told_by(document: Document, table: Table, fact: Fact, coarsening: Coarsening | None) -> Told:
     """Return what the rows of a table tell of a fact; it follows from their values alone.
 
-    Raises the errors of `fitting_rows`.
+    Parameters
+    ----------
+    document
+        The columns as they are specified.
+    table
+        The rows.
+    fact
+        What is known of a column.
+    coarsening
+        The view by which the quasi-identifiers are shown; None for as they are.
+
+    Raises
+    ------
+    PolicyError
+        If the column has no such value.
+    SfumatoError
+        If the view can't be made.
     """
     name, recipes = fact.column, document.hierarchies
     if coarsening is not None:
@@ -259,39 +195,6 @@ def _one_by_text(
     """Return codes and labels with classes of one label joined: nobody can tell them apart."""
     texts, of_name = np.unique(np.array(names, dtype=object), return_inverse=True)
     return of_name[codes], texts
-
-
-def _weights(looks: Sequence[_Look], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
-    """Return how likely the facts are true of each row by what it shows, as shares of all."""
-    if not looks or not len(rows):
-        return np.full(len(rows), 1.0 / max(len(rows), 1))
-    told = np.logical_and.reduce([look.told for look in looks])
-    true = np.logical_and.reduce([look.true for look in looks]) & told
-    seen = np.stack([look.seen[rows] for look in looks], axis=1)
-    found = np.zeros(len(rows))
-    patterns, of_row = np.unique(seen, axis=0, return_inverse=True)
-    for place, pattern in enumerate(patterns):
-        chosen = of_row.ravel() == place
-        shown = [look.label for look, is_seen in zip(looks, pattern, strict=True) if is_seen]
-        if not shown:
-            found[chosen] = true.sum() / max(int(told.sum()), 1)
-            continue
-        alike, _ = (
-            pd.factorize(pd.MultiIndex.from_arrays(shown))
-            if len(shown) > 1
-            else (
-                shown[0],
-                None,
-            )
-        )
-        size = int(alike.max(initial=0)) + 1
-        of_all = np.bincount(alike[told & (alike >= 0)], minlength=size)
-        of_true = np.bincount(alike[true & (alike >= 0)], minlength=size)
-        share = of_true / np.maximum(of_all, 1)
-        found[chosen] = share[alike[rows[chosen]]]
-    total = float(found.sum())
-    # Where the facts are true of nobody, every row that fits is as likely as any other.
-    return found / total if total > 0.0 else np.full(len(rows), 1.0 / len(rows))
 
 
 def _truth(

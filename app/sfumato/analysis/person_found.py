@@ -177,17 +177,23 @@ class PersonFound:
         Whose view of the quasi-identifiers the files show; empty for the values as they are.
     beliefs
         Of each sensitive attribute.
+    shown
+        Those rows that are shown, as the table has them.
+    sampled
+        From how many records it is known which numbers are common; None for all.
     """
 
     knowledge: Knowledge
     records: int
     units: int | None
-    rows: npt.NDArray[np.intp] = field(repr=False)
+    rows: npt.NDArray[np.int64] = field(repr=False)
     chances: Floats = field(repr=False)
     of_unit: npt.NDArray[np.int64] | None = field(repr=False)
     hidden: int
     viewed_by: str
     beliefs: tuple[Belief | NumberBelief, ...]
+    shown: pd.DataFrame = field(repr=False, compare=False)
+    sampled: int | None = None
 
     @cached_property
     def remaining(self) -> int:
@@ -304,6 +310,15 @@ def meaning_sentences(found: PersonFound) -> tuple[str, ...]:
         for each in found.beliefs
         if isinstance(each, Belief) and each.odds is not None and np.isfinite(each.odds)
     ]
+    if found.sampled is not None and any(isinstance(each, NumberBelief) for each in found.beliefs):
+        said.append(
+            Sentence(
+                "The table is read in parts: which numbers are common is known from {some:,} of its"
+                " {rows:,} {rows:row|rows}, drawn evenly.",
+                some=found.sampled,
+                rows=found.records,
+            )
+        )
     return tuple(said)
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from sfumato.analysis.holdings import Basis, Holding, holdings_of
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.wording import Sentence, formatted, listed
+from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.pooled_rows import (
     PooledRestoration,
     pooled_restoration,
@@ -21,10 +23,18 @@ from sfumato.engine.matrices.retention_matrix import RetentionMatrix, matrix_of_
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.combinations import combined, members, sizes_of
 from sfumato.engine.table.proposals import Proposal
-from sfumato.engine.table.repeated_units import RepeatedUnit, varying_units
-from sfumato.engine.table.table import Attribute, EncodedColumn
+from sfumato.engine.table.repeated_units import (
+    RepeatedUnit,
+    RowsOfUnits,
+    find_repeated_units,
+    repeated_unit,
+    varying_units,
+)
+from sfumato.engine.table.table import Attribute, Table, encode_column, no_column
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.value_counts import series_of
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,8 @@ class PooledRows:
     spread
         For numbers, the half width of the 95 % interval around one row's value, and around the
         mean of the average unit's rows; None for categories.
+    sampled
+        How many rows it is estimated from, those of some units; 0 where from all.
     """
 
     column: str
@@ -62,6 +74,7 @@ class PooledRows:
     rows: float
     restored: PooledRestoration | None = None
     spread: tuple[float, float] | None = None
+    sampled: int = 0
 
     @property
     def gain(self) -> float:
@@ -116,7 +129,18 @@ class PooledRows:
                 pooled=self.spread[1],
                 alone=self.spread[0],
             )
-        return Sentence("{who} {how} {told}", who=who, how=how, told=told)
+        return joined(who, how, told, self.estimated)
+
+    @property
+    def estimated(self) -> str:
+        """From how many rows it is estimated; empty where from all."""
+        if not self.sampled:
+            return ""
+        return Sentence(
+            "That is estimated from all rows of some units, {sampled:,} {sampled:row|rows} drawn"
+            " evenly.",
+            sampled=self.sampled,
+        )
 
     def plain(self) -> dict[str, Any]:
         """Return the figures as plain JSON values."""
@@ -138,12 +162,14 @@ class PooledRows:
             }
         if self.spread is not None:
             found["half width"] = {"one row": self.spread[0], "pooled": self.spread[1]}
+        if self.sampled:
+            found["rows looked at"] = self.sampled
         return found
 
 
 def pooled_rows(
     document: Document,
-    encoded: Mapping[str, EncodedColumn],
+    attributes: Mapping[str, Attribute],
     units: Sequence[RepeatedUnit],
     releases: Sequence[ReleaseRecord],
     basis: Basis,
@@ -155,10 +181,10 @@ def pooled_rows(
     ----------
     document
         The policy and the recipients.
-    encoded
-        The policy's attributes with their rows, by name, as far as they are known.
+    attributes
+        The policy's attributes, by name, as far as they are known.
     units
-        The columns by which rows are pooled.
+        The columns by which rows are pooled, with the rows that were looked at.
     releases, basis
         What the ledger tells of, and which releases are weighed.
     context
@@ -170,11 +196,10 @@ def pooled_rows(
         Entry by entry; for each column, the most trusted recipient first. Attributes that vary
         within units are left out, and so are mechanisms whose rows depend on each other.
     """
-    attributes = {name: column.attribute for name, column in encoded.items()}
     known = [
         entry
         for entry in document.policy
-        if set(entry.attributes) <= set(encoded)
+        if set(entry.attributes) <= set(attributes)
         and not mechanism_called(entry.mechanism).needs_groups
         and (document.unit is None or not document.unit.draws_once(entry.attributes))
     ]
@@ -187,8 +212,7 @@ def pooled_rows(
         for unit in usable:
             for name in entry.attributes:
                 if name in unit.constant:
-                    column = encoded[name]
-                    found += _pooled(document, entry, column, unit, held, attributes, part)
+                    found += _pooled(document, entry, name, unit, held, attributes, part)
     return tuple(found)
 
 
@@ -275,39 +299,80 @@ def proposed_key(document: Document, known: Sequence[Proposal]) -> tuple[str, st
     return names[0], told
 
 
+def repeated_units(
+    table: Table | LongTable, context: Context, asked: Sequence[str] = ()
+) -> tuple[RepeatedUnit, ...]:
+    """Return the columns by which rows may belong together, or those that are asked for.
+
+    Raises
+    ------
+    TableError
+        If a column that is asked for is not there or brings no rows together.
+    """
+    if isinstance(table, Table):
+        if asked:
+            return tuple(repeated_unit(table, name, context) for name in dict.fromkeys(asked))
+        return find_repeated_units(table, context)
+    whole = table.whole
+    for name in asked:
+        if name not in whole.columns:
+            raise no_column(name)
+
+    def find() -> tuple[RepeatedUnit, ...]:
+        found = RowsOfUnits(whole.columns, tuple(dict.fromkeys(asked)))
+        for batch, _ in whole.read(whole.columns, "Looking for rows that belong together", context):
+            frame = {name: series_of(batch[name], name) for name in whole.columns}
+            found.add(Table(pd.DataFrame(frame, copy=False), whole.batches.value_labels, {}, True))
+        return found.found()
+
+    return whole.keep(("repeated units", *asked), find)
+
+
+def _values(
+    document: Document, attribute: Attribute, unit: RepeatedUnit
+) -> npt.NDArray[np.generic]:
+    """Return an attribute's codes or numbers in the rows that were looked at, shape (n,)."""
+    if unit.rows is None:
+        known = attribute.codes if attribute.numbers is None else attribute.numbers
+        assert known is not None  # all rows are in memory
+        return known
+    spec = replace(document.column(attribute.name), domain=attribute.domain)
+    return encode_column(unit.rows, spec).values
+
+
 def _pooled(
     document: Document,
     entry: PolicyEntry,
-    column: EncodedColumn,
+    name: str,
     unit: RepeatedUnit,
     held: Sequence[Holding],
     attributes: Mapping[str, Attribute],
     context: Context,
 ) -> list[PooledRows]:
     """Return what everyone who holds an entry restores of one attribute."""
-    here = np.flatnonzero(unit.codes >= 0)
-    codes, values = unit.codes[here], column.values[here]
+    attribute, here = attributes[name], np.flatnonzero(unit.codes >= 0)
+    codes, values = unit.codes[here], _values(document, attribute, unit)[here]
     varying = varying_units(codes, values)
     same = ~varying[codes]
     codes, values = codes[same], values[same]
     if not len(codes):
         return []
     sizes = np.bincount(codes)
-    name = column.attribute.name
     facts = PooledRows(
         column=unit.column,
         shown=document.column(unit.column).role is not Role.IDENTIFYING,
         attribute=name,
         recipient="",
         units=unit.units,
-        varying=int(varying.sum()),
+        varying=int(varying.sum()) * unit.every,
         rows=float((sizes.astype(np.float64) ** 2).sum() / sizes.sum()),
+        sampled=len(unit.codes) if unit.every > 1 else 0,
     )
     made = []
     for place, holding in enumerate(held):
         part = Part(context, place / len(held), (place + 1) / len(held))
-        if column.attribute.domain is not None and holding.matrix is not None:
-            size = column.attribute.domain.size
+        if attribute.domain is not None and holding.matrix is not None:
+            size = attribute.domain.size
             by_size = units_by_size(codes, values.astype(np.int64), size)
             matrix = holding.matrix
             if len(entry.attributes) > 1 and isinstance(matrix, RetentionMatrix):

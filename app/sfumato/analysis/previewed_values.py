@@ -25,7 +25,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.combinations import combined, combined_column, combined_series
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
-from sfumato.project.adoption.rows import read_rungs
+from sfumato.project.adoption.rows import RowsToMatch, Rungs
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.long_release import drawn_groups
@@ -63,6 +63,8 @@ class Question:
         where they are all.
     leaving
         Which of the rows leave, shape (k,), where that is known; else the rows themselves tell.
+    rungs
+        What earlier releases show of the rows, where that is known.
     """
 
     document: Document
@@ -74,6 +76,7 @@ class Question:
     folder: Path | None = None
     places: Positions | None = field(default=None, repr=False)
     leaving: Positions | None = field(default=None, repr=False)
+    rungs: tuple[Adopted, ...] | None = field(default=None, repr=False)
 
     def rows_that_leave(self) -> Positions:
         """Return which rows leave, shape (k,); raises what `leaving_rows` does."""
@@ -112,6 +115,15 @@ class Question:
         columns = {name: found.column(self.table, one) for name, one in self.columns.items()}
         return replace(self, columns=columns)
 
+    def with_rungs_of(self, table: LongTable, context: Context) -> Question:
+        """Return the same with what earlier releases show of the rows, matched in the longer table.
+
+        Raises what `adopted` does.
+        """
+        assert self.places is not None
+        found = self._rungs_in(table.to_match(context))
+        return replace(self, rungs=tuple(one.at(self.places) for one in found))
+
     @property
     def attributes(self) -> tuple[Attribute, ...]:
         """The entry's attributes."""
@@ -126,15 +138,15 @@ class Question:
         AdoptionError
             If a file is gone, has changed, or does not match the table.
         """
+        if self.rungs is not None:
+            return self.rungs
+        return self._rungs_in(RowsToMatch.of(self.table))
+
+    def _rungs_in(self, table: RowsToMatch) -> tuple[Adopted, ...]:
         source = self.document.source
-        return read_rungs(
-            self.entry.settings,
-            tuple(self.columns[name] for name in self.entry.attributes),
-            self.table,
-            Silent(),
-            () if self.folder is None else (self.folder,),
-            "" if source is None else source.digest,
-        )
+        folders = () if self.folder is None else (self.folder,)
+        digest = "" if source is None else source.digest
+        return Rungs(table, folders, digest).of(self.entry.settings, self.attributes, Silent())
 
 
 def sample_positions(rows: int) -> Positions:

@@ -16,13 +16,12 @@ from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.holdings import Basis
 from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
 from sfumato.analysis.open_figures import BINS, NAMED, OpenFigure, divisible
-from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, worst_pooled
+from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, repeated_units, worst_pooled
 from sfumato.engine.core.columns import Kind, Role
 from sfumato.engine.core.progress import Part
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.table.relations import LinearRelation, Relation
-from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units
-from sfumato.engine.table.table import encode_column
+from sfumato.engine.table.repeated_units import RepeatedUnit
 from sfumato.project.document.model import Document
 
 _NOTICED: Final = 0.05
@@ -143,21 +142,7 @@ def _told_by_each_other(document: Document, relation: Relation) -> Finding:
 
 def pooled_units(examined: Examined) -> Iterator[Finding]:
     """Tell what a recipient restores by pooling the rows of a person or household."""
-    name, known = examined.recipient.name, examined.columns
-    if known.table.rows < known.rows:
-        yield Finding(
-            "Pooled rows",
-            Severity.CAUTION,
-            Sentence(
-                "Rows of one person or household were looked for in {sampled:,} of {rows:,}"
-                " {rows:record|records} only, where few of them meet: where there are such rows,"
-                " state their unit.",
-                sampled=known.table.rows,
-                rows=known.rows,
-            ),
-        )
-        return
-    found = [one for one in _pooled(examined) if one.recipient == name]
+    found = [one for one in _pooled(examined) if one.recipient == examined.recipient.name]
     told = [one for one in worst_pooled(found) if _worth_telling(one)]
     for one in told:
         severity = Severity.GRAVE if one.empties else Severity.CAUTION
@@ -193,10 +178,10 @@ def _by_unit(document: Document, column: str) -> tuple[Remedy, ...]:
 
 def _pooled(examined: Examined) -> Sequence[PooledRows]:
     """Return what everybody restores by pooling, found once for all recipients."""
-    document, columns = examined.document, examined.columns.whole
-    units: tuple[RepeatedUnit, ...] = columns.keep(
+    document, columns = examined.document, examined.columns
+    units: tuple[RepeatedUnit, ...] = columns.whole.keep(
         "repeated units",
-        lambda: find_repeated_units(columns.table, Part(examined.context, 0.0, 0.5)),
+        lambda: repeated_units(columns.source, Part(examined.context, 0.0, 0.5)),
     )
     if not units or not document.policy:
         return ()
@@ -204,14 +189,10 @@ def _pooled(examined: Examined) -> Sequence[PooledRows]:
     asked = replace(document, title="", hierarchies={}, rows_as_in_table="", accepted={})
 
     def pool() -> tuple[PooledRows, ...]:
-        encoded = {
-            name: replace(encode_column(columns.table, document.column(name)), attribute=attribute)
-            for name, attribute in examined.attributes.items()
-        }
         context = Part(examined.context, 0.5, 1.0)
-        return pooled_rows(document, encoded, units, (), Basis.PLANNED, context)
+        return pooled_rows(document, examined.attributes, units, (), Basis.PLANNED, context)
 
-    return columns.latest("pooled rows", asked, pool)
+    return columns.whole.latest("pooled rows", asked, pool)
 
 
 def released_relations(document: Document, relations: Iterable[Relation]) -> tuple[Relation, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +21,7 @@ from sfumato.engine.disclosure.count_queries import (
     query_pool,
     true_answer,
 )
-from sfumato.engine.randomness.keys import KeyRing
+from sfumato.project.document.entry_plan import plan_entry
 
 CONFIDENCE = 0.95
 
@@ -113,15 +114,13 @@ class PoolResult:
     recipients: tuple[PoolErrors, ...]
 
 
-def open_desk(subject: Subject, keys: KeyRing, context: Context) -> QueryDesk:
+def open_desk(subject: Subject, context: Context) -> QueryDesk:
     """Count the true and the released values in every group.
 
     Parameters
     ----------
     subject
         The sensitive attribute, and as knowledge the public columns that queries may name.
-    keys
-        The source of keyed randomness: the releases are those that these keys make.
     context
         Progress and cancelling.
 
@@ -130,19 +129,15 @@ def open_desk(subject: Subject, keys: KeyRing, context: Context) -> QueryDesk:
     SfumatoError
         If the groups can't be formed.
     """
-    known = subject.known(Part(context, 0.0, 0.1))
-    regenerator = subject.regenerator(keys)
-    held: list[Held] = []
-    recipients = subject.document.recipients
-    count = len(recipients)
-    for place, recipient in enumerate(recipients):
-        part = Part(context, 0.1 + 0.9 * place / count, 0.1 + 0.9 * (place + 1) / count)
-        try:
-            shown = exposure(subject.document, subject.entry, known, recipient)
-            released = released_values(regenerator, subject.entry, known, recipient, part)
-        except SfumatoError:
-            continue  # the policy says what is wrong with this recipient's level
-        held.append(Held(shown, released))
+    document, entry = subject.document, subject.entry
+    known = subject.known(Part(context, 0.0, 0.3))
+    attributes, exposed, plans = {known.attribute.name: known.attribute}, [], []
+    for recipient in document.recipients:
+        with suppress(SfumatoError):  # the policy says what is wrong with this recipient's level
+            exposed.append(exposure(document, entry, known, recipient))
+            plans.append(plan_entry(document, entry, attributes, recipient))
+    counted = released_values(subject.rows, plans, known, Part(context, 0.3, 1.0))
+    held = [Held(shown, released) for shown, released in zip(exposed, counted, strict=True)]
     held.sort(key=lambda each: -each.shown.trust)
     context.report(1.0, "Ready for queries")
     return QueryDesk(known, tuple(held))

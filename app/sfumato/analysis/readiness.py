@@ -19,7 +19,7 @@ from sfumato.analysis.view_checks import shown_to
 from sfumato.analysis.views import with_level
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
@@ -30,9 +30,9 @@ from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.long_survey import LongSurvey, Survey, surveyed
 from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.release_columns import attributes_of, check_columns, material_with
-from sfumato.project.release.units import propose_unit
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,9 @@ def _with_reason(finding: Finding, document: Document, recipient: Recipient) -> 
 def mended(
     document: Document,
     remedy: Remedy,
-    table: Table | None = None,
+    source: Table | LongSurvey | None = None,
     noise: KeyedNoise | None = None,
+    context: Context | None = None,
 ) -> Document:
     """Return the document with a remedy applied.
 
@@ -116,8 +117,11 @@ def mended(
     ----------
     document, remedy
         What is decided, and what is to be done.
-    table, noise
-        The rows, and what draws noise for statistics of them, for a deed that needs them.
+    source, noise
+        What is known of the rows, and what draws noise for statistics of them, for a deed that
+        needs them.
+    context
+        Progress and cancelling.
 
     Raises
     ------
@@ -125,7 +129,7 @@ def mended(
         If a column's values don't fit what is to be done.
     """
     for part in remedy.parts:
-        document = mended(document, part, table, noise)
+        document = mended(document, part, source, noise, context)
     if remedy.parts:
         return document
     if remedy.deed is Deed.RANDOM_ORDER:
@@ -133,9 +137,9 @@ def mended(
     if remedy.deed is Deed.DROP:
         return left_out(document, remedy.columns or (remedy.column,))
     if remedy.deed.needs_rows:
-        assert table is not None
+        assert source is not None
         assert noise is not None
-        return _mended_by_rows(document, remedy, table, noise)
+        return _mended_by_rows(document, remedy, surveyed(source), noise, context or Silent())
     return _mended_in_column(document, remedy)
 
 
@@ -152,13 +156,13 @@ def _mended_in_column(document: Document, remedy: Remedy) -> Document:
 
 
 def _mended_by_rows(
-    document: Document, remedy: Remedy, table: Table, noise: KeyedNoise
+    document: Document, remedy: Remedy, source: Survey, noise: KeyedNoise, context: Context
 ) -> Document:
     if remedy.deed is Deed.PROTECT:
-        return protected_too(document, table, remedy.column, remedy.columns, noise)
+        return protected_too(document, source, remedy.column, remedy.columns, noise)
     if remedy.deed is Deed.COARSEN:
-        return made_coarser(document, table, remedy.columns)
-    return document.with_unit(propose_unit(document, table, (remedy.column,)))
+        return made_coarser(document, source, remedy.columns)
+    return document.with_unit(source.unit(document, (remedy.column,), context))
 
 
 def accepting(document: Document, findings: Iterable[Finding], reason: str) -> Document:

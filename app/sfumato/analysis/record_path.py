@@ -8,30 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.analysis.all_rows import AllRows, RowsPart
 from sfumato.engine.core.errors import LevelError, PolicyError, TableError
-from sfumato.engine.core.progress import Context, Silent
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
-from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release.regenerate import Regenerator
-from sfumato.project.release.views import coarsened, coarsening_of, quasi_identifiers
-
-if TYPE_CHECKING:
-    from sfumato.engine.randomness.keys import KeyRing
+from sfumato.project.document.model import PolicyEntry
+from sfumato.project.release.views import Coarsened, coarsening_of, quasi_identifiers
 
 LOWEST_TRUST: Final = 0.001
 POINTS: Final = 240
 """Levels that are looked at, each 3 % below the one before."""
-_FEW_POINTS: Final = 60
-"""Where a record's release depends on others, so that the whole table is released each time."""
 _HALVINGS: Final = 12
 """Between two levels that differ, a change is found to a hundred-thousandth of the level."""
 
@@ -108,14 +101,7 @@ class RecordPath:
 
 
 def record_path(
-    document: Document,
-    table: Table,
-    keys: KeyRing,
-    entry: PolicyEntry,
-    attribute: str,
-    row: int,
-    context: Context,
-    folders: Sequence[Path] = (),
+    rows: AllRows, entry: PolicyEntry, attribute: str, row: int, context: Context
 ) -> RecordPath:
     """Return what every level of trust shows of one record.
 
@@ -123,8 +109,8 @@ def record_path(
 
     Parameters
     ----------
-    document, table, keys
-        What is released from.
+    rows
+        All rows of the table.
     entry
         The policy entry.
     attribute
@@ -133,8 +119,6 @@ def record_path(
         The record's row, from 1.
     context
         Progress and cancelling.
-    folders
-        Where adopted files are looked for that are not in their places.
 
     Raises
     ------
@@ -143,23 +127,22 @@ def record_path(
     SfumatoError
         If the policy is not complete.
     """
-    if not 1 <= row <= table.rows:
+    if not 1 <= row <= rows.rows:
         raise TableError(
             "There is no row {row}: the table has {count}.",
             "Give a row from 1 to {count}.",
             row=row,
-            count=table.rows,
+            count=rows.rows,
         )
-    if not document.recipients:
+    if not rows.document.recipients:
         raise PolicyError("Nobody is on the ladder yet.", "Add a recipient under Policy.")
-    regenerator = Regenerator(document, table, keys, folders)
-    looker = _Looker(regenerator, document, entry, attribute, row)
-    trusts = np.geomspace(looker.highest, LOWEST_TRUST, looker.points)
+    looker = _Looker(rows, entry, attribute, row - 1, Part(context, 0.0, 0.5))
+    trusts = np.geomspace(looker.highest, LOWEST_TRUST, POINTS)
     seen = []
     for place, trust in enumerate(trusts):
-        context.report(place / len(trusts), "Walking down the ladder")
+        context.report(0.5 + 0.1 * place / len(trusts), "Walking down the ladder")
         seen.append(looker.at(float(trust)))
-    stops = _stops(looker, document, table, row - 1)
+    stops = _stops(looker, rows, Part(context, 0.6, 1.0))
     if looker.is_numeric:
         numbers = np.array([np.nan if pd.isna(value) else float(value) for value in seen])
         return RecordPath(attribute, row, (), trusts, numbers, stops)
@@ -167,58 +150,68 @@ def record_path(
     return RecordPath(attribute, row, _stretches(looker, trusts, seen), nothing, nothing, stops)
 
 
-def _stops(looker: _Looker, document: Document, table: Table, place: int) -> tuple[Stop, ...]:
+def _stops(looker: _Looker, rows: AllRows, context: Context) -> tuple[Stop, ...]:
     """Return what every recipient sees of a record, the most trusted first."""
-    stops = (
-        replace(looker.for_recipient(each.name), **_public(document, table, each, place))
-        for each in document.recipients
-    )
+    document, names = rows.document, quasi_identifiers(rows.document)
+    views: list[Coarsened | None] = []
+    for each in document.recipients if names else ():
+        coarsening = coarsening_of(document, each)
+        part = Part(context, 0.0, 0.5)
+        views.append(None if coarsening is None else rows.seen(coarsening, part))
+    found = _public(looker, rows, names, views, Part(context, 0.5, 1.0))
+    stops = [looker.for_recipient(each.name) for each in document.recipients]
+    stops = [
+        replace(stop, public=public, alike=alike)
+        for stop, (public, alike) in zip(stops, found or [({}, 0)] * len(stops), strict=True)
+    ]
     return tuple(sorted(stops, key=lambda stop: -stop.trust))
 
 
-def _public(document: Document, table: Table, recipient: Recipient, place: int) -> dict[str, Any]:
-    """Return what a recipient's view shows of a record, and how many records show the same."""
-    names = quasi_identifiers(document)
-    if not names:
-        return {}
-    coarsening = coarsening_of(document, recipient)
-    if coarsening is None:
-        shown = {name: document.column(name).shown(table.column(name)) for name in names}
-    else:
-        shown = dict(coarsened(coarsening, document.columns, table).columns)
-    alike = np.ones(table.rows, dtype=np.bool_)
-    for column in shown.values():
-        value = column.iloc[place]
-        same = column.isna() if pd.isna(value) else column == value
-        alike &= same.to_numpy(bool, na_value=False)
-    public = {name: column.iloc[place] for name, column in shown.items()}
-    return {"public": public, "alike": int(np.count_nonzero(alike))}
+def _public(
+    looker: _Looker,
+    rows: AllRows,
+    names: Sequence[str],
+    views: Sequence[Coarsened | None],
+    context: Context,
+) -> list[tuple[dict[str, Any], int]]:
+    """Return what views show of a record, and how many records show the same."""
+    known = [
+        {name: column.iloc[looker.place] for name, column in shown.items()}
+        for shown in (rows.shown(looker.part, names, seen) for seen in views)
+    ]
+    alike = [0] * len(views)
+    for part in rows.parts(names, "Counting records alike", context) if views else ():
+        for place, (seen, public) in enumerate(zip(views, known, strict=True)):
+            same = np.ones(part.table.rows, dtype=np.bool_)
+            for name, column in rows.shown(part, names, seen).items():
+                value = public[name]
+                here = column.isna() if pd.isna(value) else column == value
+                same &= here.to_numpy(bool, na_value=False)
+            alike[place] += int(np.count_nonzero(same))
+    return list(zip(known, alike, strict=True))
 
 
 class _Looker:
     """Releases one record at any level."""
 
+    part: RowsPart
+    """Rows of the table that have it."""
+    place: int
+    """Where it is among these."""
+
     def __init__(
-        self,
-        regenerator: Regenerator,
-        document: Document,
-        entry: PolicyEntry,
-        attribute: str,
-        row: int,
+        self, rows: AllRows, entry: PolicyEntry, attribute: str, place: int, context: Context
     ) -> None:
-        attributes = regenerator.attributes()
-        self._document, self._entry = document, entry
+        attributes = rows.attributes(Part(context, 0.0, 0.4))
+        self._document, self._entry = rows.document, entry
         self._attributes = {name: attributes[name] for name in entry.attributes}
         self._mechanism = mechanism_called(entry.mechanism)
-        self._attribute, self._row = attribute, row - 1
+        self._attribute = attribute
         self.is_numeric = self._attributes[attribute].domain is None
-        plan = self._plan(document.recipients[0].name)
-        self._request = regenerator.request(plan)
-        self.points = _FEW_POINTS
-        if not self._mechanism.needs_groups:
-            self._request = self._request.only(self._row)
-            self._row = 0
-            self.points = POINTS
+        plan = self._plan(rows.document.recipients[0].name)
+        rows.draw([plan], Part(context, 0.4, 0.8))
+        self.part, self.place = rows.part_at(place, Part(context, 0.8, 1.0))
+        self._request = self.part.request(plan, slice(self.place, self.place + 1))
         self.highest = self._highest()
 
     def _highest(self) -> float:
@@ -244,7 +237,7 @@ class _Looker:
 
     def _shown(self, level: float) -> Any:
         released = self._mechanism.release(replace(self._request, level=level), Silent())
-        value: Any = released[self._attribute].iloc[self._row]
+        value: Any = released[self._attribute].iloc[0]
         return value
 
 

@@ -159,6 +159,11 @@ class ShownColumns:
         """What is known of all rows of the source table."""
         return self if self._whole is None else self._whole
 
+    @property
+    def source(self) -> Table | LongTable:
+        """All rows of the source table."""
+        return self.whole.table
+
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it."""
         with self._lock:
@@ -351,7 +356,7 @@ class ShownColumns:
         return positions.astype(np.min_scalar_type(-max(2, int(positions.max(initial=0)) + 1)))
 
 
-class _SampleOf(ShownColumns):
+class SampledColumns(ShownColumns):
     """What is known of columns by some of a table's rows, of which there are so many."""
 
     def __init__(self, sample: Table, rows: int) -> None:
@@ -374,7 +379,7 @@ class LongColumns(ShownColumns):
         units = whole = None
         if long.units is not None:
             units = units_of(summary.sample, long.units.unit.columns)
-            whole = _SampleOf(summary.every, long.whole.rows)
+            whole = SampledColumns(summary.every, long.whole.rows)
         super().__init__(summary.sample, units, whole)
         self._summary, self.long = summary, long
         self._views: dict[str, CountedView] = {}
@@ -383,6 +388,11 @@ class LongColumns(ShownColumns):
     def rows(self) -> int:
         """How many records leave."""
         return self.long.rows
+
+    @property
+    def source(self) -> Table | LongTable:
+        """All rows of the source table."""
+        return self.long.whole
 
     @property
     def number_of_units(self) -> int:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import scipy
 
+from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.attacker import (
     Attacked,
     Exposure,
@@ -48,6 +49,7 @@ from sfumato.engine.disclosure.group_risk import (
     level_by_level,
     remedies,
     risk_curves,
+    values_of,
 )
 from sfumato.engine.disclosure.grouped_values import (
     GroupedValues,
@@ -55,23 +57,22 @@ from sfumato.engine.disclosure.grouped_values import (
     group_view,
 )
 from sfumato.engine.disclosure.resampled_law import Trials
-from sfumato.engine.generalization.hierarchies import ground_series, hierarchy_of
+from sfumato.engine.generalization.hierarchies import hierarchy_of
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.micro_groups import GroupCounts, regrouped
+from sfumato.engine.table.micro_groups import GroupCounts, PublicAttribute, regrouped
 from sfumato.engine.table.profile import suggest_binning
-from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.views import finest_of
-
-if TYPE_CHECKING:
-    from sfumato.engine.randomness.keys import KeyRing
 
 FEW_BINS: Final = 10
 """Into how many bins a numeric column without a hierarchy is put to see what that would save."""
 
 MOST_LISTED: Final = 1_000
 """Groups in the list, the riskiest first."""
+
+_MOST_NUMBERS: Final = 1 << 24
+"""Bins are laid by so many numbers at most."""
 
 USUAL_RETENTION: Final = 0.5
 """What the curves start from where a release has no retention probability of its own."""
@@ -83,29 +84,26 @@ class Subject:
 
     Parameters
     ----------
-    document, table
-        What is decided, and the rows.
+    rows
+        All rows of the table.
     entry
         The policy entry of the attribute.
-    column
-        The attribute with its rows, and the groups that its mechanism asks for.
     knowledge
         The public columns that the attacker knows.
-    folders
-        Where adopted files are looked for that are not in their places.
     """
 
-    document: Document
-    table: Table
+    rows: AllRows
     entry: PolicyEntry
-    column: EncodedColumn
     knowledge: tuple[str, ...]
-    folders: Sequence[Path] = ()
+
+    @property
+    def document(self) -> Document:
+        """What is decided."""
+        return self.rows.document
 
     def known(self, context: Context, recipients: Sequence[str] = ()) -> Attacked:
         """Return the attribute as an attacker with recipients' files sees it, as `attacked`."""
-        asked = (self.document, self.table, self.column, self.knowledge)
-        return attacked(*asked, context, recipients)
+        return attacked(self.rows, self.entry, self.knowledge, context, recipients)
 
     def known_to_each(self, names: Sequence[str], context: Context) -> tuple[Attacked, ...]:
         """Return the attribute as each recipient sees it, found once for those without a view."""
@@ -118,10 +116,6 @@ class Subject:
                 found[holder] = self.known(part, (name,))
         views = (finest_of(self.document, (name,)) for name in names)
         return tuple(found["" if each is None else each.name] for each in views)
-
-    def regenerator(self, keys: KeyRing) -> Regenerator:
-        """Return what makes released columns with a project's keys."""
-        return Regenerator(self.document, self.table, keys, self.folders)
 
 
 def promised_limits(entry: PolicyEntry) -> RiskLimits:
@@ -213,9 +207,7 @@ def risk_of_each(subject: Subject, context: Context) -> tuple[RiskAnswer, ...]:
     return tuple(found)
 
 
-def with_released(
-    subject: Subject, answer: RiskAnswer, keys: KeyRing, context: Context
-) -> RiskAnswer:
+def with_released(subject: Subject, answer: RiskAnswer, context: Context) -> RiskAnswer:
     """Return an answer with how often each value is released in each group.
 
     Raises
@@ -225,9 +217,10 @@ def with_released(
     """
     if answer.shown.trust <= 0.0:
         return answer
-    recipient = subject.document.recipient(answer.shown.recipient)
-    regenerator = subject.regenerator(keys)
-    found = released_values(regenerator, subject.entry, answer.known, recipient, context)
+    recipient, known = subject.document.recipient(answer.shown.recipient), answer.known
+    attributes = {known.attribute.name: known.attribute}
+    plan = plan_entry(subject.document, subject.entry, attributes, recipient)
+    [found] = released_values(subject.rows, [plan], known, context)
     return replace(answer, released=found)
 
 
@@ -255,10 +248,8 @@ def answer_curves(answer: RiskAnswer, context: Context) -> tuple[CurvePoint, ...
     retention = retention_of(answer.shown.matrix)
     if retention is None or not 0.0 < retention < 1.0:
         retention = USUAL_RETENTION
-    start = Setting(retention, limits, known.groups.records)
-    return risk_curves(
-        known.groups, known.codes, known.grouped.values, start, context, rules=[limits.rule]
-    )
+    start = Setting(retention, limits, known.grouped.records)
+    return risk_curves(known.grouped, start, context, rules=[limits.rule])
 
 
 @dataclass(frozen=True)
@@ -361,36 +352,44 @@ def passed_by_published_rule(answer: RiskAnswer) -> npt.NDArray[np.bool_]:
     return passed
 
 
-def possible_changes(document: Document, table: Table, known: Attacked) -> tuple[Change, ...]:
+def possible_changes(document: Document, known: Attacked) -> tuple[Change, ...]:
     """Return what could be released less of, among what an attacker knows.
 
     Every column can be left out. One with a hierarchy can be released at its levels, a number
     without one in bins.
     """
-    names = known.grouped.names
-    found = [left_out(name) for name in names]
-    for name in names:
+    found = [left_out(name) for name in known.grouped.names]
+    for attribute in known.grouped.attributes:
         # What a view shows as labels has no values to put into bins or levels.
-        if known.seen is None or name not in known.seen.changed:
-            found += _coarser(document, table, name)
+        if known.seen is None or attribute.name not in known.seen.changed:
+            found += _coarser(document, attribute, known.grouped.sizes)
     return tuple(found)
 
 
-def _coarser(document: Document, table: Table, name: str) -> tuple[Change, ...]:
+def _coarser(document: Document, attribute: PublicAttribute, sizes: Integers) -> tuple[Change, ...]:
+    """Return the changes of one public attribute, by its values in groups of these sizes."""
+    name = attribute.name
     spec, recipe = document.column(name), document.hierarchies.get(name)
     if recipe is not None:
         try:
-            hierarchy = hierarchy_of(recipe, spec, table.column(name))
-            hierarchy.encode(ground_series(spec, table.column(name)))
+            hierarchy = hierarchy_of(recipe, spec, values_of(attribute))
+            hierarchy.encode(values_of(attribute))
         except (HierarchyError, DomainError):
             return ()  # the Attributes panel says what is wrong with it
         return level_by_level(name, hierarchy)
     if spec.kind is not Kind.NUMERIC or spec.binning is not None:
         return ()
     try:
-        return (in_bins(name, suggest_binning(table.column(name), FEW_BINS)),)
+        return (in_bins(name, suggest_binning(_some_rows(attribute, sizes), FEW_BINS)),)
     except DomainError:
         return ()  # the column holds no two different numbers
+
+
+def _some_rows(attribute: PublicAttribute, sizes: Integers) -> pd.Series:
+    """Return an attribute's values as often as they occur, or in proportion where that is often."""
+    numbers = np.bincount(attribute.codes, weights=sizes, minlength=attribute.size)[:-1]
+    numbers = np.ceil(numbers / max(1.0, numbers.sum() / _MOST_NUMBERS)).astype(np.int64)
+    return attribute.values.to_series(name=attribute.name).repeat(numbers)
 
 
 def with_remedies(subject: Subject, answer: RiskAnswer, context: Context) -> RiskAnswer:
@@ -405,8 +404,8 @@ def with_remedies(subject: Subject, answer: RiskAnswer, context: Context) -> Ris
         As `sfumato.engine.disclosure.group_risk.group_risk` does.
     """
     known, shown, limits = answer.known, answer.shown, answer.risk.limits
-    changes = possible_changes(subject.document, subject.table, known)
-    protected = known.column.groups
+    changes = possible_changes(subject.document, known)
+    protected = known.protected
     rests_on = None
     if shown.trials is not None and protected is not None:
         changes = tuple(change for change in changes if change.applied(protected.attributes))
@@ -423,11 +422,11 @@ def _made_anew(entry: PolicyEntry, known: Attacked, shown: Exposure) -> RestsOn:
         context.report(
             0.0, Sentence("Making groups without part of {attribute}", attribute=change.attribute)
         )
-        before = known.column.groups
+        before = known.protected
         if before is None:
             return None
         protected = regrouped(before, change.applied(before.attributes))
-        counts = GroupCounts.of(protected, known.codes, merged.values)
+        counts = GroupCounts.of(protected, known.codes, merged.values, known.records)
         attribute = replace(known.attribute, groups=counts)
         how = mechanism.resampling(shown.level, (attribute,), entry.settings)
         if how is None:
@@ -505,6 +504,6 @@ def answer_noisy(subject: Subject, question: NoisyQuestion, context: Context) ->
     tails = ratio_tails(
         grouped.sizes[groups], grouped.largest[groups], question.privacy_loss, question.epsilon
     )
-    shares = shares_in_table(known.codes, grouped.commonest[groups], grouped.values)
+    shares = shares_in_table(grouped, grouped.commonest[groups])
     context.report(1.0, "Noisy counts are examined")
     return NoisyAnswer(known, question, groups, tails, shares)

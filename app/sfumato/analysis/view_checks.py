@@ -18,7 +18,7 @@ from sfumato.engine.core.errors import DiversityError, SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.generalization.chain import view_of
-from sfumato.engine.generalization.coded import QuasiIdentifier
+from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
 from sfumato.engine.generalization.distinct_rows import (
     DistinctRows,
     UnitRows,
@@ -220,6 +220,8 @@ class RaisedView:
         What decides what it comes to.
     rows, node, k
         The rows as the views before it leave them, its levels, and its k.
+    of_rows
+        Which of the rows that differ each row of the table is; None where `rows` are all of it.
     """
 
     followed: tuple[str, ...]
@@ -227,6 +229,7 @@ class RaisedView:
     rows: DistinctRows
     node: Node
     k: int
+    of_rows: IntArray | None = None
 
 
 def raised_view(examined: Examined, levels: Mapping[str, int]) -> RaisedView:
@@ -245,11 +248,15 @@ def raised_view(examined: Examined, levels: Mapping[str, int]) -> RaisedView:
     assert coarsening is not None
     # Those who are trusted more see what they saw, so their views are known.
     same = coarsening.steps[:-1] == today.steps[:-1]
-    rows = _rows_before(document, columns, today if same else coarsening)
+    before = today if same else coarsening
+    rows, of_rows = _rows_before(document, columns, before), None
+    if isinstance(columns, LongColumns):
+        apart = long_view(columns.long, document.columns, before, Silent()).apart
+        of_rows = apart.places(apart.codes(columns.table))
     node = tuple(coarsening.level(each) for each in rows.names)
     recipes = tuple(_recipes(document, coarsening).values())
     told = (canonical_json(coarsening.to_dict()), recipes)
-    return RaisedView(followed, told, rows, node, coarsening.own.k)
+    return RaisedView(followed, told, rows, node, coarsening.own.k, of_rows)
 
 
 def counted_with(
@@ -281,6 +288,8 @@ def counted_with(
             if name not in changed
         ]
         marks = rows.marks(node, shown, changed)
+        if view.of_rows is not None:
+            marks = marks[view.of_rows]
         return examined.columns.passing(others, marks, roughly)
 
     told = frozenset(look.bare for look in looks.values())

@@ -15,29 +15,33 @@ from sfumato.commands.shared.command import (
     flag,
     repeated,
 )
-from sfumato.commands.shared.opening import open_project, opened
+from sfumato.commands.shared.opening import MEMORY, known_source, open_project
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError
+from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.language import said, translated, worded
 
 if TYPE_CHECKING:
     from sfumato.engine.core.columns import Coding, ColumnSpec, Role
-    from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.long_survey import Survey
 
 _CODING: Final = {"bottom_code": "bottom", "top_code": "top", "round": "step"}
 _AS_IT_IS: Final = "none"
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.release.long_survey import surveyed
+
     changes = any(getattr(arguments, name) for name in ("role", "pseudonym", "drop", *_CODING))
     if (arguments.shared or arguments.shared_by) and not arguments.pseudonym:
         terminal.note(worded("sfumato: --shared and --shared-by go with --pseudonym COLUMN"))
         return ExitCode.USAGE
     if changes:
-        with opened(arguments, terminal, 0.9, read_only=False) as (project, table, _context):
-            document = _changed(project, table, arguments)
+        with open_project(arguments, terminal) as project, terminal.working() as context:
+            found = known_source(project, arguments.memory * 1e6, Part(context, 0.0, 0.8))
+            document = _changed(project, surveyed(found), arguments, Part(context, 0.8, 1.0))
             project.save_document(document)
     else:
         with open_project(arguments, terminal, read_only=True) as project:
@@ -46,7 +50,9 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-def _changed(project: ProjectFile, table: Table, arguments: Namespace) -> Document:
+def _changed(
+    project: ProjectFile, source: Survey, arguments: Namespace, context: Context
+) -> Document:
     """Return the document with what the arguments say of its columns.
 
     Raises
@@ -55,9 +61,8 @@ def _changed(project: ProjectFile, table: Table, arguments: Namespace) -> Docume
         If there is no such column, role or recipient, or a column can't be what is said of it.
     """
     from sfumato.project.document.edits import with_coding, with_pseudonym
-    from sfumato.project.release.weights import check_weights
 
-    document = _with_roles(project, table, arguments.role)
+    document = _with_roles(project, source, arguments.role, Part(context, 0.0, 0.8))
     for name in arguments.drop:
         document = with_pseudonym(document, _identifying(document, name), None)
     for name in arguments.pseudonym:
@@ -67,30 +72,33 @@ def _changed(project: ProjectFile, table: Table, arguments: Namespace) -> Docume
         for name, text in map(_pair, getattr(arguments, option)):
             coded.setdefault(name, {})[setting] = _number(name, text)
     for name, settings in coded.items():
-        document = with_coding(document, name, _coding(_column(document, name), settings, table))
-    check_weights(document, table)
+        document = with_coding(document, name, _coding(_column(document, name), settings, source))
+    source.check_weights(document, Part(context, 0.8, 1.0))
     return document
 
 
-def _with_roles(project: ProjectFile, table: Table, given: list[str]) -> Document:
+def _with_roles(
+    project: ProjectFile, source: Survey, given: list[str], context: Context
+) -> Document:
     """Return the document with the roles that were given, and the domains that these ask for."""
     from sfumato.engine.core.errors import SfumatoError
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-    from sfumato.project.document.edits import with_fixed_domains, with_roles
-    from sfumato.project.release.release_columns import attributes_of
-    from sfumato.project.release.units import with_once_drawn
+    from sfumato.project.document.edits import needs_domain, with_roles
 
     document = project.document
     roles = [(_column(document, name).name, _role(name, role)) for name, role in map(_pair, given)]
     if not roles:
         return document
     try:
-        known = attributes_of(document, table)
+        known = source.attributes_of(document, Part(context, 0.0, 0.5))
     except SfumatoError:
         known = {}  # the policy says what is wrong with its settings
     for name, role in roles:
         document = with_roles(document, [name], role, known, KeyedNoise(project.keys))
-    return with_once_drawn(with_fixed_domains(document, table), project.document, table)
+    for spec in document.sensitive:
+        if needs_domain(spec) and spec.name in source.columns:
+            document = document.with_column(source.with_domain(spec))
+    return source.with_once_drawn(document, project.document, Part(context, 0.5, 1.0))
 
 
 def _with_pseudonym(document: Document, name: str, arguments: Namespace) -> Document:
@@ -120,7 +128,7 @@ def _identifying(document: Document, name: str) -> str:
     return name
 
 
-def _coding(spec: ColumnSpec, settings: dict[str, float | None], table: Table) -> Coding | None:
+def _coding(spec: ColumnSpec, settings: dict[str, float | None], source: Survey) -> Coding | None:
     """Return how a column is coded from now on; what nothing was said of stays."""
     from sfumato.engine.core.columns import Coding
 
@@ -134,7 +142,7 @@ def _coding(spec: ColumnSpec, settings: dict[str, float | None], table: Table) -
             "Choose a numeric column without bins that is not sensitive.",
             column=spec.name,
         )
-    changed.shown(table.column(spec.name))
+    changed.shown(source.column(spec.name))
     return coding
 
 
@@ -258,6 +266,7 @@ COMMAND = Command(
             default=[],
         ),
         repeated("--round", "COLUMN=STEP", "round to multiples of this; none does not", default=[]),
+        MEMORY,
         JSON,
     ),
     _run,

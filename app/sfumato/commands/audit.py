@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from sfumato.commands.shared.command import (
@@ -18,13 +17,14 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.groups import recipient_called
-from sfumato.commands.shared.opening import MEMORY, opened, opened_by_parts
+from sfumato.commands.shared.opening import MEMORY, never_whole, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Part
 from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
+    from sfumato.analysis.all_rows import AllRows
     from sfumato.analysis.open_figures import OpenFigure
     from sfumato.analysis.person_found import Knowledge
     from sfumato.analysis.shown_columns import ShownColumns
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.long_table import LongTable
-    from sfumato.project.release.regenerate import Regenerator
 
 _COALITION: Final = (
     repeated(
@@ -63,36 +62,23 @@ _WHAT_IF: Final = argument(
 )
 
 
-def _in_force(
-    arguments: Namespace, project: ProjectFile, table: Table | LongTable, context: Context
-) -> Regenerator:
-    """Return what makes the values again: by the policy in force at the last release, or today."""
-    from sfumato.engine.table.table import Table
-    from sfumato.project.release.regenerate import PoliciesInForce
-    from sfumato.project.verification.long_leak import LongPolicies
+def _rows(arguments: Namespace, project: ProjectFile, table: Table | LongTable) -> AllRows:
+    """Return all rows by the policy that is weighed: in force at the last release, or today's."""
+    from sfumato.analysis.all_rows import rows_of
 
-    policies: PoliciesInForce
-    if isinstance(table, Table):
-        folders = (project.path.parent,)
-        policies = PoliciesInForce(project.document, table, project.keys, folders)
-    else:
-        policies = LongPolicies(project, table, context)
-    return policies.latest(project.releases) if arguments.released else policies.today
+    folders = (project.path.parent,)
+    return rows_of(_weighed(arguments, project), table, project.keys, folders, project.document)
 
 
-def _looked_at(
-    arguments: Namespace, project: ProjectFile, table: Table | LongTable, context: Context
-) -> tuple[Regenerator, ShownColumns, Mapping[str, Attribute]]:
-    """Return what makes values again (`_in_force`), and what is known of columns and attributes."""
+def _columns(rows: AllRows, table: Table | LongTable, context: Context) -> ShownColumns:
+    """Return what is known of the columns."""
     from sfumato.analysis.readiness import looked_through
     from sfumato.analysis.shown_columns import ShownColumns
     from sfumato.engine.table.table import Table
 
-    regenerator = _in_force(arguments, project, table, Part(context, 0.0, 0.5))
     if isinstance(table, Table):
-        return regenerator, ShownColumns(table), regenerator.attributes()
-    looking = Part(context, 0.5, 1.0)
-    return regenerator, *looked_through(regenerator.document, table, project.keys, looking)[1:]
+        return ShownColumns(table)
+    return looked_through(rows.document, table, rows.keys, context)[1]
 
 
 def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
@@ -107,11 +93,13 @@ def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.holdings import Basis
     from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
 
-    with opened_by_parts(arguments, terminal, 0.4) as (project, table, context):
-        looked = _looked_at(arguments, project, table, Part(context, 0.0, 0.2))
-        regenerator, columns, attributes = looked
+    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    with reading as (project, table, context):
+        rows = _rows(arguments, project, table)
+        columns = _columns(rows, table, Part(context, 0.0, 0.1))
+        attributes = rows.attributes(Part(context, 0.1, 0.2))
         reports = report_coalition(
-            regenerator.document,
+            rows.document,
             attributes,
             arguments.members,
             arguments.what_if,
@@ -119,13 +107,13 @@ def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
             project.releases,
             Basis.RELEASED if arguments.released else Basis.PLANNED,
         )
-        findings = weigh_open_columns(regenerator.document, columns, Part(context, 0.5, 0.7))
+        findings = weigh_open_columns(rows.document, columns, Part(context, 0.5, 0.7))
         rest = Part(context, 0.7, 1.0)
         found = [
             (
                 report,
                 figures_beside(findings, report.answer.members[0], attributes),
-                weigh_held(regenerator, report.answer.members, part_of(rest, at, len(reports))),
+                weigh_held(rows, report.answer.members, part_of(rest, at, len(reports))),
             )
             for at, report in enumerate(reports)
         ]
@@ -149,18 +137,20 @@ def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
     from sfumato.analysis.pooled_numbers import plain, pool_numbers, sentences
 
-    with opened_by_parts(arguments, terminal, 0.4) as (project, table, context):
-        looked = _looked_at(arguments, project, table, Part(context, 0.0, 0.2))
-        regenerator, columns, attributes = looked
+    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    with reading as (project, table, context):
+        rows = _rows(arguments, project, table)
+        columns = _columns(rows, table, Part(context, 0.0, 0.1))
+        attributes = rows.attributes(Part(context, 0.1, 0.2))
         found = pool_numbers(
-            regenerator.document,
+            rows.document,
             attributes,
             arguments.members,
             Part(context, 0.2, 0.7),
             project.releases,
             Basis.RELEASED if arguments.released else Basis.PLANNED,
         )
-        findings = weigh_open_columns(regenerator.document, columns, Part(context, 0.7, 1.0))
+        findings = weigh_open_columns(rows.document, columns, Part(context, 0.7, 1.0))
         told = [
             (pooled, figures_beside(findings, pooled.coalition.members[0], attributes))
             for pooled in found
@@ -174,21 +164,19 @@ def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _units(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.all_rows import rows_of
     from sfumato.analysis.holdings import Basis
-    from sfumato.analysis.pooled_rows import pooled_rows
-    from sfumato.engine.table.repeated_units import find_repeated_units, repeated_unit
-    from sfumato.project.release.release_columns import material_of
+    from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
 
-    with opened(arguments, terminal, 0.4) as (project, table, context):
-        looking, pooling = Part(context, 0.0, 0.5), Part(context, 0.5, 1.0)
-        units = (
-            tuple(repeated_unit(table, name, looking) for name in dict.fromkeys(arguments.columns))
-            if arguments.columns
-            else find_repeated_units(table, looking)
-        )
-        encoded = material_of(project.document, table).encoded
+    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    with reading as (project, table, context):
+        document = project.document
+        units = repeated_units(table, Part(context, 0.0, 0.4), arguments.columns or ())
+        rows = rows_of(document, table, project.keys, (project.path.parent,))
+        attributes = rows.attributes(Part(context, 0.4, 0.7))
         basis = Basis.RELEASED if arguments.released else Basis.PLANNED
-        found = pooled_rows(project.document, encoded, units, project.releases, basis, pooling)
+        pooling = Part(context, 0.7, 1.0)
+        found = pooled_rows(document, attributes, units, project.releases, basis, pooling)
     lines = [one.sentence for one in found] or [
         worded(
             "No sensitive attribute of the policy is the same in all rows that share a value of"
@@ -223,22 +211,17 @@ def _open(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _questions(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.all_rows import rows_of
     from sfumato.analysis.audit_answers import Asked, answers, subjects_of
-    from sfumato.analysis.shown_columns import LeavingColumns
-    from sfumato.project.release.release_columns import material_of
+    from sfumato.analysis.readiness import looked_at
 
-    with opened(arguments, terminal, 0.4) as (project, table, context):
-        material = material_of(project.document, table)
-        document, folders = material.document, (project.path.parent,)
-        asked = Asked(
-            document,
-            table,
-            LeavingColumns(table, project.keys).of(document),
-            material.attributes,
-            project.releases,
-            subjects_of(document, table, material.encoded, folders),
-        )
-        found = answers(asked, context)
+    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    with reading as (project, table, context):
+        document, columns, attributes = looked_at(project, table, Part(context, 0.0, 0.3))
+        rows = rows_of(document, table, project.keys, (project.path.parent,))
+        subjects = subjects_of(rows, attributes)
+        asked = Asked(document, columns, attributes, project.releases, subjects)
+        found = answers(asked, Part(context, 0.3, 1.0))
     told = [each.plain() for each in found]
     lines = (
         f"{one['question']}: {one['verdict'] or '–'}: {' '.join(filter(None, one['answer']))}"
@@ -257,31 +240,20 @@ def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
         plain,
         reasons_of,
     )
-    from sfumato.analysis.person_in_parts import attributes_and_types, find_in_parts
-    from sfumato.analysis.person_in_parts import left_out_in_parts as left_out
-    from sfumato.engine.table.table import Table
 
     basis = Basis.RELEASED if arguments.released else Basis.PLANNED
-    missing: tuple[str, ...] = ()
-    attributes: Mapping[str, Attribute]
-    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=partial(_why_whole, arguments))
+    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
     with reading as (project, table, context):
-        finding = Part(context, 0.1, 1.0)
-        if isinstance(table, Table):
-            maker = _in_force(arguments, project, table, finding)
-            document, attributes = maker.document, maker.attributes()
-            holders = {each.holder: each for each in other_tables(document, table, context)}
-            known = _knowledge(arguments, document, table, attributes, holders)
-            found = find_person(maker, known, project.releases, basis, finding)
-        else:
-            document = _weighed(arguments, project)
-            attributes, types = attributes_and_types(
-                document, table, project.keys, bool(arguments.believes), Part(context, 0.0, 0.1)
-            )
-            known = _knowledge(arguments, document, types, attributes, {})
-            asked = (project.keys, known, project.releases, basis, finding)
-            found, _ = find_in_parts(document, table, *asked)
-            missing = left_out(document, table.rows, found)
+        rows = _rows(arguments, project, table)
+        document, decided = rows.document, rows.document.generalization
+        attributes: Mapping[str, Attribute] = {}
+        holders: Sequence[HolderClasses] = ()
+        if arguments.believes or arguments.in_class:
+            attributes = rows.attributes(Part(context, 0.0, 0.1))
+        if arguments.in_class and decided is not None:
+            holders = other_tables(document, attributes.get(decided.sensitive), context)
+        known = _knowledge(arguments, document, rows.maker.table, attributes, holders)
+        found = find_person(rows, known, project.releases, basis, Part(context, 0.1, 1.0))
     lines = [
         found_sentence(found),
         *(f"  {said(each.sentence)}" for each in found.beliefs),
@@ -289,8 +261,6 @@ def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
         *(reason.sentence for reason in reasons_of(document, found)),
     ]
     terminal.tell(arguments.json, plain(found), lines)
-    for sentence in missing:
-        terminal.note(said(sentence))
     return ExitCode.OK
 
 
@@ -302,18 +272,12 @@ def _weighed(arguments: Namespace, project: ProjectFile) -> Document:
     return released_last(document, project.releases) if arguments.released else document
 
 
-def _why_whole(arguments: Namespace, project: ProjectFile) -> str:
-    from sfumato.analysis.person_in_parts import why_sought_whole
-
-    return why_sought_whole(_weighed(arguments, project), bool(arguments.in_class))
-
-
 def _knowledge(
     arguments: Namespace,
     document: Document,
     table: Table,
     attributes: Mapping[str, Attribute],
-    holders: Mapping[str, HolderClasses],
+    tables: Sequence[HolderClasses],
 ) -> Knowledge:
     """Return what the attacker has; of the table, the columns' types count."""
     from sfumato.analysis.person_facts import fact_of
@@ -335,6 +299,7 @@ def _knowledge(
                 column=name,
             )
         believed.setdefault(name, {})[domain.names.index(value)] = float(share)
+    holders = {each.holder: each for each in tables}
     classes = {
         name: _class_of(holders[name], text)
         for name, text in _stated(arguments.in_class, "--class", holders)
@@ -394,7 +359,7 @@ def _lines(beside: Sequence[OpenFigure]) -> Iterator[str]:
 AUDITS: Final = {
     "questions": (
         "Answer the audit's questions in a sentence or two each.",
-        Command((*PROJECT, JSON), _questions),
+        Command((*PROJECT, MEMORY, JSON), _questions),
     ),
     "coalition": (
         "Weigh what recipients learn by pooling releases.",
@@ -406,7 +371,7 @@ AUDITS: Final = {
     ),
     "units": (
         "Weigh what pooling the rows of one person or household restores.",
-        Command((*PROJECT, _BY, *_COALITION[1:]), _units),
+        Command((*PROJECT, _BY, *_COALITION[1:-1], MEMORY, JSON), _units),
     ),
     "person": (
         "Play the attacker: which rows remain for somebody who knows a few things of a person.",

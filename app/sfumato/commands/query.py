@@ -17,7 +17,7 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.groups import ATTRIBUTE, read_question
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Part
@@ -33,11 +33,11 @@ _MISSING = "(missing)"
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.query_desk import answer_pool, open_desk
 
-    with opened(arguments, terminal, 0.24) as (project, table, context):
+    with opened_by_parts(arguments, terminal, 0.24) as (project, table, context):
         subject = read_question(arguments, project, table, Part(context, 0.0, 0.1))
         names = dict.fromkeys([*subject.knowledge, *(name for name, _ in _conditions(arguments))])
         subject = replace(subject, knowledge=tuple(names))
-        desk = open_desk(subject, project.keys, Part(context, 0.1, 0.6))
+        desk = open_desk(subject, Part(context, 0.1, 0.6))
         if arguments.pool:
             found = _pool_figures(answer_pool(desk, Part(context, 0.6, 1.0)))
         else:

@@ -23,7 +23,7 @@ from sfumato.commands.shared.groups import (
     read_question,
     recipient_called,
 )
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import never_whole, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
@@ -43,7 +43,8 @@ _RULES = {
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    with opened(arguments, terminal, 0.24) as (project, table, context):
+    reading = opened_by_parts(arguments, terminal, 0.24, why_whole=never_whole)
+    with reading as (project, table, context):
         subject = read_question(arguments, project, table, Part(context, 0.0, 0.1))
         found = _examine(arguments, subject, Part(context, 0.1, 1.0))
     terminal.tell(arguments.json, found, _lines(found))
@@ -82,12 +83,12 @@ def _examine(arguments: Namespace, subject: Subject, context: Context) -> dict[s
             figures["remedies"] = [_remedy(each) for each in answer.remedies]
         found.append(figures)
     return {
-        "attribute": subject.column.attribute.name,
+        "attribute": subject.entry.key,
         "knows": list(subject.knowledge),
         "epsilon": limits.epsilon,
         "delta": limits.delta,
         "rule": limits.rule.value,
-        "records": subject.table.rows,
+        "records": subject.rows.rows,
         "recipients": found,
     }
 

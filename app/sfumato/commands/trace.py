@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.verification.leak import read_leak
-    from sfumato.project.verification.long_leak import trace_leak, why_traced_whole
+    from sfumato.project.verification.long_leak import trace_leak
 
-    with opened_by_parts(arguments, terminal, 0.3, why_whole=why_traced_whole) as opened:
-        project, table, context = opened
+    with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
         leak = read_leak(arguments.file, Part(context, 0.0, 0.3))
         report = trace_leak(project, table, leak, Part(context, 0.3, 1.0))
     terminal.tell(arguments.json, _plain(report), _lines(report))

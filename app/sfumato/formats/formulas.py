@@ -10,7 +10,7 @@ in an escaped file, one apostrophe before such a beginning is always ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -114,19 +114,31 @@ def without_escaped_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def undone_if_escaped(table: Table) -> Table:
-    """Return a table without escapes where it looks like the rows of an escaped file.
+    """Return a table without escapes where it looks like the rows of an escaped file."""
+    if not look_escaped((table,)):
+        return table
+    names = unescaped_names(table.columns)
+    return Table(without_escapes(table).frame.rename(columns=names))
+
+
+def look_escaped(parts: Iterable[Table]) -> bool:
+    """Return whether rows, which come in parts, look like those of an escaped file.
 
     Such a file has texts or names that begin with an apostrophe before what begins a formula,
     and none that begin with a formula.
     """
-    if not _any_begins(table, f"^'+{_CHARACTERS}") or _any_begins(table, f"^{_CHARACTERS}"):
-        return table
-    undone = without_escapes(table)
-    names = [unescaped(name) for name in table.columns]
-    if len(set(names)) < len(names):
-        return undone
-    renamed = dict(zip(table.columns, names, strict=True))
-    return Table(undone.frame.rename(columns=renamed))
+    found = False
+    for part in parts:
+        if _any_begins(part, f"^{_CHARACTERS}"):
+            return False
+        found = found or _any_begins(part, f"^'+{_CHARACTERS}")
+    return found
+
+
+def unescaped_names(columns: Sequence[str]) -> dict[str, str]:
+    """Return what columns were called before they were escaped, or as they are if two are alike."""
+    names = [unescaped(name) for name in columns]
+    return dict(zip(columns, columns if len(set(names)) < len(names) else names, strict=True))
 
 
 def _any_begins(table: Table, pattern: str) -> bool:

@@ -7,13 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from sfumato.analysis.all_rows import AllRows, rows_of
 from sfumato.analysis.coalitions import CoalitionAnswer, weigh_coalition
 from sfumato.analysis.composition import Beside, asked_of, beside_others
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
 from sfumato.analysis.holdings import Basis, Holding, holdings_of
 from sfumato.analysis.open_columns import OpenAnswer, answer_open_columns
 from sfumato.analysis.pooled_numbers import PooledNumbers, numbers_coalition, weigh_numbers
-from sfumato.analysis.pooled_rows import PooledRows, pooled_rows
+from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
 from sfumato.analysis.readiness import looked_through
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.small_groups import RiskAnswer, Subject, risk_of_each
@@ -21,18 +22,18 @@ from sfumato.analysis.views import unique_by_recipient
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.table.repeated_units import find_repeated_units
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table
+from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.entry_plan import EntryPlan, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger import Entry, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.groups import usual_knowledge
-from sfumato.project.release.long_table import LongTable, why_released_whole
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.regenerate import PoliciesInForce, changes_since
-from sfumato.project.release.release_columns import leaving_table, material_of
+from sfumato.project.release.release_columns import check_columns, leaving_table
 from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.weights import check_weights
 from sfumato.project.store.files import Clock, stamp
 from sfumato.project.verification.long_leak import LongPolicies
 
@@ -144,9 +145,8 @@ class ReportMaterial:
         When, ISO 8601, UTC.
     earlier
         For each ladder that releases sit on and today's policy has no more, what was released.
-    in_parts
-        Whether the table was too long for memory: small groups, and rows that belong together
-        although nobody said so, were not looked for.
+    sampled
+        From how many records, drawn evenly, numbers are known; None for all.
     """
 
     document: Document
@@ -162,7 +162,7 @@ class ReportMaterial:
     tampering: str
     made_at: str
     earlier: Mapping[str, EarlierPolicy] = field(default_factory=dict)
-    in_parts: bool = False
+    sampled: int | None = None
 
     def chosen(self, entry: PolicyEntry) -> tuple[Attribute, ...]:
         """Return an entry's attributes."""
@@ -171,9 +171,8 @@ class ReportMaterial:
 
 def why_reported_whole(project: ProjectFile) -> str:
     """Return why a report needs all rows at once; empty where it does not."""
-    if project.document.generalization is not None:
-        return Sentence("a generalized table is decided on")
-    return why_released_whole(project.document)
+    decided = project.document.generalization is not None
+    return Sentence("a generalized table is decided on") if decided else ""
 
 
 def collect(
@@ -200,7 +199,8 @@ def collect(
     document = project.document
     context.report(0.0, "Reading the ledger")
     releases, entries, tampering = _ledger(project)
-    known = _known(project, table, Part(context, 0.0, 0.3))
+    rows = rows_of(document, table, project.keys, (project.path.parent,))
+    known = _known(project, table, rows, Part(context, 0.0, 0.3))
     attributes = known.attributes
     findings = {}
     for place, entry in enumerate(document.policy):
@@ -208,17 +208,15 @@ def collect(
         part = Part(context, 0.3 + 0.5 * place / count, 0.3 + 0.5 * (place + 1) / count)
         part.report(0.0, Sentence("Weighing the coalition of everybody with {key}", key=entry.key))
         found = _weighed(document, entry, attributes, releases, Part(part, 0.0, 0.5))
-        if isinstance(table, Table):
-            subject = _subject(project, table, entry, known.encoded[entry.attributes[0]])
-            if subject is not None:
-                found = replace(found, small_groups=risk_of_each(subject, Part(part, 0.5, 1.0)))
+        if len(entry.attributes) == 1 and attributes[entry.attributes[0]].domain is not None:
+            subject = Subject(rows, entry, usual_knowledge(document))
+            found = replace(found, small_groups=risk_of_each(subject, Part(part, 0.5, 1.0)))
         findings[entry.key] = found
+    units = repeated_units(table, Part(context, 0.8, 0.85))
+    pooled = pooled_rows(document, attributes, units, releases, Basis.EITHER, Silent())
     beside: Beside | None = None
-    pooled: tuple[PooledRows, ...] = ()
     if isinstance(table, Table):
-        units = find_repeated_units(table, Silent())
-        pooled = pooled_rows(document, known.encoded, units, releases, Basis.EITHER, Silent())
-        beside = _beside(document, table, Part(context, 0.8, 0.9))
+        beside = _beside(document, table, Part(context, 0.85, 0.9))
     policies = _policies(project, table, Part(context, 0.9, 1.0))
     return ReportMaterial(
         document=document,
@@ -234,7 +232,7 @@ def collect(
         tampering=tampering,
         made_at=stamp(clock),
         earlier=_earlier(document, policies, attributes, releases),
-        in_parts=not isinstance(table, Table),
+        sampled=rows.sampled,
     )
 
 
@@ -251,15 +249,16 @@ class _Known:
     """What a report's figures rest on; see `ReportMaterial`."""
 
     attributes: Mapping[str, Attribute]
-    encoded: Mapping[str, EncodedColumn]
     unique: tuple[AloneInRelease, ...] = ()
     open: OpenAnswer | None = None
 
 
-def _known(project: ProjectFile, table: Table | LongTable, context: Context) -> _Known:
-    """Return what is known of the rows; encoded columns only where they are in memory."""
+def _known(
+    project: ProjectFile, table: Table | LongTable, rows: AllRows, context: Context
+) -> _Known:
+    """Return what is known of the rows."""
     document = project.document
-    counting, weighing = Part(context, 0.4, 0.5), Part(context, 0.5, 1.0)
+    looking, counting = Part(context, 0.0, 0.4), Part(context, 0.4, 0.5)
     if isinstance(table, LongTable):
         if why := why_reported_whole(project):
             raise PolicyError(
@@ -268,29 +267,19 @@ def _known(project: ProjectFile, table: Table | LongTable, context: Context) -> 
                 "Read all of the table, on a machine with the memory for it.",
                 why=why,
             )
-        looking = Part(context, 0.0, 0.4)
-        _, columns, attributes = looked_through(document, table, project.keys, looking)
-        unique = unique_by_recipient(document, columns.long, counting)
-        opened = answer_open_columns(document, columns, attributes, weighing)
-        return _Known(attributes, {}, unique, opened)
-    if document.generalization is not None and not document.policy:
-        return _Known({}, {})  # a generalized table in the place of releases needs no policy
-    encoded = material_of(document, table).encoded
-    attributes = {name: column.attribute for name, column in encoded.items()}
-    left = leaving_table(document, table, project.keys)
+        seen = looked_through(document, table, project.keys, looking)[1]
+        columns: ShownColumns = seen
+        left: Table | LongTable = seen.long
+    elif document.generalization is not None and not document.policy:
+        return _Known({})  # a generalized table in the place of releases needs no policy
+    else:
+        check_columns(document, table)
+        check_weights(document, table)
+        columns, left = ShownColumns(table), leaving_table(document, table, project.keys)
+    attributes = rows.attributes(looking)
     unique = unique_by_recipient(document, left, counting)
-    opened = answer_open_columns(document, ShownColumns(table), attributes, weighing)
-    return _Known(attributes, encoded, unique, opened)
-
-
-def _subject(
-    project: ProjectFile, table: Table, entry: PolicyEntry, column: EncodedColumn
-) -> Subject | None:
-    """Return what is asked about small groups; None where the entry has no values to count."""
-    if len(entry.attributes) > 1 or column.attribute.domain is None:
-        return None
-    knows = usual_knowledge(project.document)
-    return Subject(project.document, table, entry, column, knows, (project.path.parent,))
+    opened = answer_open_columns(document, columns, attributes, Part(context, 0.5, 1.0))
+    return _Known(attributes, unique, opened)
 
 
 def _weighed(

@@ -182,12 +182,15 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
         )
     )
     blocks: list[Block] = [Paragraph(f"{records} {told} {_row_order(material, options)}")]
-    if material.in_parts:
+    if material.sampled and any(each.domain is None for each in material.attributes.values()):
         blocks.append(
             Paragraph(
-                "The table was read in parts. What is estimated for groups of people alike, and"
-                " what pooling rows restores that belong together although nobody said so, was not"
-                " looked for in it."
+                worded(
+                    "The table was read in parts: its numbers are known from {some:,} of its"
+                    " {rows:,} {rows:record|records}, drawn evenly.",
+                    some=material.sampled,
+                    rows=material.rows,
+                )
             )
         )
     if options.internal:

@@ -186,7 +186,8 @@ def test_dropping_the_last_attribute_leaves_one_group() -> None:
 def test_curves_have_the_papers_tendencies() -> None:
     _, groups, codes = table()
     start = Setting(0.5, RiskLimits(), 6_000)
-    points = risk_curves(groups, codes, 6, start, Silent(), rules=[Rule.SIMPLIFIED])
+    whole = grouped_values(groups, codes, 6)
+    points = risk_curves(whole, start, Silent(), rules=[Rule.SIMPLIFIED])
     for parameter in Parameter:
         shares = [
             point.found[Rule.SIMPLIFIED].record_share

@@ -12,6 +12,8 @@ from scipy import integrate, stats
 
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.disclosure.count_queries import ratio_tails, riskiest_groups, shares_in_table
+from sfumato.engine.disclosure.grouped_values import grouped_values
+from sfumato.engine.table.micro_groups import MicroGroups
 from tests.benchmarks.noisy_counts import PUBLISHED_COUNTS, PUBLISHED_SETTINGS
 from tests.thorough import tried
 
@@ -105,7 +107,9 @@ def test_the_riskiest_groups_have_the_largest_share_among_the_large() -> None:
 
 
 def test_shares_in_the_table_are_those_of_all_records() -> None:
-    shares = shares_in_table(np.array([0, 0, 1, 2], dtype=np.uint8), np.array([0, 2, 3]), 4)
+    codes = np.array([0, 0, 1, 2], dtype=np.uint8)
+    one = MicroGroups(np.zeros(4, dtype=np.int64), np.array([4]))
+    shares = shares_in_table(grouped_values(one, codes, 4), np.array([0, 2, 3]))
     assert shares.tolist() == [0.5, 0.25, 0.0]
 
 

@@ -13,7 +13,7 @@ from sfumato.engine.core.errors import Cancelled, LadderError, TableError
 from sfumato.engine.core.progress import Callback, Silent
 from sfumato.engine.disclosure import realized_risk as engine
 from sfumato.engine.disclosure.coalition_risk import coalition_risk
-from sfumato.engine.disclosure.realized_risk import realized_by_coverage, realized_risk
+from sfumato.engine.disclosure.realized_risk import RealizedRisks
 from sfumato.engine.matrices.matrix import DenseMatrix
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix, uniform_matrix
 from sfumato.engine.randomness.keys import draw_released, uniforms
@@ -30,6 +30,13 @@ LADDERS = {
     "uneven": [RetentionMatrix(UNEVEN * factor) for factor in (1.0, 0.5, 0.2)],
     "any matrix": [DenseMatrix(TOP), DenseMatrix(DOWN @ TOP)],
 }
+
+
+def realized_risk(true, held, matrices, shares, context, covered=None):
+    """What a coalition restores of records that come at once."""
+    found = RealizedRisks(matrices, shares, len(true))
+    found.add(true, held, covered or [None] * len(held), context)
+    return found.found(context)
 
 
 def released_down(matrices, true):
@@ -161,7 +168,7 @@ def test_where_members_hold_a_part_what_the_others_hold_of_a_record_decides():
     held = released_down(matrices, true)
     some = np.arange(len(true)) % 3
     covered = [some == 0, some != 2, some == 0]
-    found = realized_by_coverage(true, held, covered, matrices, shares, Silent())
+    found = realized_risk(true, held, matrices, shares, Silent(), covered)
     beliefs = []
     for record, value in enumerate(true):
         has = [member for member in range(3) if covered[member][record]]
@@ -177,8 +184,7 @@ def test_where_members_hold_a_part_what_the_others_hold_of_a_record_decides():
     assert found.risk.by_value == pytest.approx([beliefs[true == x].mean() for x in range(3)])
     assert found.risk.histogram.sum() == pytest.approx(1.0)
     # Nothing is known of the records that nobody's release has but how frequent values are.
-    nobody = realized_by_coverage(
-        true, held[:1], [np.zeros(len(true), dtype=bool)], matrices[:1], shares, Silent()
-    )
+    nothing = [np.zeros(len(true), dtype=bool)]
+    nobody = realized_risk(true, held[:1], matrices[:1], shares, Silent(), nothing)
     assert nobody.risk.average == pytest.approx(shares[true].mean())
     assert nobody.risk.guessed == pytest.approx(shares.max())

@@ -16,6 +16,7 @@ from sfumato.commands.shared.command import (
     option,
     repeated,
 )
+from sfumato.commands.shared.opening import MEMORY
 from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.formats.language import said, worded
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document, Recipient
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.long_table import LongTable
 
 
 EPSILON: Final = 0.3
@@ -49,31 +51,33 @@ ATTRIBUTE: Final = (
         "a public column by which an attacker looks people up; may be repeated."
         " Without it, all quasi-identifiers",
     ),
+    MEMORY,
     JSON,
 )
 """The attribute, and what the attacker knows."""
 
 
 def read_question(
-    arguments: Namespace, project: ProjectFile, table: Table, context: Context
+    arguments: Namespace, project: ProjectFile, table: Table | LongTable, context: Context
 ) -> Subject:
-    """Return the attribute that the arguments name, with the project's encoded table.
+    """Return the attribute that the arguments name, with all rows of the project's table.
 
     Raises
     ------
     PolicyError
         If no attribute is named where there are several, or it has no list of values.
     """
+    from sfumato.analysis.all_rows import rows_of
     from sfumato.analysis.small_groups import Subject
     from sfumato.project.release.groups import usual_knowledge
-    from sfumato.project.release.release_columns import material_of
 
-    material = material_of(project.document, table)
+    document = project.document
+    rows = rows_of(document, table, project.keys, (project.path.parent,))
+    attributes = rows.attributes(context)
     fitting = {
         entry.attributes[0]: entry
-        for entry in material.document.policy
-        if len(entry.attributes) == 1
-        and material.encoded[entry.attributes[0]].attribute.domain is not None
+        for entry in document.policy
+        if len(entry.attributes) == 1 and attributes[entry.attributes[0]].domain is not None
     }
     name = arguments.attribute
     if name is None and len(fitting) == 1:
@@ -87,11 +91,9 @@ def read_question(
             column=name,
             known=", ".join(fitting) or "there is none",
         )
-    document = material.document
-    knows = tuple(arguments.knows) or usual_knowledge(document)
+    knows = usual_knowledge(document) if arguments.knows is None else tuple(arguments.knows)
     context.report(1.0, "The table is encoded")
-    folders = (project.path.parent,)
-    return Subject(document, table, fitting[name], material.encoded[name], knows, folders)
+    return Subject(rows, fitting[name], knows)
 
 
 def recipient_called(document: Document, name: str) -> Recipient:

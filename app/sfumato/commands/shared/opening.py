@@ -86,6 +86,11 @@ MEMORY: Final = option(
 )
 
 
+def never_whole(_project: ProjectFile) -> str:
+    """Say that what is asked for needs no table as a whole, whatever releases need."""
+    return ""
+
+
 @contextmanager
 def opened(
     arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
@@ -122,8 +127,8 @@ def opened_by_parts(
     """Open a project and its source table as `opened` does.
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
-    it can be worked on in parts; which is said. `why_whole` tells why it can't; usual: by what
-    releases need (`why_released_whole`). With an engine, no table is read as a whole.
+    it can be worked on in parts; which is said. `why_whole` tells why it can't, where that may
+    be. With an engine, no table is read as a whole.
 
     Raises
     ------
@@ -131,7 +136,6 @@ def opened_by_parts(
         If the arguments name an engine, and the table can't be worked on in parts.
     """
     from sfumato.commands.shared.engines import files_for
-    from sfumato.project.release.long_table import why_released_whole
     from sfumato.project.source import is_long, open_long_source
 
     with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
@@ -147,7 +151,7 @@ def opened_by_parts(
                     " plain ones, or release without --engine.",
                 )
         elif is_long(document, arguments.memory * 1e6):
-            why = why_whole(project) if why_whole else why_released_whole(document)
+            why = why_whole(project) if why_whole else ""
             if not why:
                 found = open_long_source(document, reading, project.path.parent)
             terminal.note(

@@ -36,7 +36,7 @@ import scipy
 
 from sfumato.engine.core.errors import EstimationError, LevelError, PolicyError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Codes, Flags, Floats, Integers, Value, plain
+from sfumato.engine.core.values import Flags, Floats, Integers, Value, plain
 from sfumato.engine.disclosure.grouped_values import GroupedValues
 from sfumato.engine.disclosure.resampled_law import ResampledLaw
 from sfumato.engine.matrices.estimate import VarianceLaw, estimate_frequencies
@@ -472,9 +472,9 @@ def riskiest_groups(sizes: Integers, largest: Integers, smallest_size: int, coun
     return candidates[order[:count]]
 
 
-def shares_in_table(codes: Codes, values: Integers, size: int) -> Floats:
+def shares_in_table(grouped: GroupedValues, values: Integers) -> Floats:
     """Return the share in the whole table of each of some values, shape of `values`."""
-    counts = np.bincount(codes, minlength=size)
+    counts = np.asarray(grouped.counts.sum(axis=0))
     return counts[values] / counts.sum()
 
 

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from sfumato.engine.core.columns import Binning, Codes
+from sfumato.engine.core.columns import Binning
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.values import Flags, Floats, Integers
@@ -37,11 +37,11 @@ from sfumato.engine.disclosure.group_privacy import (
     private_groups,
 )
 from sfumato.engine.disclosure.group_tails import Tails, release_tails
-from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values, sampled_values
+from sfumato.engine.disclosure.grouped_values import GroupedValues, sampled_values
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.matrices.matrix import PerturbationMatrix
-from sfumato.engine.table.micro_groups import MicroGroups, PublicAttribute
+from sfumato.engine.table.micro_groups import PublicAttribute
 
 USUAL_EPSILON: Final = 0.3
 USUAL_DELTA: Final = 0.3
@@ -320,7 +320,7 @@ def in_bins(name: str, binning: Binning) -> Change:
     """Return that recipients see a numeric attribute in bins; missing stays missing."""
 
     def coarsen(attribute: PublicAttribute) -> PublicAttribute:
-        return _relabelled(attribute, binning.apply(_values_of(attribute)))
+        return _relabelled(attribute, binning.apply(values_of(attribute)))
 
     return Change(name, coarsen, bins=len(binning.names))
 
@@ -329,7 +329,7 @@ def at_level(name: str, hierarchy: Hierarchy, level: int) -> Change:
     """Return that recipients see an attribute at a level of its hierarchy."""
 
     def coarsen(attribute: PublicAttribute) -> PublicAttribute:
-        return _relabelled(attribute, hierarchy.generalize(_values_of(attribute), level))
+        return _relabelled(attribute, hierarchy.generalize(values_of(attribute), level))
 
     return Change(name, coarsen, level=level, classes=hierarchy.classes(level))
 
@@ -376,7 +376,7 @@ def remedies(
     return tuple(found)
 
 
-def _values_of(attribute: PublicAttribute) -> pd.Series:
+def values_of(attribute: PublicAttribute) -> pd.Series:
     """Return an attribute's values, and a missing one last where it has any."""
     values = attribute.values.to_series(name=attribute.name).reset_index(drop=True)
     missing = bool((attribute.codes == len(attribute.values)).any())
@@ -488,9 +488,7 @@ def settings_of(start: Setting) -> Iterator[tuple[Parameter, float, Setting]]:
 
 
 def risk_curves(
-    groups: MicroGroups,
-    codes: Codes,
-    size: int,
+    grouped: GroupedValues,
     start: Setting,
     context: Context,
     rules: Sequence[Rule] = tuple(Rule),
@@ -501,12 +499,8 @@ def risk_curves(
 
     Parameters
     ----------
-    groups
-        The micro groups of n records.
-    codes
-        Each record's sensitive value, shape (n,).
-    size
-        The number of values in its domain, m.
+    grouped
+        The groups with their true values.
     start
         What the questions start from; its test is not used.
     context
@@ -519,14 +513,11 @@ def risk_curves(
     LevelError
         If ε or δ is out of a test's range.
     """
-    whole = grouped_values(groups, codes, size)
     points: list[CurvePoint] = []
     settings = list(settings_of(start))
     for done, (parameter, value, setting) in enumerate(settings):
         context.report(done / len(settings), Sentence("Moving {parameter}", parameter=parameter))
-        table: GroupedValues = whole
-        if setting.records < groups.records:
-            table = sampled_values(groups, codes, size, setting.records, seed=1)
+        table = sampled_values(grouped, setting.records, seed=1)
         found = {
             rule: violations(
                 table,

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
+import pandas as pd
 import scipy
 
 from sfumato.engine.core.columns import Codes
@@ -25,6 +27,9 @@ from sfumato.engine.table.micro_groups import (
     most_frequent,
     value_counts,
 )
+
+_DRAWN_AT_ONCE: Final = 1 << 20
+"""So many records' numbers are drawn at once; each block of the sequence has two."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,9 @@ class GroupedValues:
         )
 
 
-def grouped_values(groups: MicroGroups, codes: Codes, size: int) -> GroupedValues:
+def grouped_values(
+    groups: MicroGroups, codes: Codes, size: int, records: Integers | None = None
+) -> GroupedValues:
     """Return the sensitive values of each micro group.
 
     Parameters
@@ -109,39 +116,61 @@ def grouped_values(groups: MicroGroups, codes: Codes, size: int) -> GroupedValue
         Each record's sensitive value, shape (n,).
     size
         The number of values in its domain, m.
+    records
+        How many records each of them stands for, shape (n,); None for one.
     """
-    return GroupedValues(groups.attributes, groups.sizes, value_counts(groups, codes, size))
+    counts = value_counts(groups, codes, size, records)
+    return GroupedValues(groups.attributes, groups.sizes, counts)
 
 
-def sampled_records(
-    groups: MicroGroups, codes: Codes, records: int, seed: int
-) -> tuple[MicroGroups, Codes]:
-    """Return a random sample of the records, as a smaller table with its micro groups.
+def sampled_values(grouped: GroupedValues, records: int, seed: int) -> GroupedValues:
+    """Return a random sample of the records, drawn without replacement, as a smaller table.
 
     Parameters
     ----------
-    groups, codes
-        As for `grouped_values`.
+    grouped
+        The groups with their values.
     records
-        How many records are drawn, without replacement; at most n.
+        How many records are drawn, at most n.
     seed
         The same seed draws the same records.
     """
-    drawn = np.argsort(uniforms(groups.records, seed), kind="stable")[:records]
-    present, numbers = np.unique(groups.codes[drawn], return_inverse=True)
-    sample = MicroGroups(
-        numbers.astype(np.int64),
-        np.bincount(numbers).astype(np.int64),
-        tuple(replace(each, codes=each.codes[present]) for each in groups.attributes),
-    )
-    return sample, codes[drawn]
+    counts = grouped.counts.data
+    if records >= grouped.records:
+        return grouped
+    kept = _kept_by_chance(counts, records / grouped.records, seed)
+    short = records - int(kept.sum())
+    # As many as are missing are drawn of those that are left, or as many too many of the others.
+    left, change = (counts - kept, 1) if short > 0 else (kept, -1)
+    kept += change * _drawn(left, abs(short), seed + 1)
+    drawn = grouped.counts.copy()
+    drawn.data = kept.copy()
+    drawn.eliminate_zeros()
+    sizes = np.bincount(grouped.cell_groups, weights=kept, minlength=grouped.groups)
+    present = np.flatnonzero(sizes)
+    attributes = tuple(replace(each, codes=each.codes[present]) for each in grouped.attributes)
+    return GroupedValues(attributes, sizes[present].astype(np.int64), drawn[present])
 
 
-def sampled_values(
-    groups: MicroGroups, codes: Codes, size: int, records: int, seed: int
-) -> GroupedValues:
-    """Return the grouped values of a random sample of the records; see `sampled_records`."""
-    return grouped_values(*sampled_records(groups, codes, records, seed), size)
+def _kept_by_chance(counts: Integers, share: float, seed: int) -> Integers:
+    """Return of how many records a number drawn for each is below a share, shape of `counts`."""
+    kept, ends = np.zeros(len(counts), dtype=np.int64), np.cumsum(counts)
+    for start in range(0, int(ends[-1]), _DRAWN_AT_ONCE):
+        places = np.arange(start, min(start + _DRAWN_AT_ONCE, int(ends[-1])))
+        chosen = places[uniforms(len(places), seed, start // 2) < share]
+        kept += np.bincount(np.searchsorted(ends, chosen, "right"), minlength=len(counts))
+    return kept
+
+
+def _drawn(counts: Integers, number: int, seed: int) -> Integers:
+    """Return how many of some records are drawn of each cell, shape of `counts`."""
+    ends, found = np.cumsum(counts), np.zeros(0, dtype=np.int64)
+    more = number
+    while len(found) < number:
+        more *= 2
+        found = pd.unique((uniforms(more, seed) * ends[-1]).astype(np.int64))
+    places = np.searchsorted(ends, found[:number], "right")
+    return np.bincount(places, minlength=len(counts)).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ import numpy as np
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import TableError
-from sfumato.engine.core.progress import Context, Part, one_by_one
-from sfumato.engine.core.values import Flags, Indices, Integers
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.disclosure.coalition_risk import BLOCK, chain_beliefs, entries_of, rows_of
 from sfumato.engine.disclosure.record_risk import BINS, CERTAIN, RecordRisk, steps_of
 from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
@@ -93,57 +93,150 @@ class _Cells:
     counts: Integers
 
 
-def realized_risk(
-    true: Codes,
-    held: Sequence[Codes],
-    matrices: Sequence[PerturbationMatrix],
-    frequencies: Vector,
-    context: Context,
-) -> RealizedRisk:
-    """Weigh what a coalition really holds, record by record.
+class RealizedRisks:
+    """Weighs what a coalition really holds, in whatever parts the records come.
 
     Parameters
     ----------
-    true
-        The records' true values, codes of shape (n,).
-    held
-        Each member's released values, codes of shape (n,) each, the most trusted first.
     matrices
-        The members' matrices in the same order; they have to be on one ladder.
+        The members' matrices, the most trusted first; they have to be on one ladder.
     frequencies
         What is believed before: the share of each value, shape (m,), summing to 1.
-    context
-        Progress and cancelling.
-
-    Raises
-    ------
-    TableError
-        If there are no records or no members, numbers of rows differ, or a code is not one of
-        the domain's.
-    LadderError
-        If a release can't be made from the one before: then they are on no ladder.
+    records
+        How many records come, n.
     """
-    shares = np.asarray(frequencies, dtype=np.float64)
-    _check(true, held, matrices, len(shares))
-    channels = [upper.garbling_to(lower) for upper, lower in itertools.pairwise(matrices)]
-    cells = _cells(true, held[:1], len(shares), Part(context, 0.0, 0.2))
-    risk = _risk_alone(cells, matrices[0], shares, Part(context, 0.2, 0.5))
-    if len(matrices) == 1:
-        return RealizedRisk(risk, risk.average, risk.average, 0.0, len(true), len(true))
-    some, chosen = _fewer(true, held, len(shares))
-    cells = _cells(some, chosen, len(shares), Part(context, 0.5, 0.7))
-    found = _compared(cells, matrices, channels, shares, risk, Part(context, 0.7, 1.0))
-    return replace(found, records=len(true))
+
+    def __init__(
+        self, matrices: Sequence[PerturbationMatrix], frequencies: Vector, records: int
+    ) -> None:
+        self._matrices, self._records = tuple(matrices), records
+        self._shares = np.asarray(frequencies, dtype=np.float64)
+        self._patterns: dict[tuple[int, ...], _Pattern] = {}
+        self._met = 0
+
+    def add(
+        self,
+        true: Codes,
+        held: Sequence[Codes],
+        covered: Sequence[Flags | None],
+        context: Context,
+    ) -> None:
+        """Weigh the records that come next.
+
+        Parameters
+        ----------
+        true
+            Their true values, codes of shape (k,).
+        held
+            Each member's released values, codes of shape (k,) each, in the order of the matrices.
+        covered
+            Which records each member's release has, shape (k,) each; None for all. What is `held`
+            of others means nothing.
+        context
+            Progress and cancelling.
+
+        Raises
+        ------
+        TableError
+            If there are no members, numbers of records differ, or a code is not one of the
+            domain's.
+        LadderError
+            If a release can't be made from the one before: then they are on no ladder.
+        """
+        _check(true, held, self._matrices, len(self._shares))
+        everywhere, places = np.ones(len(true), dtype=bool), np.arange(len(true)) + self._met
+        self._met += len(true)
+        has = np.stack([everywhere if one is None else one for one in covered], axis=1)
+        patterns, of_record = np.array([[True] * len(held)]), np.zeros(len(true), dtype=np.intp)
+        if any(one is not None for one in covered):
+            patterns, of_record = np.unique(has, axis=0, return_inverse=True)
+        for place, pattern in enumerate(patterns):
+            part = Part(context, place / len(patterns), (place + 1) / len(patterns))
+            members = tuple(np.flatnonzero(pattern).tolist())
+            rows = np.flatnonzero(of_record.ravel() == place)
+            if len(patterns) == 1:
+                self._of(members).add(true, [held[each] for each in members], places, part)
+                continue
+            seen = [held[member][rows] for member in members]
+            self._of(members).add(true[rows], seen, places[rows], part)
+
+    def _of(self, members: tuple[int, ...]) -> _Pattern:
+        if members not in self._patterns:
+            chosen = [self._matrices[member] for member in members]
+            self._patterns[members] = _Pattern(chosen, self._shares, self._records)
+        return self._patterns[members]
+
+    def found(self, context: Context) -> RealizedRisk:
+        """Return what all records came to.
+
+        Its `alone` and `largest_difference` compare with the most trusted member that has the
+        record.
+
+        Raises
+        ------
+        TableError
+            If there were no records.
+        """
+        if not self._met:
+            raise _misfit(0)
+        parts = [
+            Part(context, place / len(self._patterns), (place + 1) / len(self._patterns))
+            for place in range(len(self._patterns))
+        ]
+        each = [one.found(part) for one, part in zip(self._patterns.values(), parts, strict=True)]
+        return each[0][0] if len(each) == 1 else _together(each)
 
 
-def _fewer(true: Codes, held: Sequence[Codes], size: int) -> tuple[Codes, Sequence[Codes]]:
-    """Return the records to compare: all that can be counted together, else some of them."""
-    most = max(WORK // (size * len(held)), 1)
-    if _can_count(len(true), len(held), size) or len(true) <= most:
-        return true, held
-    # Spread evenly, so that no part of the table is left out.
-    rows = np.linspace(0, len(true) - 1, most).astype(np.intp)
-    return true[rows], [column[rows] for column in held]
+class _Pattern:
+    """Records that the same members hold something of."""
+
+    def __init__(
+        self, matrices: Sequence[PerturbationMatrix], shares: Vector, records: int
+    ) -> None:
+        # A release that shows nothing stands for having none.
+        self._matrices = tuple(matrices) or (uniform_matrix(0.0, len(shares)),)
+        self._shares, self._nobody = shares, not matrices
+        pairs = itertools.pairwise(self._matrices)
+        self._channels = [upper.garbling_to(lower) for upper, lower in pairs]
+        self._alone = _Alone(self._matrices[0], shares)
+        members = len(self._matrices)
+        self._counts: Integers | None = None
+        if _can_count(records, members, len(shares)):
+            self._counts = np.zeros(len(shares) ** (members + 1), dtype=np.int64)
+        most = max(WORK // (len(shares) * members), 1)
+        # Spread evenly, so that no part of the table is left out.
+        self._chosen = np.linspace(0, records - 1, min(most, records)).astype(np.int64)
+        self._rows: list[Integers] = []
+
+    def add(self, true: Codes, held: Sequence[Codes], places: Integers, context: Context) -> None:
+        seen = [np.zeros_like(true)] if self._nobody else held
+        cells = _cells(true, seen[:1], len(self._shares), Part(context, 0.0, 0.4))
+        self._alone.add(cells, Part(context, 0.4, 0.8))
+        if len(self._matrices) == 1:
+            return
+        if self._counts is not None:
+            counting = Part(context, 0.8, 1.0)
+            self._counts += _counted(true, seen, len(self._shares), counting)
+            return
+        at = np.minimum(np.searchsorted(self._chosen, places), len(self._chosen) - 1)
+        kept = self._chosen[at] == places
+        self._rows.append(np.stack([each[kept] for each in [*seen, true]]).astype(np.int64))
+
+    def found(self, context: Context) -> tuple[RealizedRisk, Vector]:
+        """Return what they came to, and how many have each value."""
+        counts = self._alone.counts
+        risk, records = self._alone.risk(), int(counts.sum())
+        if len(self._matrices) == 1:
+            average = risk.average
+            return RealizedRisk(risk, average, average, 0.0, records, records), counts
+        size = len(self._shares)
+        if self._counts is not None:
+            cells = _cells_of(self._counts, size, len(self._matrices))
+        else:
+            *held, true = np.concatenate(self._rows, axis=1)
+            cells = _Cells(np.stack(held, axis=1), np.arange(len(true)), true, np.ones_like(true))
+        found = _compared(cells, self._matrices, self._channels, self._shares, risk, context)
+        return replace(found, records=records), counts
 
 
 def _can_count(rows: int, members: int, size: int) -> bool:
@@ -156,72 +249,95 @@ def _check(
 ) -> None:
     columns = [true, *held]
     fits = len(held) == len(matrices) > 0 and all(m.size == size for m in matrices)
-    fits = fits and len(true) > 0 and all(len(column) == len(true) for column in columns)
-    if not fits or any(int(c.min()) < 0 or int(c.max()) >= size for c in columns):
-        raise TableError(
-            "What the coalition holds does not fit the table's {rows} {rows:record|records}.",
-            "Open the table that the releases were made from.",
-            rows=len(true),
-        )
+    fits = fits and all(len(column) == len(true) for column in columns)
+    if not fits or any(int(c.min(initial=0)) < 0 or int(c.max(initial=0)) >= size for c in columns):
+        raise _misfit(len(true))
+
+
+def _misfit(rows: int) -> TableError:
+    return TableError(
+        "What the coalition holds does not fit the table's {rows} {rows:record|records}.",
+        "Open the table that the releases were made from.",
+        rows=rows,
+    )
 
 
 def _cells(true: Codes, held: Sequence[Codes], size: int, context: Context) -> _Cells:
     """Count equal records together where that makes fewer; else every record is its own."""
-    rows, columns = len(true), [*held, true]
-    span = size ** len(columns)
-    if not _can_count(rows, len(held), size):
-        everything = np.arange(rows)
+    if not _can_count(len(true), len(held), size):
+        everything = np.arange(len(true))
         kept = np.stack([column.astype(np.int64) for column in held], axis=1)
-        return _Cells(kept, everything, true.astype(np.int64), np.ones(rows, dtype=np.int64))
+        return _Cells(kept, everything, true.astype(np.int64), np.ones_like(everything))
+    return _cells_of(_counted(true, held, size, context), size, len(held))
+
+
+def _counted(true: Codes, held: Sequence[Codes], size: int, context: Context) -> Integers:
+    """Return how many records have each combination of what is held and the true value."""
+    columns, span = [*held, true], size ** (len(held) + 1)
     counts = np.zeros(span, dtype=np.int64)
-    for part in _parts(rows, ROWS, context, "Counting what is held of the records"):
+    for part in _parts(len(true), ROWS, context, "Counting what is held of the records"):
         place = columns[0][part].astype(np.int64)
         for column in columns[1:]:
             place = place * size + column[part]
         counts += np.bincount(place, minlength=span)
+    return counts
+
+
+def _cells_of(counts: Integers, size: int, members: int) -> _Cells:
+    """Return the combinations that occur."""
     occurs = np.flatnonzero(counts)
     outcomes, at = np.unique(occurs // size, return_inverse=True)
-    kept = np.stack(np.unravel_index(outcomes, (size,) * len(held)), axis=1).astype(np.int64)
+    kept = np.stack(np.unravel_index(outcomes, (size,) * members), axis=1).astype(np.int64)
     return _Cells(kept, at.astype(np.int64), occurs % size, counts[occurs])
 
 
-def _risk_alone(
-    cells: _Cells, matrix: PerturbationMatrix, shares: Vector, context: Context
-) -> RecordRisk:
-    """Return what one release restores of the records, by a look-up for each cell."""
-    size = len(shares)
-    expected = matrix.apply(shares)
-    best, ties = _likeliest(matrix, shares, Part(context, 0.0, 0.3))
-    sums, certain, counts, histogram = (np.zeros(length) for length in (size, size, size, BINS))
-    guessed = 0.0
-    looking = Part(context, 0.3, 1.0)
-    for part in _parts(len(cells.true), ROWS, looking, "Looking up each record's probability"):
-        true, weight = cells.true[part], cells.counts[part].astype(np.float64)
-        seen = cells.held[cells.outcome[part], 0]
-        joint = entries_of(matrix, seen, true) * shares[true]
-        belief = np.divide(
-            joint, expected[seen], out=np.zeros_like(joint), where=expected[seen] > 0.0
+class _Alone:
+    """What one release restores of records, by a look-up for each cell."""
+
+    def __init__(self, matrix: PerturbationMatrix, shares: Vector) -> None:
+        self._matrix, self._shares, size = matrix, shares, len(shares)
+        self._expected = matrix.apply(shares)
+        self._best: tuple[Vector, Vector] | None = None
+        self._sums, self._certain, self.counts = (np.zeros(size) for _ in range(3))
+        self._histogram, self._guessed = np.zeros(BINS), 0.0
+
+    def add(self, cells: _Cells, context: Context) -> None:
+        if self._best is None:
+            self._best = _likeliest(self._matrix, self._shares, Part(context, 0.0, 0.3))
+        (best, ties), size, expected = self._best, len(self._shares), self._expected
+        looking = Part(context, 0.3, 1.0)
+        for part in _parts(len(cells.true), ROWS, looking, "Looking up each record's probability"):
+            true, weight = cells.true[part], cells.counts[part].astype(np.float64)
+            seen = cells.held[cells.outcome[part], 0]
+            joint = entries_of(self._matrix, seen, true) * self._shares[true]
+            belief = np.divide(
+                joint, expected[seen], out=np.zeros_like(joint), where=expected[seen] > 0.0
+            )
+            right = joint >= best[seen] * (1.0 - TIED)
+            self._guessed += float((np.where(right, weight, 0.0) / ties[seen]).sum())
+            self.counts += np.bincount(true, weights=weight, minlength=size)
+            self._sums += np.bincount(true, weights=weight * belief, minlength=size)
+            sure = np.where(belief >= CERTAIN, weight, 0.0)
+            self._certain += np.bincount(true, weights=sure, minlength=size)
+            steps = steps_of(belief)
+            self._histogram += np.bincount(steps, weights=weight, minlength=BINS)
+
+    def risk(self) -> RecordRisk:
+        records, size = float(self.counts.sum()), len(self._shares)
+        nothing, occurs = np.full(size, np.nan), self.counts > 0.0
+        return RecordRisk(
+            average=float(self._sums.sum()) / records,
+            guessed=self._guessed / records,
+            by_value=np.divide(self._sums, self.counts, out=nothing.copy(), where=occurs),
+            certain_by_value=np.divide(
+                self._certain, self.counts, out=nothing.copy(), where=occurs
+            ),
+            histogram=self._histogram / records,
+            draws=0,
+            average_error=0.0,
+            guessed_error=0.0,
+            error_by_value=np.zeros(size),
         )
-        right = joint >= best[seen] * (1.0 - TIED)
-        guessed += float((np.where(right, weight, 0.0) / ties[seen]).sum())
-        counts += np.bincount(true, weights=weight, minlength=size)
-        sums += np.bincount(true, weights=weight * belief, minlength=size)
-        sure = np.where(belief >= CERTAIN, weight, 0.0)
-        certain += np.bincount(true, weights=sure, minlength=size)
-        histogram += np.bincount(steps_of(belief), weights=weight, minlength=BINS)
-    records, nothing = float(counts.sum()), np.full(size, np.nan)
-    occurs = counts > 0.0
-    return RecordRisk(
-        average=float(sums.sum()) / records,
-        guessed=guessed / records,
-        by_value=np.divide(sums, counts, out=nothing.copy(), where=occurs),
-        certain_by_value=np.divide(certain, counts, out=nothing.copy(), where=occurs),
-        histogram=histogram / records,
-        draws=0,
-        average_error=0.0,
-        guessed_error=0.0,
-        error_by_value=np.zeros(size),
-    )
 
 
 def _likeliest(
@@ -276,60 +392,12 @@ def _parts(length: int, step: int, context: Context, text: str) -> Iterator[slic
         yield slice(start, min(start + step, length))
 
 
-def realized_by_coverage(
-    true: Codes,
-    held: Sequence[Codes],
-    covered: Sequence[Flags | None],
-    matrices: Sequence[PerturbationMatrix],
-    frequencies: Vector,
-    context: Context,
-) -> RealizedRisk:
-    """Weigh what a coalition really holds, record by record.
-
-    Parameters
-    ----------
-    true, held, matrices, frequencies, context
-        As in `realized_risk`.
-    covered
-        Which records each member's release has, shape (n,) each; None for all. What is `held` of
-        others means nothing.
-
-    Returns
-    -------
-    RealizedRisk
-        Its `alone` and `largest_difference` compare with the most trusted member that has the
-        record.
-
-    Raises
-    ------
-    SfumatoError
-        As `realized_risk`.
-    """
-    if all(one is None for one in covered):
-        return realized_risk(true, held, matrices, frequencies, context)
-    everywhere = np.ones(len(true), dtype=bool)
-    has = np.stack([everywhere if one is None else one for one in covered], axis=1)
-    patterns, of_record = np.unique(has, axis=0, return_inverse=True)
-    found = []
-    for place, (pattern, part) in enumerate(one_by_one(context, list(patterns))):
-        rows = np.flatnonzero(of_record == place)
-        members = np.flatnonzero(pattern).tolist()
-        seen = [held[member][rows] for member in members]
-        channels = [matrices[member] for member in members]
-        if not seen:  # a release that shows nothing stands for having none
-            seen = [np.zeros_like(true[rows])]
-            channels = [uniform_matrix(0.0, len(frequencies))]
-        risk = realized_risk(true[rows], seen, channels, frequencies, part)
-        found.append((risk, np.bincount(true[rows], minlength=len(frequencies))))
-    return _together(found)
-
-
-def _together(found: Sequence[tuple[RealizedRisk, Indices]]) -> RealizedRisk:
+def _together(found: Sequence[tuple[RealizedRisk, Vector]]) -> RealizedRisk:
     """Return the figures of all records from those of parts, each with its counts by value."""
     risks = [one for one, _ in found]
     records = np.array([one.records for one in risks], dtype=np.float64)
     compared = np.array([one.compared for one in risks], dtype=np.float64)
-    counts = np.stack([by_value for _, by_value in found]).astype(np.float64)
+    counts = np.stack([by_value for _, by_value in found])
 
     def by_value(parts: Sequence[Vector]) -> Vector:
         sums = (np.nan_to_num(np.stack(parts)) * counts).sum(axis=0)

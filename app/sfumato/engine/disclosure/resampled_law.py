@@ -376,7 +376,14 @@ class GroupParts:
     whole_counts: scipy.sparse.csr_array = field(repr=False)
 
     @classmethod
-    def of(cls, known: MicroGroups, protected: MicroGroups, codes: Codes, size: int) -> GroupParts:
+    def of(
+        cls,
+        known: MicroGroups,
+        protected: MicroGroups,
+        codes: Codes,
+        size: int,
+        numbers: Integers | None = None,
+    ) -> GroupParts:
         """Cut the groups of n records.
 
         Parameters
@@ -387,14 +394,17 @@ class GroupParts:
             Each record's sensitive value, shape (n,).
         size
             The number of values in its domain, m.
+        numbers
+            How many records each of them stands for, shape (n,); None for one.
         """
         key = known.codes * protected.count + protected.codes
         present, part = np.unique(key, return_inverse=True)
         owner, inside = np.divmod(present, protected.count)
-        records = np.bincount(part).astype(np.int64)
-        counts = value_counts(MicroGroups(part.astype(np.int64), records), codes, size)
+        records = np.bincount(part, weights=numbers).astype(np.int64)
+        counts = value_counts(MicroGroups(part.astype(np.int64), records), codes, size, numbers)
         starts = np.searchsorted(owner, np.arange(known.count + 1)).astype(np.int64)
-        return cls(starts, inside, records, counts, value_counts(protected, codes, size))
+        whole = value_counts(protected, codes, size, numbers)
+        return cls(starts, inside, records, counts, whole)
 
     @cached_property
     def sizes(self) -> Integers:

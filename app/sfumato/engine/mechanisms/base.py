@@ -23,12 +23,12 @@ from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Row
 if TYPE_CHECKING:
     from sfumato.engine.core.progress import Context
     from sfumato.engine.disclosure.group_risk import QueryPoint, Setting
+    from sfumato.engine.disclosure.grouped_values import GroupedValues
     from sfumato.engine.disclosure.resampled_law import Resampling
     from sfumato.engine.matrices.estimate import VarianceLaw
     from sfumato.engine.matrices.matrix import PerturbationMatrix
     from sfumato.engine.randomness.keys import KeyRing
     from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-    from sfumato.engine.table.micro_groups import MicroGroups
     from sfumato.engine.table.table import Dealt, GroupRows
 
 Settings = Mapping[str, Any]
@@ -623,18 +623,14 @@ class GroupProtection(Mechanism):
 
     @abstractmethod
     def count_errors(
-        self, groups: MicroGroups, codes: Codes, size: int, start: Setting, context: Context
+        self, grouped: GroupedValues, start: Setting, context: Context
     ) -> tuple[QueryPoint, ...]:
         """Return how far off counts from plain and from protected releases are.
 
         Parameters
         ----------
-        groups
-            The micro groups of n records.
-        codes
-            Each record's sensitive value, shape (n,).
-        size
-            The number of values in its domain, m.
+        grouped
+            The groups with their true values.
         start
             What is asked; p, ε, δ and the number of records are moved one at a time.
         context

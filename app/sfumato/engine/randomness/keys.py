@@ -288,9 +288,12 @@ def words(count: int, stream: int, start: int = 0) -> npt.NDArray[np.uint32]:
     return drawn[: blocks * BLOCK_BYTES].view("<u4")[:count]
 
 
-def uniforms(count: int, stream: int) -> Vector:
-    """Return numbers from [0, 1) that look random and are always the same, shape (count,)."""
-    pairs = words(2 * count, stream).view("<u8")
+def uniforms(count: int, stream: int, start: int = 0) -> Vector:
+    """Return numbers from [0, 1) that look random and are always the same, shape (count,).
+
+    Parameters are those of `words`; a block of the sequence has two numbers.
+    """
+    pairs = words(2 * count, stream, start).view("<u8")
     return (pairs >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 
 from sfumato.engine.core.columns import Codes, Domain, Kind
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.values import Indices, count_codes, smallest_unsigned
+from sfumato.engine.core.values import Indices, Integers, count_codes, smallest_unsigned
 from sfumato.engine.core.wording import formatted
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn
 
@@ -116,6 +116,14 @@ def combined(attributes: Attributes) -> Attribute:
     made = Attribute(name, Kind.CATEGORICAL, domain, counts, codes=codes, counted=counted)
     first.combinations[tuple(map(id, others))] = (others, made)
     return made
+
+
+def with_counts(attributes: Attributes, counts: Integers) -> None:
+    """Let `combined` know how often combinations occur that were counted elsewhere, shape (m,)."""
+    first, others = attributes[0], tuple(attributes[1:])
+    domain, name = combined_domain(attributes), key_of(attributes)
+    made = Attribute(name, Kind.CATEGORICAL, domain, counts)
+    first.combinations[tuple(map(id, others))] = (others, made)
 
 
 def combined_column(columns: Sequence[EncodedColumn]) -> EncodedColumn:

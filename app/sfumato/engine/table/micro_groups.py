@@ -25,10 +25,13 @@ from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Floats, Integers, Value, Words, distinct, factorize, plain
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, listed
 
 _LARGEST_KEY: Final = 1 << 62
 """Mixed-radix keys stay below this; keys that would not are numbered afresh first."""
+
+_PENDING: Final = 1 << 20
+"""So many groups of single parts wait at most to be put together."""
 
 _DENSE_SHARE: Final = 4
 """Group and value are counted in one dense pass up to this many cells a record."""
@@ -73,7 +76,7 @@ class MicroGroups:
     Parameters
     ----------
     codes
-        Each record's group, shape (n,).
+        Each record's group, shape (n,); of rows that stand for several records, each row's.
     sizes
         Each group's number of records, shape (G,); every one at least 1.
     attributes
@@ -129,29 +132,197 @@ def micro_groups(frame: pd.DataFrame, names: Sequence[str], context: Context) ->
     TableError
         If the table has no such column, or no rows.
     """
-    if len(frame) == 0:
-        raise TableError("The table has no rows.", "Choose a file with at least one record.")
-    key, radix = np.zeros(len(frame), dtype=np.int64), 1
-    columns: list[tuple[str, pd.Index, npt.NDArray[np.integer]]] = []
-    for number, name in enumerate(names):
-        context.report(0.9 * number / len(names), Sentence("Grouping records by {name}", name=name))
-        if name not in frame.columns:
+    alike = AlikeRows(names)
+    alike.add(frame, context)
+    return alike.groups()
+
+
+class AlikeRows:
+    """Groups records by their public values, in whatever parts their rows come.
+
+    Parameters
+    ----------
+    names
+        The public attributes. With none of them all records are one group.
+    most
+        How many groups are counted at most; None for any number.
+    called
+        What these attributes are called where there are too many groups; None for their names.
+    """
+
+    def __init__(
+        self, names: Sequence[str], most: int | None = None, called: Sequence[str] | None = None
+    ) -> None:
+        self._names, self._most = tuple(names), most
+        self._called = self._names if called is None else tuple(called)
+        self._values = [ValuesMet() for _ in names]
+        self._parts: list[_Part] = []
+        self._of_rows: npt.NDArray[np.int64] | None = None
+
+    def add(self, frame: pd.DataFrame, context: Context) -> None:
+        """Group the rows that come next; for the rest see `micro_groups`.
+
+        Raises
+        ------
+        TableError
+            If they have no such column, or there are too many groups.
+        """
+        codes = []
+        for number, (name, values) in enumerate(zip(self._names, self._values, strict=True)):
+            done = 0.9 * number / len(self._names)
+            context.report(done, Sentence("Grouping records by {name}", name=name))
+            if name not in frame.columns:
+                raise TableError(
+                    "The table has no column {column} to group records by.",
+                    "Choose other public attributes.",
+                    column=name,
+                )
+            codes.append(values.codes(frame[name]))
+        part, of_rows = self._merged(_Part(codes, np.ones(len(frame), dtype=np.int64)))
+        self._of_rows = None if self._parts else of_rows
+        self._parts.append(part)
+        if sum(len(each.sizes) for each in self._parts[1:]) > max(
+            _PENDING, len(self._parts[0].sizes)
+        ):
+            self._join()
+        context.report(1.0, "Records are grouped")
+
+    def _join(self) -> _Part:
+        """Put what was found in all parts together, in the order of the first rows."""
+        if len(self._parts) > 1:
+            columns = zip(*(each.codes for each in self._parts), strict=True)
+            sizes = np.concatenate([each.sizes for each in self._parts])
+            joined = _Part([np.concatenate(codes) for codes in columns], sizes)
+            self._parts = [self._merged(joined)[0]]
+        [part] = self._parts
+        if self._most is not None and len(part.sizes) > self._most:
             raise TableError(
-                "The table has no column {column} to group records by.",
-                "Choose other public attributes.",
-                column=name,
+                "{columns} take more than {most:,} different {most:combination|combinations} of"
+                " values, too many to be counted in parts.",
+                "Choose fewer of these columns, give them bins, or let more memory be taken.",
+                columns=listed(self._called),
+                most=self._most,
             )
-        positions, uniques = factorize(frame[name])
-        columns.append((name, uniques, positions))
-        key, radix = _extended(key, radix, positions, len(uniques) + 1)
-    codes, sizes = _numbered(key)
-    first = _first_rows(codes)
-    attributes = tuple(
-        PublicAttribute(name, uniques, _with_missing_last(positions[first], len(uniques)))
-        for name, uniques, positions in columns
-    )
-    context.report(1.0, "Records are grouped")
-    return MicroGroups(codes, sizes, attributes)
+        return part
+
+    def _merged(self, part: _Part) -> tuple[_Part, npt.NDArray[np.int64]]:
+        """Return each group once, by its first row, and the group of every row."""
+        numbers = merge(self._attributes(part.codes), len(part.sizes))
+        first = _first_rows(numbers)
+        sizes = np.bincount(numbers, weights=part.sizes).astype(np.int64)
+        return _Part([codes[first] for codes in part.codes], sizes), numbers
+
+    def _attributes(
+        self, columns: Sequence[npt.NDArray[np.integer]]
+    ) -> tuple[PublicAttribute, ...]:
+        return tuple(
+            PublicAttribute(name, values.known, _with_missing_last(codes, len(values.known)))
+            for name, values, codes in zip(self._names, self._values, columns, strict=True)
+        )
+
+    def groups(self) -> MicroGroups:
+        """Return the groups of all rows.
+
+        Where these came in several parts, each group stands for itself once (`MicroGroups.codes`),
+        and `places` finds those of rows.
+
+        Raises
+        ------
+        TableError
+            If there are no rows, or too many groups.
+        """
+        if not self._parts or not len((part := self._join()).sizes):
+            raise TableError("The table has no rows.", "Choose a file with at least one record.")
+        of_rows = np.arange(len(part.sizes)) if self._of_rows is None else self._of_rows
+        return MicroGroups(of_rows, part.sizes, self._attributes(part.codes))
+
+    def places(self, frame: pd.DataFrame) -> npt.NDArray[np.int64]:
+        """Return the group of some rows, once all rows were grouped, shape (n,).
+
+        Raises
+        ------
+        TableError
+            If one is in none of them.
+        """
+        if self._of_rows is not None:
+            return self._of_rows
+        key, found = np.zeros(len(frame), dtype=np.int64), np.ones(len(frame), dtype=np.bool_)
+        for name, values, table in zip(self._names, self._values, self._tables, strict=True):
+            codes = values.looked_up(frame[name])
+            found &= codes < len(values.known) + 1
+            key = key * (len(values.known) + 1) + codes
+            key = np.minimum(np.searchsorted(table, wanted := key), len(table) - 1)
+            found &= table[key] == wanted
+        if not found.all():
+            raise TableError("The table changed while it was read.", "Start again.")
+        return self._order[key]
+
+    @cached_property
+    def _tables(self) -> list[npt.NDArray[np.int64]]:
+        """For each column, the keys by the columns up to it that there are, ascending."""
+        part, tables = self._join(), []
+        key = np.zeros(len(part.sizes), dtype=np.int64)
+        for values, codes in zip(self._values, part.codes, strict=True):
+            size = len(values.known) + 1
+            table, key = np.unique(
+                key * size + _with_missing_last(codes, size - 1), return_inverse=True
+            )
+            tables.append(table)
+        self._order = np.empty(len(tables[-1]) if tables else 1, dtype=np.int64)
+        self._order[key] = np.arange(len(key))
+        return tables
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The codes of some rows by each column, -1 for missing, and how many rows they stand for."""
+
+    codes: list[npt.NDArray[np.integer]]
+    sizes: npt.NDArray[np.int64]
+
+
+class ValuesMet:
+    """The values of a column, each with a number, as they are met, in whatever parts.
+
+    Attributes
+    ----------
+    known
+        The values, missing not among them, each at the place of its number.
+    """
+
+    def __init__(self) -> None:
+        self.known = pd.Index([])
+        self._begun = self._missing = False
+
+    def codes(self, column: pd.Series) -> npt.NDArray[np.integer]:
+        """Return the numbers of some rows' values, -1 for missing; new ones get the next."""
+        positions, uniques = factorize(column)
+        self._missing = self._missing or bool((positions < 0).any())
+        if not self._begun:
+            self.known, self._begun = uniques, True
+        if uniques.equals(self.known):
+            return positions
+        numbers: npt.NDArray[np.integer] = self.known.get_indexer(uniques)
+        new = numbers < 0
+        numbers[new] = np.arange(len(self.known), len(self.known) + int(new.sum()))
+        if new.any():
+            self.known = self.known.append(uniques[new])
+        codes: npt.NDArray[np.integer] = np.append(numbers, np.int64(-1))[positions]
+        return codes
+
+    def looked_up(self, column: pd.Series) -> npt.NDArray[np.integer]:
+        """Return the numbers of some rows' values, those of missing next, of others beyond."""
+        positions, uniques = factorize(column)
+        numbers: npt.NDArray[np.integer] = self.known.get_indexer(uniques)
+        size = np.int64(len(self.known))
+        numbers[numbers < 0] = size + 1
+        codes: npt.NDArray[np.integer] = np.append(numbers, size)[positions]
+        return codes
+
+    def series(self, name: str) -> pd.Series:
+        """Return each value once, by number; a missing one at the end if any was met."""
+        values = pd.Series(self.known, name=name)
+        return values.reindex(range(len(values) + 1)) if self._missing else values
 
 
 def without(groups: MicroGroups, dropped: Sequence[str]) -> MicroGroups:
@@ -191,7 +362,10 @@ def merge(attributes: Sequence[PublicAttribute], count: int) -> Integers:
 
 
 def value_counts(
-    groups: MicroGroups, codes: Codes, size: int, records: Codes | None = None
+    groups: MicroGroups,
+    codes: Codes,
+    size: int,
+    records: npt.NDArray[np.integer] | None = None,
 ) -> scipy.sparse.csr_array:
     """Count the sensitive values in each group.
 
@@ -323,7 +497,11 @@ class GroupCounts:
 
     @classmethod
     def of(
-        cls, groups: MicroGroups, codes: Codes, size: int, records: Codes | None = None
+        cls,
+        groups: MicroGroups,
+        codes: Codes,
+        size: int,
+        records: npt.NDArray[np.integer] | None = None,
     ) -> GroupCounts:
         """Count a sensitive attribute's values in micro groups.
 

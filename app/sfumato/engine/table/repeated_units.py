@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -19,7 +19,7 @@ import pandas as pd
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Integers, factorize
-from sfumato.engine.table.marks import class_counts
+from sfumato.engine.table.marks import Marks, class_counts, value_marks
 from sfumato.engine.table.table import Table
 
 Codes = Integers
@@ -31,6 +31,10 @@ SHARED_ROWS: Final = 0.3
 """At least this share of the rows has a value that another row has too."""
 NEARLY: Final = 0.9
 """From this share of the units on, a column counts as nearly the same in all rows of a unit."""
+_MOST_CELLS: Final = 1 << 24
+"""Of tables with C columns, so many rows are kept at most for each column that may name units,
+times C²: there may be C of them."""
+_FEWEST_ROWS: Final = 1 << 13
 BEYOND_CHANCE: Final = 0.3
 """A column varies in at most this share of the units in which it would vary by chance."""
 
@@ -52,6 +56,11 @@ class RepeatedUnit:
         the values with several rows for which it is.
     codes
         Each row's unit, shape (n,); -1 where the value is missing.
+    rows
+        Where it was found in some units of a table, drawn evenly, all rows of these, n of them;
+        None where in all rows.
+    every
+        One in so many units was looked at; `units` is about right then, and `largest` is theirs.
     """
 
     column: str
@@ -59,6 +68,8 @@ class RepeatedUnit:
     largest: int
     constant: Mapping[str, float]
     codes: Codes = field(repr=False, compare=False)
+    rows: Table | None = field(default=None, repr=False, compare=False)
+    every: int = 1
 
 
 def units_of(table: Table, columns: Sequence[str]) -> Codes:
@@ -153,18 +164,17 @@ def find_repeated_units(table: Table, context: Context) -> tuple[RepeatedUnit, .
         Progress and cancelling.
     """
     found = []
-    others = _Factorized(table)
+    columns = _Factorized(table)
     for place, name in enumerate(table.columns):
         context.report(place / len(table.columns), "Looking for rows that belong together")
-        if not _may_be_a_unit(table.column(name)):
-            continue
-        positions = others.of(name)[0]
-        constant = _constant_within(positions, others.beside(name))
-        if constant:
-            sizes = np.bincount(positions[positions >= 0])
-            units, largest = int((sizes > 0).sum()), int(sizes.max())
-            found.append(RepeatedUnit(name, units, largest, constant, positions))
-    return tuple(sorted(found, key=lambda unit: -len(unit.constant)))
+        if _may_be_a_unit(table.column(name), table.rows):
+            found.append(columns.unit(name))
+    return _worth_telling(found)
+
+
+def _worth_telling(found: Sequence[RepeatedUnit]) -> tuple[RepeatedUnit, ...]:
+    told = [unit for unit in found if unit.constant]
+    return tuple(sorted(told, key=lambda unit: -len(unit.constant)))
 
 
 def repeated_unit(table: Table, name: str, context: Context) -> RepeatedUnit:
@@ -175,21 +185,113 @@ def repeated_unit(table: Table, name: str, context: Context) -> RepeatedUnit:
     TableError
         If there is no such column, or no two rows share a value of it.
     """
-    positions = factorize(table.column(name))[0].astype(np.int64, copy=False)
-    sizes = np.bincount(positions[positions >= 0], minlength=1)
-    if sizes.max() < 2:
+    context.report(0.0, "Looking for rows that belong together")
+    return _shared(_Factorized(table).unit(name))
+
+
+def _shared(unit: RepeatedUnit) -> RepeatedUnit:
+    if unit.largest < 2:
         raise TableError(
             "No two rows share a value of {column}, so it brings no rows together.",
             "Choose a column that several rows of one person or household share.",
-            column=name,
+            column=unit.column,
         )
-    context.report(0.5, "Looking for rows that belong together")
-    constant = _constant_within(positions, _Factorized(table).beside(name))
-    return RepeatedUnit(name, int((sizes > 0).sum()), int(sizes.max()), constant, positions)
+    return unit
+
+
+class RowsOfUnits:
+    """Finds repeated units in whatever parts rows come, by all rows of some units.
+
+    Of a long table, the units whose numbers are small are looked at: these depend on the values
+    that name units, so that they are the same wherever the table is cut.
+
+    Parameters
+    ----------
+    columns
+        The table's columns.
+    asked
+        Those that name units, whatever they look like; none for all that may.
+    """
+
+    def __init__(self, columns: Sequence[str], asked: Sequence[str] = ()) -> None:
+        self._asked, self._rows = tuple(asked), 0
+        most = max(_MOST_CELLS // len(columns) ** 2, _FEWEST_ROWS)
+        self._kept = {name: _KeptRows(name, most) for name in asked or columns}
+
+    def add(self, table: Table) -> None:
+        """Look at the rows that come next."""
+        self._rows += table.rows
+        for name, kept in list(self._kept.items()):
+            if self._asked or _names_things(table.column(name)):
+                kept.add(table)
+            else:
+                del self._kept[name]
+
+    def found(self) -> tuple[RepeatedUnit, ...]:
+        """Return the columns that may name units, or those asked for, as they were asked for.
+
+        Raises
+        ------
+        TableError
+            If no two rows share a value of a column that was asked for, or too many do.
+        """
+        found = []
+        for name, kept in self._kept.items():
+            table = kept.table()
+            unit = _Factorized(table).unit(name)
+            if self._asked and kept.every > 1 and unit.units < FEWEST_UNITS:
+                raise TableError(
+                    "More than {most:,} {most:row|rows} share a value of {column}, too many to be"
+                    " looked at in parts.",
+                    "Choose a column that the few rows of one person or household share.",
+                    most=kept.most // FEWEST_UNITS,
+                    column=name,
+                )
+            if self._asked or _may_be_a_unit(table.column(name), self._rows // kept.every):
+                units = unit.units * kept.every
+                found.append(replace(unit, units=units, rows=table, every=kept.every))
+        return tuple(map(_shared, found)) if self._asked else _worth_telling(found)
+
+
+class _KeptRows:
+    """All rows of the units whose numbers are small enough that there is room for them."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name, self.most, self.every = name, most, 1
+        self._kept: list[tuple[Table, Marks]] = []
+
+    def add(self, table: Table) -> None:
+        column = table.column(self._name)
+        marks, places = value_marks(column.rename(self._name))
+        self._take(table, marks if places is None else marks[places], column.notna().to_numpy(bool))
+        while sum(len(marks) for _, marks in self._kept) > self.most:
+            self.every *= 2
+            kept, self._kept = self._kept, []
+            for part, own in kept:
+                self._take(part, own, np.ones(len(own), dtype=np.bool_))
+
+    def _take(self, table: Table, marks: Marks, present: npt.NDArray[np.bool_]) -> None:
+        chosen = present & (marks <= np.uint64((1 << 64) // self.every - 1))
+        if not chosen.all():
+            table, marks = replace(table, frame=table.frame[chosen]), marks[chosen]
+        self._kept.append((table, marks))
+
+    def table(self) -> Table:
+        """Return the rows."""
+        frames = [table.frame for table, _ in self._kept]
+        return replace(self._kept[0][0], frame=pd.concat(frames, ignore_index=True))
 
 
 class _Factorized:
     """A table's columns as codes, with how many different values each has; kept once made."""
+
+    def unit(self, name: str) -> RepeatedUnit:
+        """Return what is the same in all rows that share a value of a column."""
+        positions = self.of(name)[0]
+        sizes = np.bincount(positions[positions >= 0], minlength=1)
+        units, largest = int((sizes > 0).sum()), int(sizes.max())
+        constant = _constant_within(positions, self.beside(name)) if largest > 1 else {}
+        return RepeatedUnit(name, units, largest, constant, positions)
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -211,13 +313,19 @@ class _Factorized:
         return found
 
 
-def _may_be_a_unit(column: pd.Series) -> bool:
-    """Return whether many values are each shared by a few rows, and they are no measured ones."""
-    if pd.api.types.is_float_dtype(column.dtype):
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        finite = numbers[np.isfinite(numbers)]
-        if (finite != np.floor(finite)).any():
-            return False
+def _names_things(column: pd.Series) -> bool:
+    """Return whether values are no measured ones."""
+    if not pd.api.types.is_float_dtype(column.dtype):
+        return True
+    numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    finite = numbers[np.isfinite(numbers)]
+    return not (finite != np.floor(finite)).any()
+
+
+def _may_be_a_unit(column: pd.Series, rows: int) -> bool:
+    """Return whether many values are each shared by a few of so many rows, and name things."""
+    if not _names_things(column):
+        return False
     try:
         sizes = _sizes(column)
     except TypeError:
@@ -227,7 +335,7 @@ def _may_be_a_unit(column: pd.Series) -> bool:
     if distinct < FEWEST_UNITS or present > distinct * MOST_ROWS_A_UNIT:
         return False
     shared = sizes[sizes > 1].sum()
-    return bool(shared >= SHARED_ROWS * len(column)) and int(sizes.max()) <= present // 2
+    return bool(shared >= SHARED_ROWS * rows) and int(sizes.max()) <= present // 2
 
 
 def _sizes(column: pd.Series) -> npt.NDArray[np.integer]:
@@ -246,9 +354,10 @@ def _constant_within(positions: Codes, others: Mapping[str, tuple[Codes, int]]) 
     several = np.bincount(units) > 1
     count = int(several.sum())
     found: dict[str, float] = {}
-    for name, (values, distinct) in others.items():
+    for name, (values, _) in others.items():
         inside = values[here]
-        if distinct < 2:
+        taken = inside[inside >= 0]
+        if not len(taken) or taken.min() == taken.max():
             continue
         varying = float((varying_units(units, inside) & several).sum()) / count
         shares = np.bincount(inside + 1) / len(inside)

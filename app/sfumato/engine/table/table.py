@@ -281,12 +281,15 @@ class EncodedColumn:
     """What was dealt to the rows of whole groups, where these rows are a part of a table."""
 
     def at(self, rows: Rows) -> EncodedColumn:
-        """Return some of the rows, or all in another order; groups go with all of them only."""
-        values, groups = self.values[rows], self.groups
+        """Return some of the rows, or all in another order.
+
+        Groups go with all of them only, unless it is known what was dealt to each row.
+        """
+        values, groups, dealt = self.values[rows], self.groups, self.dealt
         if groups is not None:
-            whole = len(values) == len(self.values)
-            groups = replace(groups, codes=groups.codes[rows]) if whole else None
-        return EncodedColumn(self.attribute, values, groups)
+            known = len(values) == len(self.values) or dealt is not None
+            groups = replace(groups, codes=groups.codes[rows]) if known else None
+        return EncodedColumn(self.attribute, values, groups, dealt)
 
     def grouped(self, groups: MicroGroups) -> EncodedColumn:
         """Return the column with its rows' groups; one of numbers stays as it is."""

@@ -26,6 +26,7 @@ from sfumato.formats.reading import detect_options, preview, sheets_of
 from sfumato.project.adoption.adopt import adopting, entry_called, with_files, with_rungs
 from sfumato.project.adoption.rows import (
     FileRows,
+    RowsToMatch,
     column_called,
     match_rows,
     read_release,
@@ -169,8 +170,9 @@ def examine(
     earlier = adopted_files(entry.settings)
     _refuse_repeated(file, earlier)
     _refuse_random_order(file)
-    read = read_release(file.path, claim.options, Part(context, 0.1, 0.4))
-    rows = match_rows(file, read, columns, table)
+    read = read_release(file.path, claim.options, Part(context, 0.1, 0.3))
+    attributes = [column.attribute for column in columns]
+    rows = match_rows(file, read, attributes, RowsToMatch.of(table), Part(context, 0.3, 0.4))
     file = replace(file, part=rows.part)
     found = mechanism.find_level(*_common(columns, entry.settings, rows.release_of(file)))
     if claim.level is None:
@@ -245,10 +247,10 @@ def _others(
     document: Document,
 ) -> list[tuple[AdoptedFile, Adopted]]:
     source = document.source.digest if document.source is not None else ""
-    found = []
+    attributes, matched, found = [c.attribute for c in columns], RowsToMatch.of(table), []
     for place, other in enumerate(earlier):
         part = Part(context, place / len(earlier), (place + 1) / len(earlier))
-        rows = read_rows(other, columns, table, part, folders, source)
+        rows = read_rows(other, attributes, matched, part, folders, source)
         found.append((other, rows.release_of(other)))
     return found
 
@@ -450,13 +452,13 @@ def _unknown(
 ) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     with suppress(SfumatoError):
-        read = read_release(claim.path, claim.options, context).table
+        read = read_release(claim.path, claim.options, context)
         for column in columns:
             name, domain = column.attribute.name, column.attribute.domain
             if domain is not None:
-                strange = unknown_values(
-                    domain, read.column(column_called(claim.columns[name], read))
-                )
+                there = column_called(claim.columns[name], read.columns)
+                parts = read.parts((there,), context)
+                strange = unknown_values(domain, (part.column(there) for part in parts))
                 if 0 < len(strange) <= MOST_UNKNOWN:
                     found[name] = strange
     return found

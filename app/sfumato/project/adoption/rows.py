@@ -1,32 +1,56 @@
 """The rows of earlier releases that were made elsewhere, read again and matched to the table.
 
 Whenever its rows are needed a file is read again, and refused where it is not the file that was
-adopted. Messages name rows and columns, never a value.
+adopted. A long file is read some rows at a time; what is kept of it are codes and numbers in the
+order of the table's rows, on the disk where they are many, which tell no more than the file. Record
+keys are matched by hashes under a key that nobody keeps. Messages name rows and columns, never a
+value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from secrets import token_bytes
+from typing import IO, Any, Final, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from sfumato.engine.core.columns import Codes, Domain, Value
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.parallel import made_ahead
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import factorize, smallest_unsigned
 from sfumato.engine.core.wording import Sentence
+from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.mechanisms.base import Adopted, Settings
-from sfumato.engine.randomness.record_ids import canonical_text
-from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
+from sfumato.engine.randomness.record_ids import (
+    Texts,
+    canonical_text,
+    canonical_texts,
+    keyed_hash,
+)
+from sfumato.engine.table.table import Attribute, Table
+from sfumato.formats.columns.arrays import NativeColumn
 from sfumato.formats.comparison import codes_in
-from sfumato.formats.formulas import escaped, undone_if_escaped, unescaped
+from sfumato.formats.files import refusal_to_write
+from sfumato.formats.formulas import (
+    escaped,
+    look_escaped,
+    undone_if_escaped,
+    unescaped,
+    unescaped_names,
+    without_escapes,
+)
 from sfumato.formats.options import ReadOptions
-from sfumato.formats.reading import read_file
-from sfumato.formats.table_format import ReadResult
+from sfumato.formats.reading import open_batches, read_file
+from sfumato.formats.table_format import Batches
 from sfumato.project.document.adopted_files import (
     BY_KEY,
     AdoptedFile,
@@ -35,6 +59,92 @@ from sfumato.project.document.adopted_files import (
     find_file,
 )
 from sfumato.project.errors import AdoptionError
+
+READ_WHOLE: Final = 1 << 22
+"""A file of about as many values, or fewer, is read as a whole."""
+KEPT_IN_MEMORY: Final = 1 << 25
+"""So many bytes of a column are kept in memory at most, where there is a folder for more."""
+_FILLED: Final = 1 << 20
+
+Numbers = npt.NDArray[Any]
+Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
+
+
+class Aside(AbstractContextManager["Aside"], Protocol):
+    """Takes rows, and gives those together again whose numbers begin with the same bits."""
+
+    def add(self, batch: pa.RecordBatch, numbers: npt.NDArray[np.uint64]) -> None:
+        """Put rows aside, by their numbers, shape (n,)."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield them, in the order of the first bits of their numbers."""
+
+
+class _InMemory:
+    """Rows that are put aside in memory, and come back all together."""
+
+    def __init__(self, _: int) -> None:
+        self._batches: list[pa.RecordBatch] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._batches.clear()
+
+    def add(self, batch: pa.RecordBatch, _: npt.NDArray[np.uint64]) -> None:
+        self._batches.append(batch)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        yield from pa.Table.from_batches(self._batches).combine_chunks().to_batches()
+
+
+@dataclass(frozen=True)
+class RowsToMatch:
+    """The rows of a table that those of a file are matched to.
+
+    Parameters
+    ----------
+    rows
+        How many there are, n.
+    column
+        Yields a column in parts, in the table's order.
+    aside
+        Puts about so many rows aside.
+    folder
+        Where there is room for numbers of all rows; None to keep them in memory.
+    """
+
+    rows: int
+    column: Callable[[str], Iterable[pd.Series]]
+    aside: Callable[[int], Aside] = _InMemory
+    folder: Path | None = None
+
+    @classmethod
+    def of(cls, table: Table) -> RowsToMatch:
+        """Return the rows of a table in memory."""
+        return cls(table.rows, lambda name: (table.column(name),))
+
+
+@dataclass(frozen=True)
+class ReadRelease:
+    """An earlier release of which any columns can be read.
+
+    Parameters
+    ----------
+    columns
+        Their names.
+    rows, skipped
+        How many rows there are, and how many the options left out.
+    parts
+        Yields some columns, some rows at a time, in the file's order.
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+    skipped: int
+    parts: Callable[[Sequence[str], Context], Iterator[Table]] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -53,7 +163,7 @@ class FileRows:
 
     values: Mapping[str, Codes | npt.NDArray[np.float64]] = field(repr=False)
     spare: int = 0
-    covered: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    covered: Flags | None = field(default=None, repr=False)
 
     @property
     def part(self) -> tuple[int, int] | None:
@@ -67,84 +177,132 @@ class FileRows:
         return Adopted(file.level, self.values, self.covered, file.digest)
 
 
-def read_rungs(
-    settings: Settings,
-    columns: Sequence[EncodedColumn],
-    table: Table,
-    context: Context,
-    folders: Sequence[Path] = (),
-    source: str = "",
-) -> tuple[Adopted, ...]:
-    """Read the adopted releases that further levels are fitted to.
+class Rungs:
+    """The adopted releases that further levels are fitted to, each read once.
 
     Parameters
     ----------
-    settings
-        The policy entry's settings.
-    columns
-        The entry's attributes, encoded.
     table
         The table whose rows they are matched to.
-    context
-        Progress and cancelling.
     folders
         Where a file is looked for that is not in its place: the project's folder, for one.
     source
         The digest of the table's file.
-
-    Raises
-    ------
-    AdoptionError
-        If a file is gone, has changed, or does not match the table.
-    FileError
-        If a file can't be read.
     """
-    found: list[Adopted] = []
-    whole: set[float] = set()
-    files = [file for file in adopted_files(settings) if file.rung]
-    for place, file in enumerate(files):
-        part = Part(context, place / len(files), (place + 1) / len(files))
-        if file.level in whole:
-            continue  # another holder's copy
-        rows = read_rows(file, columns, table, part, folders, source)
-        found.append(rows.release_of(file))
-        if rows.covered is None:
-            whole.add(file.level)
-    return tuple(found)
+
+    def __init__(self, table: RowsToMatch, folders: Sequence[Path] = (), source: str = "") -> None:
+        self._table, self._folders, self._source = table, tuple(folders), source
+        self._known: dict[tuple[object, ...], tuple[Adopted, ...]] = {}
+
+    def of(
+        self, settings: Settings, attributes: Sequence[Attribute], context: Context
+    ) -> tuple[Adopted, ...]:
+        """Return those that a policy entry's settings tell of.
+
+        Raises
+        ------
+        AdoptionError
+            If a file is gone, has changed, or does not match the table.
+        FileError
+            If a file can't be read.
+        CannotWrite, DiskFull
+            If the table's folder has no room.
+        """
+        names = [(each.name, each.domain and each.domain.fingerprint) for each in attributes]
+        asked = (repr(adopted_in(settings)), *names)
+        if asked not in self._known:
+            self._known[asked] = tuple(self._read(settings, attributes, context))
+        return self._known[asked]
+
+    def _read(
+        self, settings: Settings, attributes: Sequence[Attribute], context: Context
+    ) -> Iterator[Adopted]:
+        whole: set[float] = set()
+        files = [file for file in adopted_files(settings) if file.rung]
+        for place, file in enumerate(files):
+            part = Part(context, place / len(files), (place + 1) / len(files))
+            if file.level in whole:
+                continue  # another holder's copy
+            given = (file, attributes, self._table, part, self._folders, self._source)
+            rows = read_rows(*given)
+            yield rows.release_of(file)
+            if rows.covered is None:
+                whole.add(file.level)
 
 
 def read_rows(
     file: AdoptedFile,
-    columns: Sequence[EncodedColumn],
-    table: Table,
+    attributes: Sequence[Attribute],
+    table: RowsToMatch,
     context: Context,
     folders: Sequence[Path] = (),
     source: str = "",
 ) -> FileRows:
-    """Read one adopted release again; parameters and errors are those of `read_rungs`."""
+    """Read one adopted release again; parameters and errors are those of `Rungs`."""
     path = find_file(file, folders)
     check_digest(file, path, Part(context, 0.0, 0.2))
-    read = read_release(path, ReadOptions.from_dict(dict(file.options)), Part(context, 0.2, 0.9))
-    return match_rows(file, read, columns, table, source)
+    read = read_release(path, ReadOptions.from_dict(dict(file.options)), Part(context, 0.2, 0.7))
+    return match_rows(file, read, attributes, table, Part(context, 0.7, 1.0), source)
 
 
-def read_release(path: Path, options: ReadOptions, context: Context) -> ReadResult:
-    """Read a file with its texts as they were before they were made safe for spreadsheets.
+def read_release(path: Path, options: ReadOptions, context: Context) -> ReadRelease:
+    """Open a file with its texts as they were before they were made safe for spreadsheets.
 
     A release that was taken out of its bundle says nothing of that: it is told by how it looks.
     Raises what `read_file` does.
     """
+    batches = open_batches(path, options, Part(context, 0.0, 0.5), READ_WHOLE)
+    if batches is not None:
+        return _in_parts(batches, options, Part(context, 0.5, 1.0))
     result = read_file(path, options, context)
-    if options.escaped_formulas:
-        return result
-    return replace(result, table=undone_if_escaped(result.table))
+    table = result.table
+    if not options.escaped_formulas:
+        table = undone_if_escaped(table)
+
+    def parts(names: Sequence[str], _: Context) -> Iterator[Table]:
+        yield Table(table.frame[list(names)], is_part=True)
+
+    return ReadRelease(table.columns, table.rows, result.skipped_rows, parts)
+
+
+def _in_parts(batches: Batches, options: ReadOptions, context: Context) -> ReadRelease:
+    """Return a file that is read some rows at a time."""
+
+    def read(stored: Sequence[str], context: Context) -> Iterator[Table]:
+        done = 0
+        for batch in made_ahead(batches.read(stored)):
+            context.report(min(done / batches.rows, 1.0), "Reading the earlier release")
+            done += len(batch)
+            yield _table_of(batch, batches)
+
+    if options.escaped_formulas or not look_escaped(read(tuple(batches.types), context)):
+        return ReadRelease(tuple(batches.types), batches.rows, batches.skipped, read)
+    names = unescaped_names(tuple(batches.types))
+
+    def undone(wanted: Sequence[str], context: Context) -> Iterator[Table]:
+        stored = [next(one for one, name in names.items() if name == each) for each in wanted]
+        for part in read(stored, context):
+            yield Table(without_escapes(part).frame.set_axis(list(wanted), axis=1), is_part=True)
+
+    return ReadRelease(tuple(names.values()), batches.rows, batches.skipped, undone)
+
+
+def _table_of(batch: pa.RecordBatch, batches: Batches) -> Table:
+    """Return rows as whoever reads the whole file has them."""
+    columns = {}
+    for name in batch.schema.names:
+        column = NativeColumn(name, batches.types[name], len(batch))
+        column.add(batch[name])
+        columns[name] = column.finish()
+    return Table(pd.DataFrame(columns, copy=False), is_part=True)
 
 
 def match_rows(
     file: AdoptedFile,
-    result: ReadResult,
-    columns: Sequence[EncodedColumn],
-    table: Table,
+    read: ReadRelease,
+    attributes: Sequence[Attribute],
+    table: RowsToMatch,
+    context: Context,
     source: str = "",
 ) -> FileRows:
     """Match what was read of a file to the table's rows, and its values to the domains.
@@ -154,56 +312,275 @@ def match_rows(
     AdoptionError
         If a column is missing, or rows or values don't match. Rows are named, never values.
     """
-    read = result.table
-    order = _order(file, read, table, source)
-    covered = None if order is None else order >= 0
-    _refuse_unread(file, result.skipped_rows, covered)
-    values: dict[str, Codes | npt.NDArray[np.float64]] = {}
-    for column in columns:
-        name = column.attribute.name
-        series = _column(file, read, file.columns.get(name, name))
-        domain = column.attribute.domain
+    with ExitStack() as files:
+        columns = [_Values(file, read, each, table, files) for each in attributes]
+        if file.match.by == BY_KEY:
+            covered = _Kept(np.dtype(np.bool_), False, table, files)
+            return _by_key(file, read, columns, covered, table, context)
+        _check_order(file, read, table, source)
+        for part in read.parts(_names(columns), context):
+            for each in columns:
+                each.kept.add(each.of(part))
+        return FileRows({each.attribute.name: each.finish() for each in columns})
+
+
+def _names(columns: Iterable[_Values | _Keys]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.name for each in columns))
+
+
+def _by_key(
+    file: AdoptedFile,
+    read: ReadRelease,
+    columns: Sequence[_Values],
+    covered: _Kept,
+    table: RowsToMatch,
+    context: Context,
+) -> FileRows:
+    """Return what `match_rows` does, where a column tells records apart."""
+    key = AttributeKey(token_bytes(SECRET_BYTES))
+    theirs = _Keys(_column(file, read, file.match.file_column), file.path.name, key)
+    ours = _Keys(file.match.table_column, "the table", key)
+    shift, matched = np.uint64(64 - max(table.rows - 1, 1).bit_length()), 0
+    with table.aside(read.rows + table.rows) as apart, table.aside(table.rows) as by_row:
+        for part in read.parts(_names([theirs, *columns]), context):
+            theirs.put(apart, part.column(theirs.name), [each.of(part) for each in columns], True)
+        for series in table.column(ours.name):
+            none = [np.zeros(len(series), dtype=each.kept.dtype) for each in columns]
+            ours.put(apart, series, none, False)
+        for bucket in apart:
+            both = _matched(bucket, theirs, ours)
+            rows = both["row"].to_numpy()
+            matched += len(rows)
+            by_row.add(both, rows.astype(np.uint64) << shift)
+        theirs.check()
+        ours.check()
+        _refuse_none(file, matched, table)
+        for bucket in by_row:
+            _put_down(bucket, [covered, *(each.kept for each in columns)])
+    has = covered.finish()
+    _refuse_unread(file, read.skipped, has)
+    values = {each.attribute.name: each.finish() for each in columns}
+    return FileRows(values, read.rows - matched, None if matched == table.rows else has)
+
+
+def _matched(bucket: pa.RecordBatch, theirs: _Keys, ours: _Keys) -> pa.RecordBatch:
+    """Return those of the table's rows put aside that the file has, with what it shows of them."""
+    words, sides = ["first", "second"], []
+    of_file = bucket["of_file"].to_numpy(zero_copy_only=False)
+    for keys, chosen in ((theirs, of_file), (ours, ~of_file)):
+        side = bucket.filter(pa.array(chosen)).to_pandas()
+        repeated = side.duplicated(words).to_numpy()
+        keys.repeated.add(repeated, side["row"].to_numpy())
+        sides.append(side[~repeated] if repeated.any() else side)
+    values = sides[0].drop(columns=["row", "of_file"])
+    both = sides[1][[*words, "row"]].merge(values, on=words).drop(columns=words)
+    both.insert(1, "covered", np.ones(len(both), dtype=np.bool_))
+    return pa.record_batch({str(name): both[name].to_numpy() for name in both})
+
+
+def _put_down(bucket: pa.RecordBatch, kept: Sequence[_Kept]) -> None:
+    """Put what rows show in its place; no row of a later bucket stands before them."""
+    rows = bucket["row"].to_numpy()
+    first, end = int(rows.min()), int(rows.max()) + 1
+    for each, values in zip(kept, bucket.columns[1:], strict=True):
+        each.skip(first - each.done)
+        block = np.full(end - first, each.absent, dtype=each.dtype)
+        block[rows - first] = values.to_numpy(zero_copy_only=False)
+        each.add(block)
+
+
+class _Kept:
+    """Numbers of all rows of a table, which come in its order."""
+
+    def __init__(
+        self, dtype: np.dtype[Any], absent: float, table: RowsToMatch, files: ExitStack
+    ) -> None:
+        self.dtype, self.absent, self.done = dtype, dtype.type(absent), 0
+        self._rows, self._folder = table.rows, table.folder
+        self._file: IO[bytes] | None = None
+        if table.folder is not None and table.rows * dtype.itemsize > KEPT_IN_MEMORY:
+            try:
+                # It has no name: nobody else can open it, and it is gone with the process.
+                nameless = tempfile.TemporaryFile(dir=table.folder)  # noqa: SIM115
+                self._file = files.enter_context(nameless)
+            except OSError as error:
+                raise refusal_to_write(error, table.folder) from None
+        else:
+            self._numbers = np.full(table.rows, absent, dtype=dtype)
+
+    def add(self, values: Numbers) -> None:
+        """Keep the numbers of the rows that come next."""
+        if self._file is None:
+            self._numbers[self.done : self.done + len(values)] = values
+        else:
+            assert self._folder is not None
+            try:
+                self._file.write(np.ascontiguousarray(values, dtype=self.dtype).data)
+            except OSError as error:
+                raise refusal_to_write(error, self._folder) from None
+        self.done += len(values)
+
+    def skip(self, rows: int) -> None:
+        """Let the rows that come next have no number."""
+        for start in range(0, rows, _FILLED):
+            self.add(np.full(min(_FILLED, rows - start), self.absent, dtype=self.dtype))
+
+    def finish(self) -> Numbers:
+        """Return the numbers, shape (n,)."""
+        self.skip(self._rows - self.done)
+        if self._file is None:
+            return self._numbers
+        assert self._folder is not None
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise refusal_to_write(error, self._folder) from None
+        # Mapped once all of it is written: a disk that is full can't stop whoever reads.
+        return np.asarray(np.memmap(self._file, self.dtype, "r", shape=(self._rows,)))
+
+
+class _Faults:
+    """Counts rows that don't fit, and keeps which is the first, from 0."""
+
+    def __init__(self) -> None:
+        self.count, self.first = 0, -1
+
+    def add(self, faulty: Flags, rows: Rows) -> None:
+        """Look at some rows, which have these numbers."""
+        if faulty.any():
+            first = int(rows[faulty].min())
+            self.first = first if not self.count else min(self.first, first)
+            self.count += int(faulty.sum())
+
+
+class _Keys:
+    """The keys of a file or a table, of which none may be missing or repeated."""
+
+    def __init__(self, name: str, where: str, key: AttributeKey) -> None:
+        self.name, self.repeated = name, _Faults()
+        self._where, self._key, self._missing, self._rows = where, key, _Faults(), 0
+
+    def put(
+        self, apart: Aside, column: pd.Series, values: Sequence[Numbers], of_file: bool
+    ) -> None:
+        """Put hashes of the keys that come next aside, with what their rows show."""
+        rows = np.arange(self._rows, self._rows + len(column))
+        self._rows += len(column)
+        missing = column.isna().to_numpy()
+        if missing.any():
+            self._missing.add(missing, rows)
+            column, rows = column[~missing], rows[~missing]
+            values = [each[~missing] for each in values]
+        hashes = keyed_hash([_stripped(column)], self._key, Silent())
+        columns = {
+            "first": hashes[:, 0].copy(),
+            "second": hashes[:, 1].copy(),
+            "row": rows,
+            "of_file": np.full(len(rows), of_file),
+            **{str(place): each for place, each in enumerate(values)},
+        }
+        apart.add(pa.record_batch(columns), columns["first"])
+
+    def check(self) -> None:
+        """Refuse keys of which any is missing or repeated."""
+        for faults, what in (
+            (self._missing, "missing"),
+            (self.repeated, "there for the second time"),
+        ):
+            if faults.count:
+                raise AdoptionError(
+                    "The key {column} of {where} is {problem} in {count:,} {count:row|rows}, first"
+                    " in row {row:,}.",
+                    "Choose a column whose values are all there and unique, or match by row order.",
+                    column=self.name,
+                    where=self._where,
+                    problem=what,
+                    count=faults.count,
+                    row=faults.first + 1,
+                )
+
+
+def _stripped(keys: pd.Series) -> Texts:
+    """Return keys' canonical texts without spaces around them."""
+    texts = canonical_texts(keys)
+    ends = texts.ends.astype(np.int64)
+    some = ends[1:] > ends[:-1]
+    around = np.concatenate([texts.data[ends[:-1][some]], texts.data[ends[1:][some] - 1]])
+    if ((around > 0x20) & (around < 0x7F)).all():
+        return texts
+    found = [canonical_text(key).strip() for key in keys.tolist()]
+    return canonical_texts(pd.Series(found, dtype="str"))
+
+
+class _Values:
+    """An attribute's values in a file: codes of its domain, or numbers."""
+
+    def __init__(
+        self,
+        file: AdoptedFile,
+        read: ReadRelease,
+        attribute: Attribute,
+        table: RowsToMatch,
+        files: ExitStack,
+    ) -> None:
+        name, domain = attribute.name, attribute.domain
+        self.attribute = attribute
+        self.name = _column(file, read, file.columns.get(name, name))
+        self._mapping = dict(file.values.get(name, ()))
+        self._faults, self._rows = _Faults(), 0
+        dtype = np.float64 if domain is None else smallest_unsigned(domain.size)
+        self.kept = _Kept(np.dtype(dtype), np.nan if domain is None else 0, table, files)
+
+    def of(self, part: Table) -> Numbers:
+        """Return what the rows that come next show, shape (k,)."""
+        series, domain = part.column(self.name), self.attribute.domain
+        rows = np.arange(self._rows, self._rows + len(series))
+        self._rows += len(series)
+        found: Numbers
         if domain is None:
-            numbers = _numbers(series)
-            values[name] = _ordered(numbers, order, np.nan)
-            continue
-        codes = _codes(domain, series, dict(file.values.get(name, ())))
-        values[name] = _ordered(codes, order, 0)
-    if covered is None:
-        return FileRows(values)
-    spare = read.rows - int(np.count_nonzero(covered))
-    return FileRows(values, spare, None if covered.all() else covered)
+            found = pd.to_numeric(series, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+            self._faults.add(np.isnan(found) & ~series.isna().to_numpy(), rows)
+            return found
+        found = _codes(domain, series, self._mapping)
+        self._faults.add(found < 0, rows)
+        return found.astype(self.kept.dtype)
 
-
-def _ordered(
-    values: npt.NDArray[Any], order: npt.NDArray[np.int64] | None, absent: float
-) -> npt.NDArray[Any]:
-    """Return values in the order of the records, with another one where the file has no row."""
-    if order is None:
-        return values
-    return np.where(order >= 0, values[order], values.dtype.type(absent))
-
-
-def unknown_values(domain: Domain, series: pd.Series) -> tuple[str, ...]:
-    """Return the texts of a file's column that mean no value of the domain, sorted."""
-    positions, uniques = factorize(series)
-    codes = _known_codes(domain, pd.Series(uniques))
-    present = set(np.unique(positions[positions >= 0]).tolist())
-    return tuple(
-        sorted(
-            str(value)
-            for place, (value, code) in enumerate(zip(uniques, codes, strict=True))
-            if code < 0 and place in present
+    def finish(self) -> Numbers:
+        """Return what all records show, shape (n,), once every row is known to have fitted."""
+        if not self._faults.count:
+            return self.kept.finish()
+        problem = Sentence("values that the domain does not have")
+        remedy = (
+            "Say which value of the domain each of them means, add them to the domain, or choose"
+            " another column."
         )
-    )
+        if self.attribute.domain is None:
+            problem = Sentence("no numbers")
+            remedy = "Choose the column that holds the released numbers."
+        raise AdoptionError(
+            "The file's column {column} has {problem} in {count:,} {count:row|rows}, first in row"
+            " {row:,}.",
+            remedy,
+            column=self.name,
+            problem=problem,
+            count=self._faults.count,
+            row=self._faults.first + 1,
+        )
 
 
-def _order(
-    file: AdoptedFile, read: Table, table: Table, source: str
-) -> npt.NDArray[np.int64] | None:
-    """Return each record's row of the file, -1 without one; None where it is the same row."""
-    if file.match.by == BY_KEY:
-        return _order_by_key(file, read, table)
+def unknown_values(domain: Domain, parts: Iterable[pd.Series]) -> tuple[str, ...]:
+    """Return the texts of a file's column that mean no value of the domain, sorted."""
+    found: set[str] = set()
+    for series in parts:
+        positions, uniques = factorize(series)
+        codes = _known_codes(domain, pd.Series(uniques))
+        present = np.unique(positions[positions >= 0]).tolist()
+        found.update(str(uniques[place]) for place in present if codes[place] < 0)
+    return tuple(sorted(found))
+
+
+def _check_order(file: AdoptedFile, read: ReadRelease, table: RowsToMatch, source: str) -> None:
+    """Refuse a file whose rows can't be the table's, one after another."""
     if read.rows != table.rows:
         raise AdoptionError(
             "{file} has {found:,} {found:row|rows}, and the table has {expected:,}, so the rows"
@@ -221,14 +598,18 @@ def _order(
             "Adopt the file again, matched by a key column.",
             file=file.path.name,
         )
-    return None
+    if read.skipped:
+        raise AdoptionError(
+            "{count:,} {count:row|rows} of {file} can't be read, so its rows can't be matched by"
+            " their order.",
+            "Match by a key column, or mend the file.",
+            count=read.skipped,
+            file=file.path.name,
+        )
 
 
-def _order_by_key(file: AdoptedFile, read: Table, table: Table) -> npt.NDArray[np.int64]:
-    keys = _keys(_column(file, read, file.match.file_column), file.path.name)
-    wanted = _keys(table.column(file.match.table_column), "the table")
-    order = pd.Index(keys).get_indexer(pd.Index(wanted))
-    if (order < 0).all():
+def _refuse_none(file: AdoptedFile, matched: int, table: RowsToMatch) -> None:
+    if not matched:
         raise AdoptionError(
             "{file} has no row for any of the table's {rows:,} {rows:record|records}: their key"
             " {column} is not in it.",
@@ -237,26 +618,15 @@ def _order_by_key(file: AdoptedFile, read: Table, table: Table) -> npt.NDArray[n
             rows=table.rows,
             column=file.match.table_column,
         )
-    return np.asarray(order, dtype=np.int64)
 
 
-def _refuse_unread(file: AdoptedFile, skipped: int, covered: npt.NDArray[np.bool_] | None) -> None:
+def _refuse_unread(file: AdoptedFile, skipped: int, covered: Flags) -> None:
     """Refuse rows that were left out, unless every record has its row all the same.
 
     Whoever holds the file can read them: a record that only seems to be missing from it would
     be released as though nobody had a value of it.
     """
-    if not skipped:
-        return
-    if covered is None:
-        raise AdoptionError(
-            "{count:,} {count:row|rows} of {file} can't be read, so its rows can't be matched by"
-            " their order.",
-            "Match by a key column, or mend the file.",
-            count=skipped,
-            file=file.path.name,
-        )
-    if not covered.all():
+    if skipped and not covered.all():
         raise AdoptionError(
             "{count:,} {count:row|rows} of {file} can't be read, and {absent:,}"
             " {absent:record has|records have} no row in it, which may be"
@@ -268,33 +638,14 @@ def _refuse_unread(file: AdoptedFile, skipped: int, covered: npt.NDArray[np.bool
         )
 
 
-def _keys(column: pd.Series, where: str) -> list[str]:
-    missing = column.isna().to_numpy()
-    texts = [canonical_text(key).strip() for key in column.tolist()]
-    repeated = pd.Series(texts).duplicated().to_numpy()
-    for faulty, what in ((missing, "missing"), (repeated, "there for the second time")):
-        if faulty.any():
-            raise AdoptionError(
-                "The key {column} of {where} is {problem} in {count:,} {count:row|rows}, first in"
-                " row {row:,}.",
-                "Choose a column whose values are all there and unique, or match by row order.",
-                column=column.name,
-                where=where,
-                problem=what,
-                count=int(faulty.sum()),
-                row=int(faulty.argmax()) + 1,
-            )
-    return texts
-
-
-def column_called(name: str, read: Table) -> str:
+def column_called(name: str, columns: Sequence[str]) -> str:
     """Return a column's name as the file has it, whether it was made safe there or not."""
     known = (name, escaped(name), unescaped(name))
-    return next((each for each in known if each in read.columns), name)
+    return next((each for each in known if each in columns), name)
 
 
-def _column(file: AdoptedFile, read: Table, name: str) -> pd.Series:
-    name = column_called(name, read)
+def _column(file: AdoptedFile, read: ReadRelease, name: str) -> str:
+    name = column_called(name, read.columns)
     if name not in read.columns:
         raise AdoptionError(
             "{file} has no column {column}.",
@@ -303,36 +654,21 @@ def _column(file: AdoptedFile, read: Table, name: str) -> pd.Series:
             column=name or "(none chosen)",
             known=", ".join(read.columns),
         )
-    return read.column(name)
+    return name
 
 
-def _numbers(series: pd.Series) -> npt.NDArray[np.float64]:
-    numbers = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    unread = np.isnan(numbers) & ~series.isna().to_numpy()
-    _refuse(
-        unread, series, Sentence("no numbers"), "Choose the column that holds the released numbers."
-    )
-    return numbers
-
-
-def _codes(domain: Domain, series: pd.Series, mapping: Mapping[str, Value]) -> Codes:
+def _codes(
+    domain: Domain, series: pd.Series, mapping: Mapping[str, Value]
+) -> npt.NDArray[np.int64]:
+    """Return each row's code, negative where the domain has no such value, shape (n,)."""
     positions, uniques = factorize(series)
     codes = _known_codes(domain, pd.Series(uniques))
     places = {value: code for code, value in enumerate(domain.values)}
     for place, value in enumerate(uniques):
         if codes[place] < 0 and str(value) in mapping:
             codes[place] = places.get(mapping[str(value)], -1)
-    missing = places.get(None, -1)
-    found = np.append(codes, missing)[positions]
-    _refuse(
-        found < 0,
-        series,
-        Sentence("values that the domain does not have"),
-        "Say which value of the domain each of them means, add them to the domain, or choose"
-        " another column.",
-    )
-    shown: Codes = found.astype(smallest_unsigned(domain.size))
-    return shown
+    found: npt.NDArray[np.int64] = np.append(codes, places.get(None, -1))[positions]
+    return found
 
 
 def _known_codes(domain: Domain, values: pd.Series) -> npt.NDArray[np.int64]:
@@ -349,16 +685,3 @@ def _known_codes(domain: Domain, values: pd.Series) -> npt.NDArray[np.int64]:
             text = canonical_text(value).strip()
             codes[place] = texts.get(text, names.get(text, -1))
     return codes
-
-
-def _refuse(faulty: npt.NDArray[np.bool_], series: pd.Series, what: str, remedy: str) -> None:
-    if faulty.any():
-        raise AdoptionError(
-            "The file's column {column} has {problem} in {count:,} {count:row|rows}, first in row"
-            " {row:,}.",
-            remedy,
-            column=series.name,
-            problem=what,
-            count=int(faulty.sum()),
-            row=int(faulty.argmax()) + 1,
-        )

@@ -40,7 +40,12 @@ from sfumato.engine.table.table import (
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_groups import CountedGroups, counted_groups
-from sfumato.project.release.long_leaving import drawn_as, units_drawn
+from sfumato.project.release.long_leaving import (
+    drawn_as,
+    propose_long_unit,
+    units_drawn,
+    with_once_drawn_long,
+)
 from sfumato.project.release.long_table import (
     SAMPLE,
     LongTable,
@@ -52,7 +57,10 @@ from sfumato.project.release.long_table import (
     stays_number,
     weights_in,
 )
+from sfumato.project.release.release_columns import attributes_of
+from sfumato.project.release.units import propose_unit, with_once_drawn
 from sfumato.project.release.value_counts import OpenColumn, ValueCounts, series_of
+from sfumato.project.release.weights import check_weights
 from sfumato.project.release.workers import refuse_repeated
 
 _COUNTED: Final = 1 << 16
@@ -108,6 +116,15 @@ class LongSurvey:
         self.column_type(name)
         found = self.counts.get(name)
         return self._rows([name]).column(name) if found is None else found.seen()
+
+    def numbers(self, name: str) -> pd.Series:
+        """Return a column's numbers in the sample, and the ends of all rows; see `column`."""
+        self.column_type(name)
+        series, found = self.sample.column(name), self._profile(name).numbers
+        if found is None:
+            return series
+        ends = pd.Series([found.minimum, found.maximum], name=name).astype(series.dtype)
+        return pd.concat([series, ends], ignore_index=True)
 
     def values(self, name: str) -> Table:
         """Return a table with every value of a column; see `column`."""
@@ -340,6 +357,14 @@ class LongSurvey:
             with naming_rows(rows):
                 weights_in(batch, document)
 
+    def unit(self, document: Document, columns: Sequence[str], context: Context) -> Unit:
+        """Return the unit that columns name, see `propose_unit`; raises its errors."""
+        return propose_long_unit(document, self.table, columns, None, context)[0]
+
+    def with_once_drawn(self, document: Document, before: Document, context: Context) -> Document:
+        """Let the unit draw once what has become sensitive; see `with_once_drawn` for the rest."""
+        return with_once_drawn_long(document, before, self.table, context)
+
     def check_key(self, name: str, context: Context) -> None:
         """Refuse a record key.
 
@@ -360,6 +385,60 @@ class LongSurvey:
 
 def _hashes(batch: pa.RecordBatch, name: str, keys: KeyRing) -> npt.NDArray[np.uint64]:
     return key_hashes(series_of(batch[name], name), keys, Silent())
+
+
+class MemorySurvey:
+    """What is known of a table in memory; see `LongSurvey` for what is told of it.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table, self.columns = table, table.columns
+        self.column = self.numbers = table.column
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Return what each column is proposed to be."""
+        return proposals(self.table)
+
+    def with_domain(self, spec: ColumnSpec) -> ColumnSpec:
+        """Return a column whose domain is what the rows suggest."""
+        return with_proposed_domain(self.table, spec)
+
+    def attributes(self, specs: Sequence[ColumnSpec]) -> tuple[Attribute, ...]:
+        """Return what a mechanism knows about the attributes of a policy entry."""
+        return tuple(encode_column(self.table, spec).attribute for spec in specs)
+
+    def attributes_of(self, document: Document, context: Context) -> dict[str, Attribute]:
+        """Return the attributes of a policy."""
+        del context
+        return attributes_of(document, self.table)
+
+    def check_weights(self, document: Document, context: Context) -> None:
+        """Refuse sampling weights that say nothing."""
+        del context
+        check_weights(document, self.table)
+
+    def unit(self, document: Document, columns: Sequence[str], context: Context) -> Unit:
+        """Return the unit that columns name, see `propose_unit`."""
+        del context
+        return propose_unit(document, self.table, columns)
+
+    def with_once_drawn(self, document: Document, before: Document, context: Context) -> Document:
+        """Let the unit draw once what has become sensitive."""
+        del context
+        return with_once_drawn(document, before, self.table)
+
+
+Survey = MemorySurvey | LongSurvey
+
+
+def surveyed(source: Table | LongSurvey) -> Survey:
+    """Return what is known of a table in memory, or of a long one that was looked at."""
+    return MemorySurvey(source) if isinstance(source, Table) else source
 
 
 def survey_of(table: LongTable, context: Context, record_key: str | None = None) -> LongSurvey:

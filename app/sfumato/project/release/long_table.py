@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any, Final, TypeVar
@@ -30,12 +31,19 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
 from sfumato.engine.table.marks import Marks
-from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
+from sfumato.engine.table.table import (
+    Attribute,
+    EncodedColumn,
+    Table,
+    encode_attribute,
+    no_column,
+)
 from sfumato.formats.columns.arrays import NativeColumn, precision
 from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
+from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.model import Document
-from sfumato.project.release.batches import table_of, with_codes
+from sfumato.project.release.batches import with_codes
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
 from sfumato.project.release.groups import is_known_to_others, public_names
@@ -120,7 +128,7 @@ class LongTable:
     batches: Batches
     folder: Path
     units: LongUnits | None = None
-    _known: dict[str, Summary] = field(default_factory=dict, repr=False)
+    _known: dict[tuple[str, bool, bool], Summary] = field(default_factory=dict, repr=False)
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -147,6 +155,17 @@ class LongTable:
         for oldest in list(self._kept)[:-_KEPT]:
             self._kept.pop(oldest, None)
         return found
+
+    def to_match(self, context: Context) -> RowsToMatch:
+        """Return all rows, those too that don't leave, to match earlier releases to them."""
+
+        def column(name: str) -> Iterator[pd.Series]:
+            if name not in self.columns:
+                raise no_column(name)
+            for batch, _ in self.whole.read([name], "Matching records", context):
+                yield series_of(batch[name], name)
+
+        return RowsToMatch(self.batches.rows, column, partial(Buckets, self.folder), self.folder)
 
     def read(
         self, names: Sequence[str], text: str, context: Context
@@ -201,11 +220,13 @@ class LongTable:
                 for each in document.recipients
             )
         )
-        asked = repr((document.columns, document.policy, for_checks, count_unique))
-        if asked not in self._known:
-            found = _Pass(self, document, for_checks, count_unique).summary(context)
-            self._known = {asked: found}
-        return self._known[asked]
+        asked = (repr((document.columns, document.policy)), for_checks, count_unique)
+        for known, found in self._known.items():
+            if known == asked or (known[0] == asked[0] and not for_checks):
+                return found
+        found = _Pass(self, document, for_checks, count_unique).summary(context)
+        self._known = {asked: found}
+        return found
 
 
 def rows_done(text: str, done: int, rows: int) -> Sentence:
@@ -468,8 +489,8 @@ def weights_in(batch: pa.RecordBatch, document: Document) -> npt.NDArray[np.floa
         If a weight, in any column of that role, says nothing.
     """
     specs = [spec for spec in document.columns if spec.role is Role.WEIGHT]
-    kinds = {spec.name: str(batch.schema.field(spec.name).type) for spec in specs}
-    found = [released_weights(table_of(batch, kinds), spec) for spec in specs]
+    frame = pd.DataFrame({spec.name: series_of(batch[spec.name], spec.name) for spec in specs})
+    found = [released_weights(Table(frame, is_part=True), spec) for spec in specs]
     return found[0] if found else None
 
 
@@ -544,38 +565,11 @@ class _Witnesses:
         return self._batches, np.concatenate(self._rows)
 
 
-def why_released_whole(document: Document) -> str:
-    """Return why releases, and what verifies them, need all rows at once; empty where not.
-
-    Whatever needs each row to be released by itself asks `why_not_by_row`.
-    """
-    found = [
-        Sentence("{entry} is fitted to earlier releases", entry=entry.key)
-        for entry in document.policy
-        if adopted_in(entry.settings)
-    ]
-    return found[0] if found else ""
-
-
 def why_not_by_row(document: Document) -> str:
     """Return why rows can't be released each by itself; empty where they can."""
     for entry in document.policy:
         if mechanism_called(entry.mechanism).needs_groups:
             return Sentence("{entry} is released by groups of records", entry=entry.key)
-    return why_released_whole(document)
-
-
-def refuse_whole(document: Document) -> None:
-    """Refuse releases that need all rows of a long table at once.
-
-    Raises
-    ------
-    PolicyError
-        Saying why they do.
-    """
-    if why := why_released_whole(document):
-        raise PolicyError(
-            "The table is too long to hold all its rows at once, which releases need here: {why}.",
-            "Change what needs them, or read all of the table.",
-            why=why,
-        )
+        if adopted_in(entry.settings):
+            return Sentence("{entry} is fitted to earlier releases", entry=entry.key)
+    return ""

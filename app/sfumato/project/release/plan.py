@@ -222,8 +222,7 @@ class Plan:
             If a record's release depends on other records.
         """
         wanted = WantedKeys()
-        # A release of no rows asks for every key that one of any rows does.
-        _ = self.bind(wanted, leaving=True).output_schema
+        _ = self.bind(wanted, leaving=True).output_schema  # of no rows, asks for every key
         if self.unit is not None:
             wanted.for_unit_rows()
         if self.release_id and not self.rows_as_in_table:
@@ -257,15 +256,16 @@ class Plan:
         seen: SeenInParts | None = None,
         leaving: bool = False,
         groups: Mapping[str, GroupsInParts] | None = None,
+        adopted: Mapping[str, tuple[Adopted, ...]] | None = None,
         placed: bool = False,
     ) -> Releaser:
         """Return what releases tables by the plan with a project's keys.
 
         Where its view was counted in a table whose parts are released, that is `seen`; `leaving`
-        says that the parts hold those rows only that leave, `groups` by which of them entries are
-        released, and `placed` that it is known of each of their rows where it stands in the table.
+        says that these hold rows only that leave, `groups` and `adopted` by which of them, and of
+        earlier releases, entries are released, and `placed` that it is known where rows stand.
         """
-        return Releaser(self, keys, seen, leaving, groups or {}, placed)
+        return Releaser(self, keys, seen, leaving, groups or {}, adopted or {}, placed)
 
 
 @dataclass(frozen=True)
@@ -326,6 +326,7 @@ class Releaser:
     seen: SeenInParts | None = field(default=None, repr=False)
     leaving: bool = False
     groups: Mapping[str, GroupsInParts] = field(default_factory=dict, repr=False)
+    adopted: Mapping[str, tuple[Adopted, ...]] = field(default_factory=dict, repr=False)
     placed: bool = False
 
     def release(
@@ -485,19 +486,20 @@ class Releaser:
         counted = plan if self.seen is None else replace(plan, coarsening=None)
         if self.groups.keys() >= plan.groups.keys():
             counted = replace(counted, groups={})
+        others = (each for each in plan.entries if each.key not in self.adopted)
+        counted = replace(counted, entries=tuple(others))
         if self.leaving and counted.coarsening is None:
             counted = replace(counted, unit=None)
         by_place = plan.record_key is None and not self.placed
         if by_place or counted.others_count or not plan.schema:
             raise _not_alone(plan)
         levels = {} if coarsening is None else coarsening.own.levels
-        coarser = {name for name, level in levels.items() if level or plan.suppressed}
-        if self.seen is not None:
-            coarser = set(self.seen.changed)
+        hidden = {name for name, level in levels.items() if level or plan.suppressed}
+        coarser = hidden if self.seen is None else set(self.seen.changed)
         read = pa.schema([(name, arrow_type(kind)) for name, kind in plan.schema.items()])
         none = table_of(pa.RecordBatch.from_pylist([], read), plan.schema)
         finer = replace(plan, coarsening=None)
-        none_of_them = Releaser(finer, self.keys, groups=self.groups)
+        none_of_them = Releaser(finer, self.keys, groups=self.groups, adopted=self.adopted)
         shown, _ = none_of_them.shown_alone(none, np.empty(0, dtype=np.int64))
         perturbed = {name for entry in plan.entries for name in entry.attributes}
         fields = []
@@ -551,8 +553,11 @@ class Releaser:
         else:
             assert places is not None  # `output_schema` refuses others
             hashes = np.stack([places, np.zeros_like(places)], axis=1).astype(np.uint64)
-        units = unit_ids_of(plan.unit, table, self.keys)
-        return Rows(table, encoded, hashes[:, 0].copy(), unit_ids=units), hashes
+        units, adopted = unit_ids_of(plan.unit, table, self.keys), {}
+        for key, held in self.adopted.items():
+            assert places is not None  # who knows earlier releases knows where rows stand
+            adopted[key] = tuple(one.at(places) for one in held)
+        return Rows(table, encoded, hashes[:, 0].copy(), adopted, units), hashes
 
     def _columns(
         self, rows: Rows, shown: Mapping[str, pd.Series], context: Context
@@ -591,6 +596,7 @@ def _rows_from(first_row: int) -> Iterator[None]:
 
 def _not_alone(plan: Plan) -> PolicyError:
     """Say why a plan can't be carried out row by row."""
+    why = "which rows are too few to be shown, or which neighbours are grouped, is counted"
     if not plan.schema:
         return PolicyError(
             "The plan does not say how the columns are read, so rows can't be released in batches.",
@@ -607,8 +613,6 @@ def _not_alone(plan: Plan) -> PolicyError:
         why = "earlier releases were adopted, whose rows are matched with the whole table"
     elif plan.unit is not None:
         why = "rows belong to units, whose rows are chosen together"
-    else:
-        why = "which rows are too few to be shown, or which neighbours are grouped, is counted"
     return PolicyError(
         "What is released of a row depends on other rows: {why}.",
         "Release the whole table at once.",
@@ -657,7 +661,7 @@ def record_ids_of(
     context
         Progress and cancelling.
     rows
-        Which rows of the table, shape (k,); None for all.
+        Which rows of the table, shape (k,).
 
     Raises
     ------

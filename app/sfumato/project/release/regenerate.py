@@ -23,12 +23,13 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest, Settings
 from sfumato.engine.randomness.row_order import Positions, release_order
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, encode_attribute
 from sfumato.engine.table.table import Rows as Chosen
-from sfumato.project.adoption.rows import read_rungs
+from sfumato.project.adoption.rows import RowsToMatch, Rungs
 from sfumato.project.document.adopted_files import with_places_of
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
@@ -97,11 +98,24 @@ class PoliciesInForce:
 def released_last(today: Document, releases: Iterable[ReleaseRecord]) -> Document:
     """Return the policy of the last release of perturbed values; today's where it says the same.
 
-    Releases of versions that kept no policy are judged by today's.
+    Releases of versions that kept no policy are judged by today's. Adopted files are where they
+    are today.
     """
     counted = [record.policy for record in releases if record.counts and record.plans]
     policy = counted[-1] if counted else None
-    return today if policy is None or _what_counts(policy) == _what_counts(today) else policy
+    if policy is None or _what_counts(policy) == _what_counts(today):
+        return today
+    entries = (
+        replace(entry, settings=_placed(today, entry.attributes, entry.settings))
+        for entry in policy.policy
+    )
+    return replace(policy, policy=tuple(entries))
+
+
+def _placed(today: Document, attributes: Sequence[str], settings: Settings) -> Settings:
+    """Return settings of a policy entry with adopted files where they are today."""
+    here = today.entry_for(attributes[0])
+    return settings if here is None else with_places_of(settings, here.settings)
 
 
 def _what_counts(document: Document) -> Document:
@@ -160,6 +174,22 @@ def _differ(one: _Released | None, other: _Released | None) -> bool:
     return one != other
 
 
+@dataclass(frozen=True, eq=False)
+class PartOf:
+    """The table that some rows are a part of.
+
+    Parameters
+    ----------
+    places
+        Where each of them stands in it, shape (n,).
+    rungs
+        The adopted releases, matched to its rows.
+    """
+
+    places: Positions
+    rungs: Rungs
+
+
 class Regenerator:
     """Makes released columns again, each at most once.
 
@@ -178,6 +208,8 @@ class Regenerator:
     encoded
         What is known of the policy's attributes and their groups, where these are only some of a
         table's rows.
+    part_of
+        Of which table the rows are a part, where they are only some.
     """
 
     def __init__(
@@ -188,13 +220,15 @@ class Regenerator:
         folders: Sequence[Path] = (),
         today: Document | None = None,
         encoded: Mapping[str, EncodedColumn] | None = None,
+        part_of: PartOf | None = None,
     ) -> None:
         self.document = document
         self._today = today or document
         self.table = table
         self._keys = keys
-        self._folders = tuple(folders)
-        self._adopted: dict[tuple[tuple[str, ...], str], tuple[Adopted, ...]] = {}
+        self._part_of = part_of
+        whole = Rungs(RowsToMatch.of(table), folders)
+        self._rungs = whole if part_of is None else part_of.rungs
         self._encoded = dict(encoded or {})
         self._grouped_before = {
             name for name, each in self._encoded.items() if each.attribute.groups is not None
@@ -205,7 +239,9 @@ class Regenerator:
 
     @cached_property
     def _record_ids(self) -> npt.NDArray[np.uint64]:
-        return record_ids_of(self.document.record_key, self.table, self._keys, Silent())
+        key, part = self.document.record_key, self._part_of
+        rows = None if part is None or key is not None else part.places
+        return record_ids_of(key, self.table, self._keys, Silent(), rows)
 
     @cached_property
     def units(self) -> npt.NDArray[np.int64]:
@@ -310,17 +346,18 @@ class Regenerator:
         SfumatoError
             If a file can't be read again, or does not match the table.
         """
-        known = (plan.attributes, plan.ladder)
-        if known not in self._adopted:
-            here = self._today.entry_for(plan.attributes[0])
-            settings = plan.settings
-            if here is not None:
-                settings = with_places_of(settings, here.settings)
-            columns = tuple(self._encode(name) for name in plan.attributes)
-            self._adopted[known] = read_rungs(
-                settings, columns, self.table, Silent(), self._folders
-            )
-        return self._adopted[known]
+        found = self.rungs_of(plan)
+        if self._part_of is None:
+            return found
+        return tuple(one.at(self._part_of.places) for one in found)
+
+    def rungs_of(self, plan: EntryPlan) -> tuple[Adopted, ...]:
+        """Return the same for all rows of the table that these are a part of."""
+        if not adopted_in(plan.settings):
+            return ()
+        settings = _placed(self._today, plan.attributes, plan.settings)
+        attributes = [self._encode(name).attribute for name in plan.attributes]
+        return self._rungs.of(settings, attributes, Silent())
 
     def perturbed(self, plan: EntryPlan, context: Context) -> Mapping[str, pd.Series]:
         """Return a policy entry's released columns, by name, each of shape (n,).

@@ -15,6 +15,7 @@ from sfumato import __version__
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
+from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.randomness.row_order import release_order
 from sfumato.engine.table.table import Table
@@ -25,7 +26,7 @@ from sfumato.formats.table_format import Rows as RowsToWrite
 from sfumato.formats.table_format import RowStream
 from sfumato.formats.tables import format_called
 from sfumato.project.adoption.adopt import adoptions_to_record
-from sfumato.project.adoption.rows import read_rungs
+from sfumato.project.adoption.rows import RowsToMatch, Rungs
 from sfumato.project.document.entry_plan import EntryPlan, check_policy
 from sfumato.project.document.model import Recipient
 from sfumato.project.ledger import EntryKind
@@ -187,11 +188,13 @@ class PreparedTable:
     def rows(self, context: Context) -> Rows:
         """Return the rows with their identifiers and those of adopted releases.
 
-        Raises the errors of `sfumato.project.adoption.rows.read_rungs` and `Material.rows`.
+        Raises the errors of `sfumato.project.adoption.rows.Rungs.of` and `Material.rows`.
         """
         material = self.material()
         if self._rows is None:
-            fitted = _with_adopted(material, Part(context, 0.0, 0.7), (self._project.path.parent,))
+            rungs = _rungs(self._project, RowsToMatch.of(self._table))
+            adopted = _adopted(material, rungs, Part(context, 0.0, 0.7))
+            fitted = replace(material, adopted=adopted)
             self._rows = fitted.rows(self._project.keys, Part(context, 0.7, 1.0))
         return self._rows
 
@@ -250,6 +253,7 @@ class PreparedLong(PreparedTable):
 
     def __init__(self, project: ProjectFile, table: LongTable) -> None:
         self._project, self._long = project, table
+        self._rungs = _rungs(project, table.to_match(Silent()))
 
     @property
     def _left(self) -> LongTable:
@@ -293,8 +297,9 @@ class PreparedLong(PreparedTable):
         shown = seen if isinstance(seen, LongView) else None
         keys, left = self._project.keys, self._left
         summary = self.summary(Part(context, 0.0, 0.5))
-        groups = drawn_groups(plan, keys, summary.groups, left, Part(context, 0.5, 0.9))
-        releaser = plan.bind(keys, shown, leaving=True, groups=groups, placed=True)
+        groups = drawn_groups(plan, keys, summary.groups, left, Part(context, 0.5, 0.8))
+        adopted = _adopted(self.material(), self._rungs, Part(context, 0.8, 0.9))
+        releaser = plan.bind(keys, shown, True, groups, adopted, placed=True)
         with naming_rows(summary.left_places):
             frame, _ = releaser.shown_alone(summary.left, summary.left_places)
         if len(plan.released) == 1 and not frame.isna().any(axis=None):
@@ -337,19 +342,21 @@ def prepared_of(project: ProjectFile, table: Table | LongTable) -> PreparedTable
     return PreparedTable(project, table)
 
 
-def _with_adopted(material: Material, context: Context, folders: Sequence[Path]) -> Material:
-    """Return what releases are made from, with the rows of all adopted releases read."""
-    document = material.document
-    entries = [entry for entry in document.policy if adopted_in(entry.settings)]
-    source = document.source.digest if document.source is not None else ""
-    adopted = {}
+def _rungs(project: ProjectFile, table: RowsToMatch) -> Rungs:
+    """Return the adopted releases of a project, matched to its table as it is now."""
+    source = project.document.source
+    return Rungs(table, (project.path.parent,), "" if source is None else source.digest)
+
+
+def _adopted(material: Material, rungs: Rungs, context: Context) -> dict[str, tuple[Adopted, ...]]:
+    """Return the rows of all adopted releases, by the key of the policy entry."""
+    entries = [each for each in material.document.policy if adopted_in(each.settings)]
+    found = {}
     for place, entry in enumerate(entries):
         part = Part(context, place / len(entries), (place + 1) / len(entries))
-        columns = tuple(material.encoded[name] for name in entry.attributes)
-        adopted[entry.key] = read_rungs(
-            entry.settings, columns, material.table, part, folders, source
-        )
-    return replace(material, adopted=adopted)
+        attributes = [material.attributes[name] for name in entry.attributes]
+        found[entry.key] = rungs.of(entry.settings, attributes, part)
+    return found
 
 
 def making_of(

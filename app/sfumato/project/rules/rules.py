@@ -6,7 +6,7 @@ what the command line starts a project from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,13 @@ from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Statement
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
-from sfumato.engine.table.proposals import Proposal, proposals
-from sfumato.engine.table.table import Attribute, Table, encode_column, with_proposed_domain
+from sfumato.engine.table.table import Table
 from sfumato.formats.language import ENGLISH, languages
 from sfumato.formats.options import ReadOptions
 from sfumato.project.document.edits import needs_domain
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
 from sfumato.project.release.fingerprinting import with_spacing
-from sfumato.project.release.long_survey import LongSurvey
+from sfumato.project.release.long_survey import LongSurvey, Survey, surveyed
 from sfumato.project.rules.generalization import generalization_in, hierarchies_in, view_in
 from sfumato.project.rules.reading import RulesText, Section, suggestion
 from sfumato.project.rules.writing import (
@@ -111,7 +110,7 @@ def apply_rules(
     title = rules.text("title")
     record_key = _record_key(rules, table)
     _check_reading(rules.section("reading"))
-    known = _InMemory(table) if isinstance(table, Table) else table
+    known = surveyed(table)
     columns = _columns(rules, known)
     noise = noise or KeyedNoise(KeyRing(ProjectSecret.generate().reveal()))
     hierarchies = hierarchies_in(rules.section("hierarchies"), columns, table, folder)
@@ -212,7 +211,7 @@ def _check_reading(reading: Section) -> None:
         raise reading.explained("", error) from None
 
 
-def _columns(rules: Section, table: _Known) -> tuple[ColumnSpec, ...]:
+def _columns(rules: Section, table: Survey) -> tuple[ColumnSpec, ...]:
     others = rules.choice("other_columns", Role)
     listed = rules.section("columns")
     for name in listed.names():
@@ -246,27 +245,8 @@ def _columns(rules: Section, table: _Known) -> tuple[ColumnSpec, ...]:
     )
 
 
-class _InMemory:
-    """What is known of a table that is in memory, as of a `LongSurvey`."""
-
-    def __init__(self, table: Table) -> None:
-        self._table, self.columns = table, table.columns
-
-    def proposals(self) -> tuple[Proposal, ...]:
-        return proposals(self._table)
-
-    def with_domain(self, spec: ColumnSpec) -> ColumnSpec:
-        return with_proposed_domain(self._table, spec)
-
-    def attributes(self, specs: Sequence[ColumnSpec]) -> tuple[Attribute, ...]:
-        return tuple(encode_column(self._table, spec).attribute for spec in specs)
-
-
-_Known = _InMemory | LongSurvey
-
-
 def _column(
-    section: Section, name: str, table: _Known, kind_of: Callable[[str], Kind]
+    section: Section, name: str, table: Survey, kind_of: Callable[[str], Kind]
 ) -> ColumnSpec:
     role = section.choice("role", Role)
     if role is None:
@@ -294,7 +274,7 @@ def _column(
         raise section.explained("", error) from None
 
 
-def _with_domain(spec: ColumnSpec, table: _Known) -> ColumnSpec:
+def _with_domain(spec: ColumnSpec, table: Survey) -> ColumnSpec:
     """Fix the domain of a sensitive attribute that is released as categories."""
     return table.with_domain(spec) if needs_domain(spec) else spec
 
@@ -398,7 +378,7 @@ def _domain_value(section: Section, position: int, item: Any) -> tuple[Value, st
 def _entry(
     section: Section,
     columns: tuple[ColumnSpec, ...],
-    table: _Known,
+    table: Survey,
     noise: KeyedNoise,
     hierarchies: Mapping[str, Recipe],
 ) -> PolicyEntry:

@@ -18,21 +18,27 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
+from sfumato.engine.core.errors import SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.disclosure.tracing import ABSENT, RowGroups
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.row_order import Positions
-from sfumato.engine.table.table import Table, encode_attribute
+from sfumato.engine.table.table import EncodedColumn, Table, encode_attribute
+from sfumato.project.adoption.rows import Rungs
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.groups import public_columns
+from sfumato.project.release.long_groups import GroupsInParts
 from sfumato.project.release.long_leaving import leaving_rows, look_at_units
-from sfumato.project.release.long_table import LongTable, frame_of, why_not_by_row
+from sfumato.project.release.long_release import drawn_groups
+from sfumato.project.release.long_table import LongTable, frame_of
 from sfumato.project.release.long_units import units_in
 from sfumato.project.release.long_views import LongView, long_view
-from sfumato.project.release.plan import open_column, record_ids_of
-from sfumato.project.release.regenerate import PoliciesInForce, Regenerator
-from sfumato.project.release.release_columns import material_with
+from sfumato.project.release.plan import open_column
+from sfumato.project.release.regenerate import PartOf, PoliciesInForce, Regenerator
+from sfumato.project.release.release_columns import Material, material_with, plan_for
 from sfumato.project.release.value_counts import OpenColumn
 from sfumato.project.release.views import Coarsening
 from sfumato.project.verification.leak import (
@@ -54,38 +60,52 @@ MOST_ALIKE: Final = 1 << 21
 """So many rows of the table are compared at most."""
 
 
-def why_traced_whole(project: ProjectFile) -> str:
-    """Return why a leak is traced with all rows in memory; empty where it can be in parts."""
-    policies = [each.policy for each in project.releases if each.counts and each.plans]
-    for document in (project.document, *(policy for policy in policies if policy is not None)):
-        if why := why_not_by_row(document):
-            return why
-    return ""
-
-
 @dataclass(eq=False)
 class _Settled:
     """What makes columns of a long table again by a policy that was in force.
 
     Parameters
     ----------
-    document
-        The policy, with every domain.
+    material
+        The policy, with every domain, and rows of every sort.
+    today
+        Today's, which knows where adopted files are.
     left
         The rows that leave by it.
+    rungs
+        The adopted releases, matched to all rows.
+    counted
+        The groups of its entries that need them, by the entry's key.
+    groups
+        Those with what is dealt to their rows, by the attributes.
     views
         What its views make of these; None for those that don't fit the table.
     """
 
-    document: Document
+    material: Material
+    today: Document
     left: LongTable
+    rungs: Rungs
+    counted: Mapping[str, GroupsInParts]
+    groups: dict[tuple[str, ...], GroupsInParts] = field(default_factory=dict)
     views: dict[str, LongView | None] = field(default_factory=dict)
 
-    def look_through(self, view: Coarsening) -> None:
-        """Find what a view makes of the rows, unless that is known."""
+    def look_through(self, candidate: Candidate, keys: KeyRing) -> None:
+        """Find what a candidate shows of the rows that depends on others, unless that is known."""
+        plan = plan_for(self.material, candidate.plans, "")
+        counted = {key: self.counted[key] for key in plan.groups}
+        drawn = drawn_groups(plan, keys, counted, self.left, Silent())
+        self.groups |= {
+            each.attributes: drawn[each.key] for each in plan.entries if each.key in drawn
+        }
+        if (view := candidate.view) is not None:
+            self._look_through(view)
+
+    def _look_through(self, view: Coarsening) -> None:
         if repr(view) not in self.views:
             try:
-                seen = long_view(self.left, self.document.columns, view, Silent())
+                columns = self.material.document.columns
+                seen = long_view(self.left, columns, view, Silent())
             except TableError:
                 raise
             except SfumatoError:
@@ -98,6 +118,7 @@ class LongPolicies(PoliciesInForce):
 
     def __init__(self, project: ProjectFile, table: LongTable, context: Context) -> None:
         self._long, self._context = table, context
+        self._rungs = Rungs(table.to_match(Silent()), (project.path.parent,))
         self.settled: dict[int, _Settled] = {}
         """By the place of what makes columns again."""
         nothing = Table(pd.DataFrame({"": []}), is_part=True)
@@ -112,9 +133,12 @@ class LongPolicies(PoliciesInForce):
             if column.attribute.domain is None:  # its few witnesses tell little of numbers
                 sampled = encode_attribute(found.sample, policy.column(name))
                 encoded[name] = replace(column, attribute=sampled.attribute)
-        made = Regenerator(policy, found.witnesses, self._keys, self._folders, today, encoded)
-        document = material_with(policy, found.witnesses, found.encoded).document
-        self.settled[id(made)] = _Settled(document, left)
+        part_of = PartOf(found.places, self._rungs)
+        given = (policy, found.witnesses, self._keys, self._folders, today, encoded)
+        made = Regenerator(*given, part_of)
+        material = material_with(policy, found.witnesses, found.encoded)
+        settled = _Settled(material, today, left, self._rungs, found.groups)
+        self.settled[id(made)] = settled
         return made
 
 
@@ -124,14 +148,19 @@ class _PartMaker(Regenerator):
     def __init__(
         self, settled: _Settled, part: Table, keys: KeyRing, places: npt.NDArray[np.int64]
     ) -> None:
-        super().__init__(settled.document, part, keys)
+        part_of = PartOf(places, settled.rungs)
+        document, today = settled.material.document, settled.today
+        super().__init__(document, part, keys, today=today, part_of=part_of)
         self.settled, self._places = settled, places
 
-    @cached_property
-    def _record_ids(self) -> npt.NDArray[np.uint64]:
-        key = self.document.record_key
-        rows = self._places if key is None else None
-        return record_ids_of(key, self.table, self._keys, Silent(), rows)
+    def _grouped(
+        self, attributes: tuple[str, ...], mechanism: str, settings: Settings
+    ) -> dict[str, EncodedColumn]:
+        """Return a policy entry's columns with what was dealt to their rows' groups."""
+        groups = self.settled.groups.get(attributes)
+        if groups is None:
+            return super()._grouped(attributes, mechanism, settings)
+        return {name: groups.column(self.table, self._encode(name)) for name in attributes}
 
     @cached_property
     def leaving(self) -> Positions:
@@ -163,15 +192,9 @@ def trace_long(project: ProjectFile, table: LongTable, leak: Table, context: Con
     NotTraceable
         See `trace_file`.
     SfumatoError
-        If tracing needs all rows at once, a row does not fit a policy in force, or too many
-        are like leaked ones.
+        If a row does not fit a policy in force, too many are like leaked ones, or groups of
+        records can't be drawn in parts.
     """
-    if why := why_traced_whole(project):
-        raise PolicyError(
-            "The table is too long to hold all its rows at once, which tracing needs here: {why}.",
-            "Read all of the table, on a machine with the memory for it.",
-            why=why,
-        )
     rows = _LongRows(project, table, Part(context, 0.0, 0.3))
     sources = Sources(rows.policies, rows.parts, rows.like)
     return traced_in(project, sources, leak, Part(context, 0.3, 1.0))
@@ -216,8 +239,7 @@ class _LongRows:
         """
         names, search = self._needed(leak, candidates), _Search(leak, telling, candidates)
         for each in candidates:
-            if each.view is not None:
-                self.policies.settled[id(each.maker)].look_through(each.view)
+            self.policies.settled[id(each.maker)].look_through(each, self._keys)
         kept: list[pa.RecordBatch] = []
         where: list[npt.NDArray[np.int64]] = []
         found = 0
@@ -249,7 +271,7 @@ class _LongRows:
     def _look_at_units(self, candidate: Candidate, shown: Mapping[str, pd.Series]) -> UnitsLeft:
         maker, view, names = candidate.maker, candidate.view, list(shown)
         assert isinstance(maker, _PartMaker)
-        settled, unit = maker.settled, maker.settled.document.unit
+        settled, unit = maker.settled, maker.document.unit
         assert unit is not None
         assert maker.unit_ids is not None
         whose, of_rows = np.unique(maker.unit_ids, return_inverse=True)
@@ -282,6 +304,9 @@ class _LongRows:
             wanted |= {name for plan in candidate.plans for name in plan.attributes}
             wanted |= set(() if candidate.view is None else candidate.view.hierarchies)
             document = candidate.maker.document
+            for plan in candidate.plans:
+                if mechanism_called(plan.mechanism).needs_groups:
+                    wanted |= set(public_columns(document, plan.settings, plan.mechanism))
             wanted |= {document.record_key or "", *(document.unit.columns if document.unit else ())}
         return [name for name in self._long.columns if name in wanted]
 

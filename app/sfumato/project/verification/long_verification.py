@@ -28,6 +28,7 @@ from sfumato.formats.bundles.reading import Bundle, data_batches, read_long_bund
 from sfumato.formats.errors import FileError
 from sfumato.formats.formulas import rows_with_escapes, unescaped
 from sfumato.formats.table_format import BATCH_ROWS, RowStream
+from sfumato.project.adoption.rows import Rungs
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
@@ -35,12 +36,9 @@ from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import RowsUnits, class_sizes, put_marks
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import UNIT, drawn_groups, stream_of
-from sfumato.project.release.long_table import (
-    LongTable,
-    why_released_whole,
-)
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import long_view
-from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.release_columns import material_with, plan_for
 from sfumato.project.release.value_counts import series_of
 from sfumato.project.verification.chain import check_strangers
@@ -111,14 +109,16 @@ def verify_long(
     if record is None:
         return VerificationReport(examined)
     document = record.policy or project.document
-    why = why_released_whole(document)
-    if record.is_publication or why:
-        return VerificationReport((*examined, _not_in_parts(why)), record, match.recipient)
+    if record.is_publication:
+        finding = "Its rows can't be compared in parts. Verify it with more memory."
+        checks = (*examined, Check("Records", False, finding))
+        return VerificationReport(checks, record, match.recipient)
     table = leaving_rows(table, document, project.keys, Part(context, 0.1, 0.2))
     table.summary(document, Part(context, 0.2, 0.3), for_checks=False)  # is kept
+    regenerator = _regenerator(project, table, document)
     try:
         by_unit = match.view is not None and table.units is not None
-        again = _made_again(project, table, document, match, Part(context, 0.3, 0.4))
+        again = _made_again(project, table, match, regenerator, Part(context, 0.3, 0.4))
         rest = Part(context, 0.4, 1.0)
         with ExitStack() as stack:
             classes = _classes_in(bundle, match, table, stack)
@@ -130,7 +130,6 @@ def verify_long(
         finding = Sentence("It can't be compared. {error}", error=told)
         checks = (*examined, Check("Records", False, finding))
         return VerificationReport(checks, record, match.recipient)
-    regenerator = _regenerator(project, table, document)
     checks = (
         *examined,
         _check_records(compared, table),
@@ -151,21 +150,36 @@ def verify_long(
 
 
 def _made_again(
-    project: ProjectFile, table: LongTable, document: Document, match: Match, context: Context
+    project: ProjectFile,
+    table: LongTable,
+    match: Match,
+    regenerator: Regenerator,
+    context: Context,
 ) -> RowStream:
-    """Return the rows of a release, to be made again by the policy that it was made by."""
+    """Return the rows of a release, to be made again by the policy that it was made by.
+
+    What can't be made again is left out.
+    """
     assert match.record is not None
+    document, record = regenerator.document, match.record
     summary = table.summary(document, Part(context, 0.0, 0.5), for_checks=False)
     material = material_with(document, summary.witnesses, summary.encoded)
-    plan, record = plan_for(material, match.plans, match.recipient, match.view), match.record
-    in_order = bool(record.rows_as_in_table)
-    plan = replace(plan, release_id=record.release_id, rows_as_in_table=in_order)
+    entries = [each for each in match.plans if not regenerator.obstacle(each)]
+    left_out = {n for each in match.plans if each not in entries for n in each.attributes}
+    plan = plan_for(material, entries, match.recipient, match.view)
+    plan = replace(
+        plan,
+        released=tuple(name for name in plan.released if name not in left_out),
+        release_id=record.release_id,
+        rows_as_in_table=bool(record.rows_as_in_table),
+    )
     seen = None
     if match.view is not None:
         seen = long_view(table, material.document.columns, match.view, Part(context, 0.5, 0.75))
     drawing = Part(context, 0.75, 1.0)
     groups = drawn_groups(plan, project.keys, summary.groups, table, drawing)
-    releaser = plan.bind(project.keys, seen, leaving=True, groups=groups, placed=True)
+    adopted = {each.key: regenerator.rungs_of(each) for each in entries}
+    releaser = plan.bind(project.keys, seen, True, groups, adopted, placed=True)
     by_unit = match.view is not None and table.units is not None
     return stream_of(releaser, table, whose=by_unit)
 
@@ -174,15 +188,10 @@ def _regenerator(project: ProjectFile, table: LongTable, document: Document) -> 
     """Return what tells whether policy entries can be made again, by rows of every sort."""
     summary = table.summary(document, Silent(), for_checks=False)
     grouped = {n: each for n, each in summary.encoded.items() if each.attribute.groups is not None}
-    return Regenerator(document, summary.witnesses, project.keys, (), project.document, grouped)
-
-
-def _not_in_parts(why: str) -> Check:
-    finding = Sentence(
-        "Its rows can't be compared in parts{why}. Verify it with more memory.",
-        why=f": {why}" if why else "",
-    )
-    return Check("Records", False, finding)
+    rungs = Rungs(table.to_match(Silent()), (project.path.parent,))
+    part_of = PartOf(summary.places, rungs)
+    given = (document, summary.witnesses, project.keys, (), project.document, grouped)
+    return Regenerator(*given, part_of)
 
 
 class ShownClasses:

@@ -33,8 +33,10 @@ from sfumato.analysis.open_figures import NAMED, OpenFigure, left_out, made_coar
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.base import Fact
 from sfumato.project.document.model import Document
+from sfumato.project.release.long_survey import surveyed
 from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import number, spoken, typeset
+from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import is_on
@@ -94,25 +96,27 @@ class OpenCaution(QWidget):
         self.setLayout(column(top, buttons, spacing=Space.TIGHT))
 
     def _protect(self) -> None:
-        document, table, noise = self._session.document, self._session.table, self._session.noise
-        if table is None:
+        document, held, noise = self._session.document, self._session.held, self._session.noise
+        source = column_source(held)
+        if source is None:
             return
         attribute, columns = self._figure.attribute, self._columns
 
         def work(context: Context) -> Document:
             context.report(0.0, "Protecting columns together")
-            return protected_too(document, table, attribute, columns, noise)
+            return protected_too(document, surveyed(source), attribute, columns, noise)
 
         self._run(self.tr("Protect columns that tell {name}"), work)
 
     def _coarsen(self) -> None:
-        document, table, columns = self._session.document, self._session.table, self._columns
-        if table is None:
+        document, held, columns = self._session.document, self._session.held, self._columns
+        source = column_source(held)
+        if source is None:
             return
 
         def work(context: Context) -> Document:
             context.report(0.0, "Making columns coarser")
-            return made_coarser(document, table, columns)
+            return made_coarser(document, surveyed(source), columns)
 
         self._run(self.tr("Make columns coarser that tell {name}"), work)
 
@@ -207,7 +211,7 @@ class GuaranteeCard(QFrame):
                 if releases or pooled
                 else session.steps.guarantee()
             )
-        if found.promises and session.long is not None:
+        if found.promises and session.long and not session.long.insight.looked_for_units:
             found = replace(found, cautions=(*found.cautions, IN_PARTS))
         beside = session.open_columns() if found.promises and self.isVisible() else None
         if found == self._shown and beside is self._beside:

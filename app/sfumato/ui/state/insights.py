@@ -13,13 +13,20 @@ from typing import Final, Generic, TypeVar
 
 from PySide6.QtCore import QCoreApplication
 
+from sfumato.analysis.shown_columns import SampledColumns, ShownColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.table.profile import ColumnProfile, profile_columns
 from sfumato.engine.table.proposals import Proposal, proposals
 from sfumato.engine.table.relations import Relation, exact_relations
-from sfumato.engine.table.repeated_units import RepeatedUnit, find_repeated_units, units_of
+from sfumato.engine.table.repeated_units import (
+    FEWEST_UNITS,
+    MOST_ROWS_A_UNIT,
+    RepeatedUnit,
+    find_repeated_units,
+    units_of,
+)
 from sfumato.engine.table.table import EncodedColumn, Table, encode_column
 from sfumato.jobs.runner import JobRunner
 from sfumato.project.document.model import Unit
@@ -28,6 +35,8 @@ from sfumato.project.release.long_survey import LongSurvey, survey_of
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.units import by_unit
 
+_MOST_DIFFERENT: Final = 0.9
+"""A column of which a larger share of the values differ names no units, see `RepeatedUnit`."""
 TABLES_KEPT: Final = 2
 """Undo can bring the table before back."""
 ROWS_AT_ONCE: Final = 100_000
@@ -45,6 +54,19 @@ class Insight:
     """The columns by which rows may belong together."""
     relations: tuple[Relation, ...] = ()
     """Which columns follow from others exactly."""
+    looked_for_units: bool = True
+    """Whether `repeated` has what there is: in a long table it is looked for on request."""
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether any column may name units, as far as is known."""
+        if self.looked_for_units:
+            return bool(self.repeated)
+        return any(
+            FEWEST_UNITS <= each.distinct <= _MOST_DIFFERENT * each.count
+            and each.present <= MOST_ROWS_A_UNIT * each.distinct
+            for each in self.profiles
+        )
 
     @cached_property
     def by_name(self) -> dict[str, ColumnProfile]:
@@ -67,7 +89,7 @@ def look_at(table: Table, context: Context) -> Insight:
     return Insight(profiles, proposed, repeated, relations)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class LongSource:
     """A table that is too long for memory, as far as it is known.
 
@@ -94,6 +116,11 @@ class LongSource:
         """Rows drawn evenly, for pictures and proposals."""
         return self.survey.sample
 
+    @cached_property
+    def columns(self) -> ShownColumns:
+        """What the sample tells of its columns."""
+        return SampledColumns(self.sample, self.table.rows)
+
 
 def column_source(held: Table | LongSource | None) -> Table | LongSurvey | None:
     """Return what has every value of each column; of a long table, hardly any twice."""
@@ -106,7 +133,7 @@ def look_at_long(table: LongTable, context: Context) -> LongSource:
     proposed = survey.proposals()
     names = [each.spec.name for each in proposed if each.spec.role is not Role.IDENTIFYING]
     relations = exact_relations(survey.sample, names, Part(context, 0.95, 1.0))
-    return LongSource(survey, Insight(survey.profiles, proposed, (), relations))
+    return LongSource(survey, Insight(survey.profiles, proposed, (), relations, False))
 
 
 class Insights:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QObject, Signal, SignalInstance
 
+from sfumato.analysis.all_rows import AllRows, rows_of
 from sfumato.analysis.holdings import Basis
 from sfumato.analysis.open_columns import Asked, OpenAnswer, answer_open_columns
-from sfumato.analysis.pooled_rows import PooledRows, pooled_rows
-from sfumato.analysis.shown_columns import LeavingColumns
+from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, repeated_units
+from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.progress import Context
@@ -47,6 +48,7 @@ from sfumato.ui.widgets.messages import Action, Message, MessageKind
 from sfumato.ui.widgets.paint_queue import delayed
 
 if TYPE_CHECKING:
+    from sfumato.engine.table.repeated_units import RepeatedUnit
     from sfumato.project.ledger import ReleaseRecord
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.release.long_table import LongTable
@@ -137,6 +139,7 @@ class Session(QObject):
         self._attributes = AttributeCache(self.runner, self.attribute_changed.emit)
         self._insights = Insights(self.runner, self.profiles_changed.emit)
         self._columns: LeavingColumns | None = None
+        self._weighed: ShownColumns | None = None
         told_pooled, told_open = self.pooled_changed.emit, self.open_columns_changed.emit
         self._pooled = LatestAnswer[tuple[PooledRows, ...]](self.runner, "pooled", told_pooled)
         self._open_columns = LatestAnswer[OpenAnswer](self.runner, "open columns", told_open)
@@ -556,24 +559,53 @@ class Session(QObject):
         insight = self.insight() if self.document.recipients else None
         if insight is None or not insight.repeated:
             return ()
-        document, encoded, units = self.document, self.encoded(), insight.repeated
+        document, attributes, units = self.document, self.attributes(), insight.repeated
         # Titles, notes and the like change no figure.
         relevant = replace(document, title="", hierarchies={}, rows_as_in_table="")
-        question = (relevant, *map(id, encoded.values()), *map(id, units), *releases)
+        question = (relevant, *map(id, attributes.values()), *map(id, units), *releases)
 
         def work(context: Context) -> tuple[PooledRows, ...]:
-            return pooled_rows(document, encoded, units, releases, Basis.EITHER, context)
+            return pooled_rows(document, attributes, units, releases, Basis.EITHER, context)
 
         words = self.tr("Pooling rows that belong together")
         self._pooled.ask(question, words, work)
         return self._pooled.answer or () if self._pooled.known else ()
+
+    def look_for_units(self) -> None:
+        """Look for rows of a long table that belong together, unless that was done.
+
+        It is done in a job, after which `profiles_changed` is emitted.
+        """
+        source = self.long
+        if source is None or source.insight.looked_for_units:
+            return
+
+        def keep(found: tuple[RepeatedUnit, ...]) -> None:
+            source.insight = replace(source.insight, repeated=found, looked_for_units=True)
+            self.profiles_changed.emit()
+
+        words = self.tr("Looking for rows that belong together")
+        self.runner.run(words, partial(repeated_units, source.table), keep, key="units")
+
+    def all_rows(self, policy: Document | None = None) -> AllRows | None:
+        """Return all rows by a policy, for a job to go through; None without a table.
+
+        Parameters
+        ----------
+        policy
+            What was decided when others were released; None for what is decided now.
+        """
+        if self.source is None:
+            return None
+        own = policy is None or policy is self.document
+        given = (self.source, self.keys, self.project_folders, self.document)
+        return rows_of(policy or self.document, *given, self.encoded() if own else {})
 
     def columns_of(self, table: Table) -> LeavingColumns:
         """Return what is known of a table's columns, for everybody who asks about them."""
         known = self._columns
         if known is None or known.table is not table or known.keys is not self.keys:
             known = self._columns = LeavingColumns(table, self.keys)
-            self._open_columns.forget()
         return known
 
     def open_columns(self) -> OpenAnswer | None:
@@ -583,10 +615,14 @@ class Session(QObject):
         answer holds if it is about these columns: figures of levels that have changed are left out
         by `OpenAnswer.beside`.
         """
-        document, table, recipients = self.document, self.table, self.document.recipients
-        if table is None or not document.policy or not recipients:
+        document, held, recipients = self.document, self.held, self.document.recipients
+        if held is None or not document.policy or not recipients:
             return None
-        attributes, columns = self.attributes(), self.columns_of(table).whole
+        attributes = self.attributes()
+        columns = self.columns_of(held).whole if isinstance(held, Table) else held.columns
+        if columns is not self._weighed:
+            self._weighed = columns
+            self._open_columns.forget()
         if len(attributes) < len(self.protected):
             return None
         asked = Asked.of(document)

@@ -16,7 +16,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.jobs.runner import Ending, Job
 from sfumato.project.errors import LedgerTampered
-from sfumato.project.release.long_table import LongTable, refuse_whole
+from sfumato.project.release.long_table import LongTable
 from sfumato.ui.widgets.paint_queue import delayed
 
 if TYPE_CHECKING:
@@ -199,7 +199,6 @@ class Steps(QObject):
             if columns is not None:
                 shown = columns.of(document)
                 return examine(document, shown, attributes, releases, context)
-            refuse_whole(document)
             part = Part(context, 0.0, 0.8)
             seen = looked_through(document, cast(LongTable, source), keys, part)
             return examine(*seen, releases, Part(context, 0.8, 1.0))

@@ -9,6 +9,7 @@ import pytest
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.group_risk import Parameter, RiskLimits, Setting
+from sfumato.engine.disclosure.grouped_values import grouped_values
 from sfumato.engine.mechanisms.reconstruction.figures import query_curves
 from sfumato.engine.table.micro_groups import micro_groups
 
@@ -22,9 +23,9 @@ def crowd(rows: int = 8_000) -> tuple[pd.DataFrame, np.ndarray]:
 
 def test_errors_fall_with_p_and_size_and_protection_costs_a_little() -> None:
     frame, codes = crowd()
-    groups = micro_groups(frame, ["sex", "age"], Silent())
+    whole = grouped_values(micro_groups(frame, ["sex", "age"], Silent()), codes, 6)
     start = Setting(0.5, RiskLimits(0.5, 0.3), len(codes))
-    points = query_curves(groups, codes, 6, start, Silent(), queries=400, selectivity=0.01)
+    points = query_curves(whole, start, Silent(), queries=400, selectivity=0.01)
     assert len(points) == 20
     by_p = [point.plain for point in points if point.parameter is Parameter.RETENTION]
     assert by_p[0] > by_p[2] > by_p[4]
@@ -45,9 +46,9 @@ def test_errors_fall_with_p_and_size_and_protection_costs_a_little() -> None:
 
 def test_limits_that_cannot_be_kept_leave_a_gap() -> None:
     frame, codes = crowd(1_000)
-    groups = micro_groups(frame, ["sex"], Silent())
+    whole = grouped_values(micro_groups(frame, ["sex"], Silent()), codes, 6)
     start = Setting(0.5, RiskLimits(0.3, 0.46), len(codes))
-    points = query_curves(groups, codes, 6, start, Silent(), queries=50, selectivity=0.01)
+    points = query_curves(whole, start, Silent(), queries=50, selectivity=0.01)
     highest = next(p for p in points if p.parameter is Parameter.RETENTION and p.value == 0.9)
     assert highest.exact is None
     assert highest.plain > 0.0
@@ -55,6 +56,6 @@ def test_limits_that_cannot_be_kept_leave_a_gap() -> None:
 
 def test_without_public_columns_there_is_nothing_to_ask() -> None:
     frame, codes = crowd(200)
-    groups = micro_groups(frame, [], Silent())
+    whole = grouped_values(micro_groups(frame, [], Silent()), codes, 6)
     with pytest.raises(EstimationError, match="no public attributes"):
-        query_curves(groups, codes, 6, Setting(0.5, RiskLimits(), 200), Silent())
+        query_curves(whole, Setting(0.5, RiskLimits(), 200), Silent())

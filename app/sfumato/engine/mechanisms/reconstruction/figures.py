@@ -14,7 +14,6 @@ from typing import Final
 
 import numpy as np
 
-from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.values import Integers
@@ -23,7 +22,7 @@ from sfumato.engine.disclosure.count_queries import QUERIES, SELECTIVITY, QueryP
 from sfumato.engine.disclosure.group_privacy import Rule, allowed_size, private_groups
 from sfumato.engine.disclosure.group_risk import Parameter, QueryPoint, Setting, settings_of
 from sfumato.engine.disclosure.group_tails import release_tails
-from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values, sampled_records
+from sfumato.engine.disclosure.grouped_values import GroupedValues, sampled_values
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.mechanisms.reconstruction.limits import (
     Limits,
@@ -167,9 +166,7 @@ PROTECTIONS = ((Rule.SIMPLIFIED, Sampling.PUBLISHED), (Rule.EXACT, Sampling.BLIN
 
 
 def query_curves(
-    groups: MicroGroups,
-    codes: Codes,
-    size: int,
+    grouped: GroupedValues,
     start: Setting,
     context: Context,
     queries: int = QUERIES,
@@ -181,12 +178,8 @@ def query_curves(
 
     Parameters
     ----------
-    groups
-        The micro groups of n records.
-    codes
-        Each record's sensitive value, shape (n,).
-    size
-        The number of values in its domain, m.
+    grouped
+        The groups with their true values.
     start
         What the questions start from; its test is not used.
     context
@@ -204,10 +197,8 @@ def query_curves(
     for (parameter, value, setting), part in one_by_one(context, list(settings_of(start))):
         part.report(0.0, Sentence("Moving {parameter}", parameter=parameter))
         if setting.records not in desks:
-            table, own = groups, codes
-            if setting.records < groups.records:
-                table, own = sampled_records(groups, codes, setting.records, seed=1)
-            desks[setting.records] = _Desk.of(table, own, size, queries, selectivity)
+            table = sampled_values(grouped, setting.records, seed=1)
+            desks[setting.records] = _Desk(table, query_pool(table, Silent(), queries, selectivity))
         points.append(desks[setting.records].answer(parameter, value, setting, part))
     context.report(1.0, "Curves are ready")
     return tuple(points)
@@ -217,23 +208,8 @@ def query_curves(
 class _Desk:
     """One table with its pool of queries."""
 
-    groups: MicroGroups
-    codes: Codes
     grouped: GroupedValues
     pool: QueryPool
-
-    @classmethod
-    def of(
-        cls,
-        groups: MicroGroups,
-        codes: Codes,
-        size: int,
-        queries: int,
-        selectivity: float,
-    ) -> _Desk:
-        grouped = grouped_values(groups, codes, size)
-        pool = query_pool(grouped, Silent(), queries, selectivity)
-        return cls(groups, codes, grouped, pool)
 
     def answer(
         self, parameter: Parameter, value: float, setting: Setting, context: Context
@@ -257,17 +233,18 @@ class _Desk:
         return Limits(asked.epsilon, asked.delta, rule, sampling, setting.retention, size)
 
     def _error(self, limits: Limits, samples: Integers | None, context: Context) -> float:
-        drawn = self.groups.sizes if samples is None else samples
+        records = self.grouped.counts.data
+        groups = MicroGroups(np.repeat(self.grouped.cell_groups, records), self.grouped.sizes)
         released = resampled_codes(
-            self.codes,
-            self.groups,
-            drawn,
+            np.repeat(self.grouped.counts.indices, records).astype(np.int64),
+            groups,
+            groups.sizes if samples is None else samples,
             limits,
-            record_ids_by_position(len(self.codes)),
+            record_ids_by_position(groups.records),
             _known_keys(),
             context,
         )
-        counts = value_counts(self.groups, released, limits.size_of_domain)
+        counts = value_counts(groups, released, limits.size_of_domain)
         matrix = uniform_matrix(limits.retention, limits.size_of_domain)
         return float(self.pool.relative_errors(counts, matrix).mean())
 

@@ -19,6 +19,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Floats, Integers
 from sfumato.engine.core.wording import Sentence, formatted
 from sfumato.engine.disclosure.group_risk import QueryPoint, Setting
+from sfumato.engine.disclosure.grouped_values import GroupedValues
 from sfumato.engine.disclosure.resampled_law import Resampling, row_variance
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.estimate import VarianceLaw
@@ -397,10 +398,10 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         )
 
     def count_errors(
-        self, groups: MicroGroups, codes: Codes, size: int, start: Setting, context: Context
+        self, grouped: GroupedValues, start: Setting, context: Context
     ) -> tuple[QueryPoint, ...]:
         """Return how far off counts from plain and from protected releases are."""
-        return query_curves(groups, codes, size, start, context)
+        return query_curves(grouped, start, context)
 
 
 def _guide(level: float, sampling: Sampling) -> str:

@@ -261,18 +261,16 @@ class GroupsPage(AuditPage):
 
     def subject(self) -> Subject | None:
         """Return what is asked about; None where there is nothing yet."""
-        session = self.session
-        name = self.bar.attribute.value
-        if session.table is None or not isinstance(name, str):
+        session, name = self.session, self.bar.attribute.value
+        rows = session.all_rows()
+        if rows is None or not isinstance(name, str):
             return None
-        entry, column = session.document.entry_for(name), session.attribute(name)
-        if entry is None or column is None:
+        entry = session.document.entry_for(name)
+        if entry is None or session.attribute(name) is None:
             return None
         if self.needs_recipients and not session.document.recipients:
             return None
-        knows = self.bar.knowledge.names
-        folders = session.project_folders
-        return Subject(session.document, session.table, entry, column, knows, folders)
+        return Subject(rows, entry, self.bar.knowledge.names)
 
     def _attributes(self) -> list[str]:
         """Return the attributes with a domain that are protected by themselves."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QShowEvent
@@ -13,9 +13,12 @@ from PySide6.QtWidgets import QButtonGroup, QPushButton, QToolButton, QVBoxLayou
 
 from sfumato.analysis.audit_answers import Answer, Asked, Question, answers, subjects_of
 from sfumato.analysis.findings import Severity
+from sfumato.analysis.readiness import looked_through
 from sfumato.analysis.steps import Step
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.table.table import Table
+from sfumato.project.release.long_table import LongTable
 from sfumato.ui.look.theme import Space, font
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit import PANEL
@@ -141,9 +144,9 @@ class Overview(ScrollPage):
     def refresh(self, _changed: object = None) -> None:
         """Ask again where something has changed, while somebody looks."""
         session = self._session
-        table, document = session.table, session.document
+        source, document = session.source, session.document
         names = [name for entry in document.policy for name in entry.attributes]
-        if table is None or not names:
+        if source is None or not names:
             session.runner.cancel(JOB)
             self._asked, self._answers = (), ()
             self._say_waiting()
@@ -154,16 +157,23 @@ class Overview(ScrollPage):
         encoded = {name: session.attribute(name) for name in names}
         known = {name: column for name, column in encoded.items() if column is not None}
         releases = releases_of(session)
-        asked = (table, document, releases, tuple(sorted(known)))
-        if len(known) < len(encoded) or asked == self._asked:
+        asked = (source, document, releases, tuple(sorted(known)))
+        rows = session.all_rows()
+        if rows is None or len(known) < len(encoded) or asked == self._asked:
             return
-        self._asked, columns = asked, session.columns_of(table)
+        self._asked, keys = asked, session.keys
         attributes = {name: column.attribute for name, column in known.items()}
-        subjects = subjects_of(document, table, known, session.project_folders)
+        columns = session.columns_of(source) if isinstance(source, Table) else None
+        subjects = subjects_of(rows, attributes)
 
         def work(context: Context) -> tuple[Answer, ...]:
-            leaving = columns.of(document)
-            return answers(Asked(document, table, leaving, attributes, releases, subjects), context)
+            part, rest = Part(context, 0.0, 0.3), Part(context, 0.3, 1.0)
+            leaving = (
+                looked_through(document, cast(LongTable, source), keys, part)[1]
+                if columns is None
+                else columns.of(document)
+            )
+            return answers(Asked(document, leaving, attributes, releases, subjects), rest)
 
         say(self.trouble, "")
         for card in self.cards.values():
@@ -198,10 +208,6 @@ class Overview(ScrollPage):
             "Answered once a table is open, a sensitive attribute has a mechanism, and somebody is"
             " to receive it."
         )
-        if self._session.long is not None:
-            words = self.tr(
-                "Not answered here for a table that is read in parts: all rows are needed at once."
-            )
         for card in self.cards.values():
             card.badge.hide()
             card.answer.setText(words)

@@ -15,6 +15,7 @@ from sfumato.analysis.previewed_values import Preview, Question, compute_preview
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.formats.language import grouped
 from sfumato.jobs.runner import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
@@ -292,6 +293,9 @@ def _computed(
         assert left.units is not None
         chosen = left.units.leave(long.survey.places)
         question = replace(question, leaving=np.flatnonzero(chosen))
+    if long is not None and adopted_in(question.entry.settings):
+        question = question.with_rungs_of(long.table, Part(context, 0.0, 0.7))
+        context = Part(context, 0.7, 1.0)
     if long is not None and mechanism_called(question.entry.mechanism).needs_groups:
         question = question.with_groups_of(long.table, Part(context, 0.0, 0.7))
         context = Part(context, 0.7, 1.0)

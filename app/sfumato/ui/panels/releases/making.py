@@ -11,7 +11,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.long_table import LongTable, refuse_whole
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release import ReleaseOutcome, make_release, prepared_of
 from sfumato.project.release.release_columns import attributes_of
 
@@ -87,7 +87,6 @@ def make_all(
     ready = Part(context, 0.0, first)
     try:
         if isinstance(table, LongTable):
-            refuse_whole(document)
             document, leaving, known = looked_through(
                 document, table, project.keys, Part(ready, 0.0, 0.9)
             )

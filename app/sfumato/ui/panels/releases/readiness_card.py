@@ -21,6 +21,7 @@ from sfumato.project.document.model import Document
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import prompt, text_field
 from sfumato.ui.widgets.icons import IconLabel
@@ -188,8 +189,6 @@ class ReadinessCard(Card):
             texts.addWidget(label(told, "muted", wrap=True))
         # Once for all recipients whom the same would help.
         wanted = [each for each in finding.remedies if str(each.words) not in self._offered]
-        if self._session.long is not None:
-            wanted = [each for each in wanted if not each.deed.needs_rows]
         self._offered |= {str(each.words) for each in wanted}
         ways: list[QWidget] = [
             ElidedButton(typeset(remedy.words), partial(self._mend, remedy)) for remedy in wanted
@@ -220,18 +219,18 @@ class ReadinessCard(Card):
             yield ElidedButton(self.tr("State a k"), go, recipient.name)
 
     def _mend(self, remedy: Remedy) -> None:
-        session, before, table = self._session, self._session.document, self._session.table
+        session, before = self._session, self._session.document
         words = spoken(remedy.words).partition(":")[0]
         if not remedy.deed.needs_rows:
             session.edit(words, mended(before, remedy))
             return
-        if table is None:
+        source, noise = column_source(session.held), session.noise
+        if source is None:
             return
-        noise = session.noise
 
         def work(context: Context) -> Document:
             context.report(0.0, words)
-            return mended(before, remedy, table, noise)
+            return mended(before, remedy, source, noise, context)
 
         keep = session.unless_changed(words, partial(session.edit, words))
         session.runner.run(words, work, keep, self._tell_refused, key=MENDING_JOB)

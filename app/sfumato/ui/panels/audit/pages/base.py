@@ -82,7 +82,7 @@ class AuditPage(LazyWidget):
     """The panel in which what is missing is made."""
     job: ClassVar[str] = ""
     """The key of the page's job."""
-    needs_rows: ClassVar[bool] = True
+    needs_rows: ClassVar[bool] = False
     """Whether it needs all rows at once, which a long table does not give."""
     listens: ClassVar[tuple[str, ...]] = (
         "document_changed",

@@ -208,7 +208,7 @@ class CountQueriesPage(GroupsPage):
 
     def question(self, subject: Subject) -> Callable[[Context], QueryDesk]:
         """Return the work that counts the released values."""
-        return partial(open_desk, subject, self.session.keys)
+        return partial(open_desk, subject)
 
     def show_answer(self, answer: QueryDesk) -> None:
         """Offer queries, answer the present one, and start on the pool."""
@@ -263,16 +263,10 @@ class CountQueriesPage(GroupsPage):
         if self.desk is None or self.protection is None:
             return
         known = self.desk.known
-        start = Setting(START_RETENTION, RiskLimits(), known.groups.records)
+        start = Setting(START_RETENTION, RiskLimits(), known.grouped.records)
         self.session.runner.run(
             self.tr("Comparing plain with protected releases"),
-            partial(
-                self.protection.count_errors,
-                known.groups,
-                known.codes,
-                known.grouped.values,
-                start,
-            ),
+            partial(self.protection.count_errors, known.grouped, start),
             partial(self._show_curves, known.attribute.name, start),
             self._no_curves,
             key=CURVES_JOB,

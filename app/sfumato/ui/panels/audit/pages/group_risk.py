@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QItemSelection
@@ -43,9 +43,6 @@ from sfumato.ui.widgets.layout import Card, label
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import FrameModel, TableView
-
-if TYPE_CHECKING:
-    from sfumato.engine.randomness.keys import KeyRing
 
 JOB: Final = "audit small groups"
 CURVES_JOB: Final = "audit small groups curves"
@@ -277,7 +274,7 @@ class GroupRiskPage(GroupsPage):
     def question(self, subject: Subject) -> Callable[[Context], RiskAnswer]:
         """Return the work that examines the groups."""
         recipient = str(self.bar.recipient.value or "")
-        return partial(_examined, subject, recipient, self.limits, self.session.keys)
+        return partial(_examined, subject, recipient, self.limits)
 
     # ----- the answer
 
@@ -337,15 +334,13 @@ class GroupRiskPage(GroupsPage):
         self.curves.show_plot(partial(build_risk_curves, name, test, points))
 
 
-def _examined(
-    subject: Subject, recipient: str, limits: RiskLimits, keys: KeyRing, context: Context
-) -> RiskAnswer:
+def _examined(subject: Subject, recipient: str, limits: RiskLimits, context: Context) -> RiskAnswer:
     """Examine the groups of one recipient's release, what would help, and what it shows of them."""
     known = subject.known(Part(context, 0.0, 0.2), (recipient,))
     chosen = subject.document.recipient(recipient)
     answer = answer_risk(subject, known, chosen, limits, Part(context, 0.2, 0.4))
     answer = with_remedies(subject, answer, Part(context, 0.4, 0.8))
-    return with_released(subject, answer, keys, Part(context, 0.8, 1.0))
+    return with_released(subject, answer, Part(context, 0.8, 1.0))
 
 
 PAGE = GroupRiskPage

@@ -11,6 +11,8 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QHeaderView, QWidget
 
+from sfumato.analysis.all_rows import rows_of
+from sfumato.analysis.tracing_price import TracingPrice, tracing_price
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
@@ -18,13 +20,7 @@ from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.fingerprinting import (
-    USUAL_SPACING,
-    WIDEST_SPACING,
-    TracingPrice,
-    tracing_price,
-    with_spacing,
-)
+from sfumato.project.release.fingerprinting import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.verification.leak import LeakReport, read_leak
 from sfumato.project.verification.long_leak import trace_leak
@@ -230,12 +226,11 @@ class LeakPage(AuditPage):
     leads_to: ClassVar[str] = "releases"
     listens: ClassVar[tuple[str, ...]] = ("document_changed", "project_changed", "table_changed")
     takes_files: ClassVar[bool] = True
-    needs_rows: ClassVar[bool] = False
 
     def build(self) -> None:
         """Put the file that was found above the distance of levels."""
         self.setAcceptDrops(True)
-        self._priced: tuple[Document, Table] | None = None
+        self._priced: tuple[Document, Table | LongTable] | None = None
         self.finding = FindingCard(self)
         self.spacing = SpacingCard(self)
         self.add(self.finding, self.spacing)
@@ -262,7 +257,6 @@ class LeakPage(AuditPage):
     def refresh(self, _changed: object = None) -> None:
         """Compute what the distance of levels does, now that somebody looks."""
         self.show_work(self.session.project is not None and self.session.source is not None)
-        self.spacing.setVisible(self.session.long is None)  # what it costs takes all rows at once
         self._price()
 
     # ----- a file
@@ -326,27 +320,22 @@ class LeakPage(AuditPage):
     def _price(self) -> None:
         """Compute what the spacing in the field would do, once somebody looks."""
         session = self.session
-        if not self.isVisible() or session.table is None or session.project is None:
+        source = session.source
+        if not self.isVisible() or source is None or session.project is None:
             return
         try:
             drafted = with_spacing(session.document, self.spacing.spacing)
         except SfumatoError as error:
             self._show_problem(error)
             return
-        asked = (drafted, session.table)
+        asked = (drafted, source)
         if self._priced is not None and self._priced[1] is asked[1] and self._priced[0] == asked[0]:
             return
         self._priced = asked
         self.spacing.show_working(session.document)
         session.runner.run(
             self.tr("Computing what tracing costs"),
-            partial(
-                tracing_price,
-                drafted,
-                session.table,
-                session.keys,
-                folders=session.project_folders,
-            ),
+            partial(tracing_price, rows_of(drafted, source, session.keys, session.project_folders)),
             self.spacing.show_price,
             self._show_problem,
             key=PRICE_JOB,

@@ -84,7 +84,6 @@ class NumbersPage(AuditPage):
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Numbers"))
     order: ClassVar[int] = 2
-    needs_rows: ClassVar[bool] = False
     nothing: ClassVar[tuple[str, str, str]] = (
         "audit",
         str(QT_TRANSLATE_NOOP("Audit", "No numbers are protected by noise yet")),

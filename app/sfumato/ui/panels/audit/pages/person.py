@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
@@ -12,6 +12,7 @@ import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import QCompleter, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
+from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.find_person import find_person, other_tables
 from sfumato.analysis.findings import Severity
 from sfumato.analysis.holdings import Basis
@@ -26,12 +27,10 @@ from sfumato.analysis.person_found import (
     meaning_sentences,
     reasons_of,
 )
-from sfumato.analysis.person_in_parts import find_in_parts, left_out_in_parts
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import plain
 from sfumato.engine.generalization.others import HolderClasses
-from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
 from sfumato.jobs.runner import Ending, Job
@@ -40,8 +39,7 @@ from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.groups import public_names, usual_knowledge
-from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.regenerate import PoliciesInForce, released_last
+from sfumato.project.release.regenerate import released_last
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, typeset, value_name
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
@@ -67,7 +65,6 @@ USUAL_FIELDS: Final = 8
 """Columns that are offered at first; the others follow on request."""
 MOST_SUGGESTED: Final = 500
 MOST_CLASSES: Final = 400
-ROWS_SHOWN: Final = 200
 ROWS_IN_SIGHT: Final = 8
 THOUSAND: Final = 1_000
 _VERDICTS: Final = {
@@ -79,12 +76,11 @@ _VERDICTS: Final = {
 
 @dataclass(frozen=True)
 class _Looked:
-    """What was found, with the rows as the table has them."""
+    """What was found, with what the likeliest rows have in the columns that are known."""
 
     found: PersonFound
     reasons: tuple[Reason, ...]
     frame: pd.DataFrame
-    left_out: tuple[str, ...] = ()
 
 
 class PersonPage(AuditPage):
@@ -94,7 +90,6 @@ class PersonPage(AuditPage):
     topic: ClassVar[Topic] = Topic.FOUND
     order: ClassVar[int] = 10
     job: ClassVar[str] = "audit person"
-    needs_rows: ClassVar[bool] = False
     nothing: ClassVar[tuple[str, str, str]] = (
         "search",
         str(QT_TRANSLATE_NOOP("Audit", "Nobody holds anything yet")),
@@ -196,7 +191,7 @@ class PersonPage(AuditPage):
             self._offer_columns(document, table)
             self._offer_holders(document)
             self._offer_beliefs(document)
-            self._offer_tables(document, table)
+            self._offer_tables(document)
         self._ask()
 
     def _names(self, document: Document) -> tuple[str, ...]:
@@ -271,15 +266,15 @@ class PersonPage(AuditPage):
                 ]
         self.belief.set_choices(choices)
 
-    def _offer_tables(self, document: Document, table: Table) -> None:
+    def _offer_tables(self, document: Document) -> None:
         decided = document.generalization
-        # They are compared with all rows at once.
-        if decided is None or not decided.others or self.session.long is not None:
+        known = None if decided is None else self.session.attribute(decided.sensitive)
+        if decided is None or not decided.others or known is None:
             self._show_tables(())
             return
         self.session.runner.run(
             self.tr("Reading other holders' tables"),
-            partial(other_tables, document, table),
+            partial(other_tables, document, known.attribute),
             self._show_tables,
             lambda _error: self._show_tables(()),  # Other holders says what is wrong with them
             key=TABLES_JOB,
@@ -352,15 +347,13 @@ class PersonPage(AuditPage):
             self._clear()
             self.say(self.tr("Say what is known of the person: all rows are then looked through."))
             return
-        if session.long is None:
-            policies = PoliciesInForce(document, table, session.keys, session.project_folders)
-            look = partial(_look, policies, knowledge, releases, released)
-        else:
-            long, keys = session.long.table, session.keys
-            look = partial(_look_in_parts, document, long, keys, knowledge, releases, released)
+        policy = released_last(document, releases) if released else document
+        rows = session.all_rows(policy)
+        assert rows is not None  # of the table at hand
+        basis = Basis.RELEASED if released else Basis.PLANNED
         job = session.runner.run(
             self.tr("Looking for a person"),
-            look,
+            partial(_look, rows, knowledge, releases, basis),
             partial(self._show, asked),
             self._refuse,
             key=self.job,
@@ -396,8 +389,7 @@ class PersonPage(AuditPage):
         self._clear()
         found = looked.found
         icon = ("info", "muted") if found.spotted is None else _VERDICTS[found.spotted]
-        told = (*meaning_sentences(found), *looked.left_out)
-        meaning = " ".join(typeset(one) for one in told)
+        meaning = " ".join(typeset(one) for one in meaning_sentences(found))
         self.say(typeset(found_sentence(found)), meaning, *icon)
         for reason in looked.reasons:
             self.reasons.addWidget(self._reason(reason))
@@ -443,49 +435,23 @@ def _rounded(value: float) -> str:
 
 
 def _look(
-    policies: PoliciesInForce,
+    rows: AllRows,
     knowledge: Knowledge,
     releases: Sequence[ReleaseRecord],
-    released: bool,
+    basis: Basis,
     context: Context,
 ) -> _Looked:
-    regenerator = policies.latest(releases) if released else policies.today
-    basis = Basis.RELEASED if released else Basis.PLANNED
-    found = find_person(regenerator, knowledge, releases, basis, context)
-    frame = regenerator.table.frame.iloc[found.rows[:ROWS_SHOWN]]
-    return _looked(regenerator.document, knowledge, found, frame)
-
-
-def _look_in_parts(
-    document: Document,
-    table: LongTable,
-    keys: KeyRing,
-    knowledge: Knowledge,
-    releases: Sequence[ReleaseRecord],
-    released: bool,
-    context: Context,
-) -> _Looked:
-    document = released_last(document, releases) if released else document
-    basis = Basis.RELEASED if released else Basis.PLANNED
-    found, rows = find_in_parts(document, table, keys, knowledge, releases, basis, context)
-    looked = _looked(document, knowledge, found, rows.frame.iloc[:ROWS_SHOWN])
-    return replace(looked, left_out=left_out_in_parts(document, table.rows, found))
-
-
-def _looked(
-    document: Document, knowledge: Knowledge, found: PersonFound, rows: pd.DataFrame
-) -> _Looked:
-    """Return what was found, with what the likeliest rows have in the columns that are known."""
+    found = find_person(rows, knowledge, releases, basis, context)
     columns: dict[str, object] = {
-        "row": found.rows[:ROWS_SHOWN] + 1,
-        "chance": np.round(100.0 * found.chances[:ROWS_SHOWN], 2),
+        "row": found.rows[: len(found.shown)] + 1,
+        "chance": np.round(100.0 * found.chances[: len(found.shown)], 2),
     }
     for fact in knowledge.facts:
         columns[f"{fact.column}\u200b"] = [
-            "" if pd.isna(value) else show_value(value) for value in rows[fact.column]
+            "" if pd.isna(value) else show_value(value) for value in found.shown[fact.column]
         ]
     frame = pd.DataFrame(columns) if knowledge.facts else pd.DataFrame()
-    return _Looked(found, reasons_of(document, found), frame)
+    return _Looked(found, reasons_of(rows.document, found), frame)
 
 
 PAGE = PersonPage

@@ -66,12 +66,15 @@ class PooledRowsPage(AuditPage):
     def has_material(self) -> bool:
         """Return whether rows seem to belong together and show the same sensitive value."""
         insight, document = self.session.insight(), self.session.document
-        return insight is not None and any(found_unit(document, u) for u in insight.repeated)
+        if insight is None or not insight.looked_for_units:
+            return insight is not None and insight.may_repeat
+        return any(found_unit(document, unit) for unit in insight.repeated)
 
     def refresh(self, _changed: object = None) -> None:
         """Offer what can be pooled: every attribute with every column that brings rows together."""
         if not self.isVisible():
             return
+        self.session.look_for_units()
         found = self.session.pooled(releases_of(self.session))
         pairs = dict.fromkeys((one.attribute, one.column) for one in found)
         words = self.tr("{attribute}, by {column}")
@@ -125,6 +128,8 @@ class PooledRowsPage(AuditPage):
             said.append(self.tr("Outcomes were drawn, so the shares are estimates."))
         else:
             said.append(self.tr("The shares are computed from the matrix, by Bayes' rule."))
+        if one.estimated:
+            said.append(typeset(one.estimated))
         if one.varying:
             said.append(
                 self.tr(

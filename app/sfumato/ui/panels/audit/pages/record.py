@@ -67,14 +67,14 @@ class RecordPage(AuditPage):
     def refresh(self, _changed: object = None) -> None:
         """Walk down the ladder, now that somebody looks."""
         session, entries = self.session, self._entries()
-        table = session.table
-        ready = bool(entries) and bool(session.document.recipients) and table is not None
+        rows = session.all_rows()
+        ready = bool(entries) and bool(session.document.recipients) and rows is not None
         self.show_work(ready)
-        if not ready or table is None:
+        if not ready or rows is None:
             session.runner.cancel(JOB)
             return
         self.attribute.set_choices([(name, name) for name in entries])
-        self.row.set_range(1, table.rows)
+        self.row.set_range(1, rows.rows)
         name, row = str(self.attribute.value), int(self.row.value)
         asked = (session.document, session.keys, name, row)
         if not self.isVisible() or self._shown_for == asked:
@@ -82,16 +82,7 @@ class RecordPage(AuditPage):
         self._shown_for = asked
         session.runner.run(
             self.tr("Walking down one record's ladder"),
-            partial(
-                record_path,
-                session.document,
-                table,
-                session.keys,
-                entries[name],
-                name,
-                row,
-                folders=session.project_folders,
-            ),
+            partial(record_path, rows, entries[name], name, row),
             self._show,
             self._fail,
             key=JOB,

@@ -60,7 +60,6 @@ class ReportPage(AuditPage):
         ),
     )
     leads_to: ClassVar[str] = "releases"
-    needs_rows: ClassVar[bool] = False
     listens: ClassVar[tuple[str, ...]] = (
         "document_changed",
         "table_changed",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Signal
@@ -13,15 +12,13 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from sfumato.analysis.coalitions import RealizedReport, weigh_held
 from sfumato.analysis.holdings import Holding
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.realized_risk import RealizedRisk
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY, RecordRisk
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.plots.coalitions import RealizedData, build_realized_distribution
-from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.release.regenerate import Regenerator
+from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.audit.wording import ROUNDING, listed, tiny, tr
@@ -33,7 +30,7 @@ from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import MISSING_TEXT, show_value
 
 if TYPE_CHECKING:
-    from sfumato.engine.randomness.keys import KeyRing
+    pass
 
 JOB: Final = "audit files"
 WIDE: Final = 640
@@ -94,9 +91,9 @@ class ReleasedFiles(QWidget):
         expected
             What they restore on average over the noise.
         """
-        session, table = self._session, self._session.table
+        session, rows = self._session, self._session.all_rows()
         released = not any(one.planned for one in coalition)
-        if session.project is None or table is None or not coalition or not released:
+        if session.project is None or rows is None or not coalition or not released:
             self.dismiss()
             return
         self._coalition = tuple(coalition)
@@ -104,11 +101,7 @@ class ReleasedFiles(QWidget):
         self.show()
         session.runner.run(
             self.tr("Weighing the released files"),
-            partial(
-                _weigh,
-                (session.document, table, session.keys, session.project.path.parent),
-                self._coalition,
-            ),
+            partial(weigh_held, rows, self._coalition),
             partial(self._show, entry, attribute, self._coalition, expected),
             self._refuse,
             key=JOB,
@@ -154,14 +147,6 @@ class ReleasedFiles(QWidget):
         self.agreement.hide()
         self.plot.clear()
         self.plot.hide()
-
-
-def _weigh(
-    opened: tuple[Document, Table, KeyRing, Path], coalition: Sequence[Holding], context: Context
-) -> RealizedReport:
-    document, table, keys, folder = opened
-    context.report(0.0, "Reading the table's values")
-    return weigh_held(Regenerator(document, table, keys, (folder,)), coalition, context)
 
 
 def _sentence(names: Sequence[str], risk: RecordRisk, expected: RecordRisk) -> str:

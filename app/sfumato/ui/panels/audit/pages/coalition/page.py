@@ -311,7 +311,6 @@ class CoalitionPage(AuditPage):
     """Ticks recipients and weighs what they hold together."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Coalitions"))
-    needs_rows: ClassVar[bool] = False
     order: ClassVar[int] = 1
     nothing: ClassVar[tuple[str, str, str]] = (
         "audit",
