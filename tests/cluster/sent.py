@@ -18,8 +18,9 @@ import pyarrow.parquet
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import ViewRule
+from sfumato.project.document.model import Document, PolicyEntry, ViewRule
 from sfumato.project.release.batches import batch_of
+from sfumato.project.release.brought_together import mark_of, marks_as_told
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.views import coarsened, suppressed_in
 from sfumato.project.release.workers import plain_schema
@@ -69,27 +70,60 @@ def forms_of(key: bytes) -> Iterator[tuple[str, bytes]]:
 
 LOOSE = ViewRule(1, 0.0, {"age": 1, "zip": 2})
 STRICT = ViewRule(4, 0.9, {"age": 2, "zip": 2, "grade": 1})
+OF_UNITS = ViewRule(4, 0.9, {"age": 3, "zip": 2, "grade": 1})
 
 
-def send(folder: Path, view: ViewRule | None = LOOSE, of_houses: bool = False) -> Sent:
+def by_groups(document: Document, **settings: object) -> Document:
+    """Release two attributes by groups of records, each by groups of its own."""
+    public = {"illness": ["grade", "smoker"], "grade_of_pain": ["severity"]}
+    stated = {"epsilon": 0.3, "delta": 0.17, **settings}
+    policy = tuple(
+        PolicyEntry(each.attributes, "reconstruction", {**stated, "public": public[each.key]})
+        if each.key in public
+        else each
+        for each in document.policy
+    )
+    levels = {"illness": 0.5, "grade_of_pain": 0.2}
+    told = {key: {"retention_probability": level} for key, level in levels.items()}
+    recipients = tuple(
+        replace(each, statements={**each.statements, **told}) for each in document.recipients
+    )
+    return replace(document, policy=policy, recipients=recipients)
+
+
+def send(
+    folder: Path,
+    view: ViewRule | None = LOOSE,
+    *,
+    of_houses: bool = False,
+    grouped: bool = False,
+    placed: bool = False,
+) -> Sent:
     """Put a table with a column of every sort, a plan and its keys into a folder.
 
-    Its rows may be `of_houses`, of which two each leave.
+    Its rows may be `of_houses`, of which two each leave, released by groups of records, or `placed`
+    as they stand in the table.
     """
     table, document = hospital(ROWS), hospital_document(ROWS, view)
     if of_houses:
         table = Table(of_units(table.frame))
         document = by_house(2, "illness")(document)
+    if grouped:
+        document = by_groups(document)
+    if placed:
+        document = replace(document, rows_as_in_table="It is sorted by chance.")
     material, made = planned(document, table)
     rows = material.rows(KEYS, Silent())
     assert (rows.table.rows < ROWS) == of_houses
     hidden = None
     if made.coarsening is not None:
         seen = coarsened(made.coarsening, made.columns, rows.table)
-        assert bool(seen.view.suppressed_rows) == (view is STRICT)
-        hidden = suppressed_in(seen, rows.table, KEYS) if view is STRICT else None
-    plan, keys = replace(made, release_id=RELEASE, suppressed=hidden).with_keys(KEYS)
-    frame = plan.bind(KEYS).release(rows, Silent(), RELEASE)
+        assert bool(seen.view.suppressed_rows) == (view is not LOOSE)
+        hidden = suppressed_in(seen, rows.table, KEYS) if view is not LOOSE else None
+    made = replace(made, release_id=RELEASE, suppressed=hidden)
+    marks = marks_as_told(made, mark_of(made, rows.table, KEYS))
+    plan, keys = replace(made, group_marks=marks).with_keys(KEYS)
+    frame = plan.bind(KEYS).release(rows, Silent(), None if placed else RELEASE)
     released = pa.Table.from_batches([batch_of(frame, plan.output_schema())])
     pa.parquet.write_table(pa.Table.from_batches([as_batch(table)]), folder / "table.parquet")
     (folder / "plan.json").write_text(plan.to_json())

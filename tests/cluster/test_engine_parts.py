@@ -13,11 +13,12 @@ import pytest
 from sfumato.commands.shared import engines
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
+from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.release import make_release, prepared_of, sent_plan
 from sfumato.project.release.release_plan import plan_of
 from sfumato.project.release.workers import KeySource
-from tests.cluster.sent import forms_of
+from tests.cluster.sent import by_groups, forms_of
 from tests.project.test_long_release import (
     VIEWS,
     bundle,
@@ -60,19 +61,37 @@ def by_engine(project, folder, format_name="parquet"):
     return {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
+def of_houses():
+    return of_units(frame_of())
+
+
+def as_in_table(change):
+    return lambda document: replace(change(document), rows_as_in_table="Sorted by chance.")
+
+
+def units_in_views(document):
+    view = ViewRule(4, 0.9, {"age": 3, "zip": 2, "grade": 1})
+    return by_house(2, "illness")(seen_coarsely(view)(document))
+
+
 CASES = {
     "rows alone": (frame_of, lambda document: document),
     "a view": (frame_of, seen_coarsely(*VIEWS["a chain"])),
-    "two rows of a unit": (lambda: of_units(frame_of()), by_house(2, "illness")),
-    "all rows of a unit": (lambda: of_units(frame_of()), by_house(99, "illness")),
+    "two rows of a unit": (of_houses, by_house(2, "illness")),
+    "all rows of a unit": (of_houses, by_house(99, "illness")),
+    "units as in the table": (of_houses, as_in_table(by_house(2, "illness"))),
+    "units that a view counts": (of_houses, units_in_views),
+    "groups": (frame_of, by_groups),
+    "groups as published": (frame_of, lambda found: by_groups(found, sampling="published")),
+    "groups as in the table": (frame_of, as_in_table(by_groups)),
 }
 
 
-@pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("case", CASES)
-def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case, format_name):
+def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case):
     frame, change = CASES[case]
     with ward(frame(), change) as project:
+        format_name = "csv" if case == "rows alone" else "parquet"
         whole, _ = bundle(project, whole_of(project), tmp_path / "whole", format_name)
         assert by_engine(project, tmp_path / "made", format_name) == whole
 
@@ -117,16 +136,6 @@ def test_units_that_differ_in_what_is_drawn_once_are_refused_on_a_cluster(ward, 
         pytest.raises(PolicyError, match="differs between the rows of 1 group: illness"),
     ):
         adapter.release(dd.from_pandas(frame, npartitions=3), plan, source)
-
-
-def test_rows_of_units_do_not_stay_as_in_the_table_on_a_cluster(ward, tmp_path):
-    def change(document):
-        return replace(by_house(2, "illness")(document), rows_as_in_table="Sorted by chance.")
-
-    with ward(of_units(frame_of()), change) as project:
-        plan, _, source = sent_units(project, tmp_path)
-        with pytest.raises(PolicyError, match="brought together"):
-            adapter.release(dd.from_pandas(of_units(frame_of()), npartitions=3), plan, source)
 
 
 @pytest.mark.parametrize("rows", [299, 300])

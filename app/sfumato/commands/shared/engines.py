@@ -45,7 +45,7 @@ def files_for(document: Document, beside: Path, engine: str) -> list[Path]:
         If the table is gone.
     """
     from sfumato.formats.tables.parquet import parts_of
-    from sfumato.project.release.long_table import why_not_by_row
+    from sfumato.engine.mechanisms.adoption import adopted_in
     from sfumato.project.source import find_source
 
     missing = [name for name in _MODULES[engine] if find_spec(name) is None]
@@ -66,14 +66,13 @@ def files_for(document: Document, beside: Path, engine: str) -> list[Path]:
             " or release it without --engine.",
             format=stated or "in a database",
         )
-    why = why_not_by_row(document)
-    if not why and document.record_key is None:
+    fitted = [entry.key for entry in document.policy if adopted_in(entry.settings)]
+    why = Sentence("{entry} is fitted to earlier releases", entry=fitted[0]) if fitted else ""
+    if document.record_key is None:
         why = Sentence("records are told apart by their position")
-    if not why and document.unit is not None and any(each.view for each in document.recipients):
-        why = Sentence("rows belong to units, which views count")
     if why:
         raise ReleaseError(
-            "An engine can't make these rows, since each has to be released by itself: {why}.",
+            "An engine can't make these rows: {why}.",
             "Release without --engine.",
             why=why,
         )

@@ -544,5 +544,12 @@ def _texts(column: pd.Series) -> pd.Series:
     """Return each value's canonical text, what is missing among them."""
     positions, uniques = factorize(column)
     # What is missing comes last, at position -1, and is no text that a value could have.
-    texts = [*(f"={canonical_text(value)}" for value in uniques.tolist()), "missing"]
+    texts = [*map(_text, uniques.tolist()), "missing"]
     return pd.Series(pd.array(texts, dtype="str").take(positions), index=column.index)
+
+
+def _text(value: object) -> str:
+    # Letters that Unicode writes in two ways are two values, unlike those of record keys.
+    if isinstance(value, str) and not value.isascii():
+        return f"~{value!a}"
+    return f"={canonical_text(value)}"

@@ -15,16 +15,34 @@ from functools import cache, lru_cache
 from importlib import import_module
 from math import exp
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError, TableError
 from sfumato.engine.randomness.keys import DerivedKeys
-from sfumato.engine.randomness.row_order import Hashes
+from sfumato.engine.randomness.row_order import Hashes, order_words
 from sfumato.formats.files import opening
 from sfumato.project.errors import KeyFileError
+from sfumato.project.release.batches import table_of
+from sfumato.project.release.brought_together import (
+    Words,
+    group_columns,
+    group_words,
+    grouped_entries,
+    mark_of,
+    marks_as_told,
+    shown_alone_by,
+    shown_of_groups,
+    unit_values,
+    unit_words,
+    value_words,
+)
 from sfumato.project.release.plan import Plan, Releaser
+
+MOST_TOGETHER: Final = 1 << 23
+"""Of a group of more records none are drawn in parts: it takes some 150 bytes for each."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +152,13 @@ def releaser_from(plan_text: str, source: KeySource) -> Releaser:
     return plan.bind(keys, leaving=True)
 
 
+@lru_cache(maxsize=16)
+def _alone_from(plan_text: str, source: KeySource) -> Releaser:
+    """Return what releases what each row shows by itself; see `releaser_from`."""
+    releaser = releaser_from(plan_text, source)
+    return replace(releaser, plan=shown_alone_by(releaser.plan))
+
+
 def read_plan(path: str | Path) -> Plan:
     """Return the plan in a file.
 
@@ -167,12 +192,6 @@ def check_columns(plan: Plan, names: Sequence[str]) -> pa.Schema:
         If a column is missing.
     """
     schema = plan.output_schema()
-    if plan.unit is not None and plan.rows_as_in_table:
-        raise PolicyError(
-            "Rows of units are brought together on a cluster, so they can't leave as they stand in"
-            " the table.",
-            "Let rows leave in the release's own order, or release without an engine.",
-        )
     if not (plan.keys and plan.release_id):
         raise PolicyError(
             "The plan was made without keys.",
@@ -188,46 +207,143 @@ def check_columns(plan: Plan, names: Sequence[str]) -> pa.Schema:
     return schema
 
 
-def released_part(
-    batch: pa.RecordBatch, plan_text: str, source: KeySource
-) -> tuple[pa.RecordBatch, Hashes]:
-    """Return a part of the table as it is released, and words of its rows, shape (n, 2 or 4).
+ORDER: Final = ("sfumato order 1", "sfumato order 2")
+"""By these columns released rows are sorted, or repeated record keys are found."""
+PLACE: Final = "sfumato place"
+"""By this column rows are sorted that leave as they stand in the table."""
+UNIT: Final = ("sfumato unit", "sfumato rank")
+"""Whose a row is, and by what the rows of a unit are ranked, or told apart."""
+RECORD: Final = "sfumato record"
+"""The record's identifier, where rows are brought together by groups."""
 
-    By the first two they are sorted; where the rows leave as they stand in the table, these are
-    all 0. Where rows belong to units, the others are `Releaser.unit_words`. Categories in an order
-    are texts, since not every engine has such a type.
+
+def group_names(place: int) -> tuple[str, str, str]:
+    """Return the columns of a row's group and of its true value, by the entry's place."""
+    return (
+        f"sfumato group {place} 1",
+        f"sfumato group {place} 2",
+        f"sfumato value {place}",
+    )
+
+
+def released_names(plan: Plan) -> list[str]:
+    """Return the columns of words that `released_part` adds."""
+    order = () if plan.rows_as_in_table else ORDER
+    unit = () if plan.unit is None else UNIT
+    entries = range(len(grouped_entries(plan)))
+    groups = [name for place in entries for name in group_names(place)]
+    return [*order, *unit, *((RECORD,) if groups else ()), *groups]
+
+
+def hashed_names(plan: Plan) -> list[str]:
+    """Return the columns of `hashed_part`."""
+    unit = UNIT if plan.once_drawn else ()
+    entries = range(len(grouped_entries(plan)))
+    groups = [name for place in entries for name in group_names(place)[:2]]
+    return [*ORDER, *unit, *groups]
+
+
+def released_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> pa.RecordBatch:
+    """Return what each row of a part of the table shows by itself, with words of it.
+
+    These are columns `released_names` of whole numbers, sorted as the words are. What is drawn
+    from groups is missing: `together_part` has it. Categories in an order are texts, since not
+    every engine has such a type.
 
     Raises the errors of `releaser_from` and `Releaser.release_batch`.
     """
-    releaser = releaser_from(plan_text, source)
+    releaser, alone = releaser_from(plan_text, source), _alone_from(plan_text, source)
+    plan = releaser.plan
     with _counted_in_part():
-        if releaser.plan.rows_as_in_table:
-            released = releaser.release_batch(batch)
-            words = np.zeros((released.num_rows, 2), dtype=np.uint64)
-        else:
-            released, words = releaser.release_ordered(batch)
-            if releaser.plan.unit is not None:
-                words = np.hstack([words, releaser.unit_words(batch)])
-    return released.cast(plain_schema(released.schema)), words
+        released, hashes = alone.release_part(batch)
+        if not batch.num_rows:
+            return _with_words(released, [], released_names(plan))
+        ids, words = hashes[:, 0].copy(), []
+        if not plan.rows_as_in_table:
+            words.append(order_words(ids, releaser.keys.for_row_order(plan.release_id)))
+        if plan.unit is not None:
+            words.append(unit_words(releaser, batch))
+        entries = grouped_entries(plan)
+        if entries:
+            words.append(ids[:, None])
+        for entry in entries:
+            words.append(group_words(releaser, entry, batch))
+            words.append(value_words(releaser, entry, batch, ids)[:, None])
+    return _with_words(released, words, released_names(plan))
 
 
-def hashed_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> Hashes:
-    """Return the keyed hash of each row's record key, shape (n, 2), by which some repeat.
+def together_part(
+    words: pa.RecordBatch, plan_text: str, source: KeySource, place: int
+) -> pa.RecordBatch:
+    """Return what rows show of the entry in a place, of whose groups all rows are here.
 
-    Where something is drawn once for a unit, it is followed by `Releaser.unit_values`.
+    Of what `released_part` returned, it takes the columns `group_names` and `RECORD`.
     """
     releaser = releaser_from(plan_text, source)
+    entry = grouped_entries(releaser.plan)[place]
+    names = (*group_names(place), RECORD)
+    first, second, values, ids = (_words_of(words[name]) for name in names)
+    groups = np.stack([first, second], axis=1)
+    shown = shown_of_groups(releaser, entry, groups, values, ids)
+    found = pa.record_batch([shown], names=list(entry.attributes))
+    return found.cast(plain_schema(found.schema))
+
+
+def hashed_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> pa.RecordBatch:
+    """Return words of each row, columns `hashed_names`, that are looked through before a release.
+
+    They are the keyed hash of its record key, by which some repeat; where something is drawn once
+    for a unit, `unit_values`; and its groups.
+    """
+    releaser = releaser_from(plan_text, source)
+    names = hashed_names(releaser.plan)
+    if not batch.num_rows:
+        return _with_words(None, [], names)
     with _counted_in_part():
-        words = releaser.record_hashes(batch)
+        words = [releaser.record_hashes(batch)]
         if releaser.plan.once_drawn:
-            words = np.hstack([words, releaser.unit_values(batch)])
-        return words
+            words.append(unit_values(releaser, batch))
+        words += [group_words(releaser, each, batch) for each in grouped_entries(releaser.plan)]
+    return _with_words(None, words, names)
 
 
 def hashed_columns(plan: Plan) -> list[str]:
     """Return the columns that `hashed_part` reads."""
     unit = () if plan.unit is None else plan.unit.columns
-    return list(dict.fromkeys([str(plan.record_key), *unit, *plan.once_drawn]))
+    groups = [name for names in plan.groups.values() for name in names]
+    return list(dict.fromkeys([str(plan.record_key), *unit, *plan.once_drawn, *groups]))
+
+
+def marked_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> list[list[int]]:
+    """Return the mark of a part's groups for each of the `grouped_entries`, two words each."""
+    releaser = releaser_from(plan_text, source)
+    plan = releaser.plan
+    with _counted_in_part():
+        table = table_of(batch, {name: plan.schema[name] for name in group_columns(plan)})
+        return mark_of(plan, table, releaser.keys).tolist()
+
+
+_SIGN: Final = np.uint64(1 << 63)
+
+
+def _with_words(
+    released: pa.RecordBatch | None, words: Sequence[Hashes], names: Sequence[str]
+) -> pa.RecordBatch:
+    """Return rows with words as whole numbers that have a sign, in the same order as words."""
+    columns, known = [], list(names)
+    if released is not None:
+        released = released.cast(plain_schema(released.schema))
+        columns, known = list(released.columns), [*released.schema.names, *names]
+    for each in words:
+        columns += [pa.array(column.copy()) for column in (each ^ _SIGN).view(np.int64).T]
+    if not words:  # of no rows
+        columns += [pa.array([], pa.int64())] * len(names)
+    return pa.RecordBatch.from_arrays(columns, known)
+
+
+def _words_of(numbers: pa.Array) -> Words:
+    found: Words = numbers.to_numpy().view(np.uint64) ^ _SIGN
+    return found
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -243,8 +359,16 @@ def view_of(plan: Plan) -> Plan | None:
     if plan.coarsening is None or plan.coarsening.own.k == 1:
         return None
     names = tuple(plan.coarsening.hierarchies)
-    read = {name: kind for name, kind in plan.schema.items() if name in {*names, plan.record_key}}
-    return replace(plan, entries=(), released=names, pseudonyms={}, schema=read)
+    wanted = {*names, plan.record_key, *(() if plan.unit is None else plan.unit.columns)}
+    return replace(
+        plan,
+        entries=(),
+        released=names,
+        groups={},
+        pseudonyms={},
+        schema={name: kind for name, kind in plan.schema.items() if name in wanted},
+        rows_as_in_table=True,
+    )
 
 
 def refuse_small(plan: Plan, smallest: int) -> None:
@@ -263,6 +387,44 @@ def refuse_small(plan: Plan, smallest: int) -> None:
             "Make the plan again from the table as it is now.",
             smallest=smallest,
             k=k,
+        )
+
+
+def refuse_other_groups(plan: Plan, marks: Sequence[Sequence[int]]) -> None:
+    """Refuse a table whose groups are not those of the plan, by the sums of its parts' marks.
+
+    Raises
+    ------
+    TableError
+        Naming the entry.
+    """
+    words = np.array([[word % (1 << 64) for word in pair] for pair in marks], dtype=np.uint64)
+    for key, told in marks_as_told(plan, words).items():
+        if plan.group_marks.get(key) != told:
+            raise TableError(
+                "{entry} is released by groups of records, and these are not the groups that the"
+                " plan was made from: this is another table.",
+                "Make the plan again from the table as it is now.",
+                entry=key,
+            )
+
+
+def refuse_large(entry: str, largest: int) -> None:
+    """Refuse groups of which the largest has more rows than are drawn from together.
+
+    Raises
+    ------
+    TableError
+        Naming the entry.
+    """
+    if largest > MOST_TOGETHER:
+        raise TableError(
+            "{entry} is released by groups of records, with a group of {largest:,}: more than"
+            " {most:,} {most:record|records} are not drawn from on one worker.",
+            "Choose more public columns or finer bins, or release without an engine.",
+            entry=entry,
+            largest=largest,
+            most=MOST_TOGETHER,
         )
 
 

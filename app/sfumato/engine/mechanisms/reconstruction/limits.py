@@ -208,6 +208,8 @@ def sample_sizes(limits: Limits, counts: scipy.sparse.csr_array, context: Contex
         If the limits can't be kept, see `Limits.check`.
     """
     sizes: Whole = np.add.reduceat(counts.data, counts.indptr[:-1])
+    if not len(sizes):
+        return sizes
     if limits.sampling is Sampling.BLIND:
         limits.check()
         distinct, inverse = np.unique(sizes, return_inverse=True)
