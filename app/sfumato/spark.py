@@ -170,18 +170,18 @@ def _made(
     from pyspark.sql import functions as f
 
     alone, text, words = shown_alone_by(plan), plan.to_json(), released_names(plan)
-    schema = _of_spark(alone.output_schema())
+    schema = of_spark(alone.output_schema())
     read = df.select(*map(_quoted, plan.schema))
     if placed:
         read = read.withColumn(PLACE, f.monotonically_increasing_id())
         words = [*words, PLACE]
     work = partial(_released, text, source, schema)
-    made = read.mapInArrow(work, _types(schema, words))
+    made = read.mapInArrow(work, types_of(schema, words))
     if plan.unit is not None:
         made = _leaving(made, plan.unit.most_rows)
         made = made.drop(*(UNIT[1:] if whose else UNIT))
         words = [name for name in words if name not in UNIT]
-    whole = _of_spark(plan.output_schema())
+    whole = of_spark(plan.output_schema())
     for place, entry in enumerate(grouped_entries(plan)):
         names = group_names(place)
         words = [name for name in words if name not in names]
@@ -189,7 +189,7 @@ def _made(
             schema = schema.append(whole.field(name))
         work = partial(_together, text, source, place, [*schema.names, *words], schema)
         together = made.repartition(parts, _quoted(names[0]))
-        made = together.mapInArrow(work, _types(schema, words))
+        made = together.mapInArrow(work, types_of(schema, words))
     return made
 
 
@@ -223,7 +223,7 @@ def _check_rows(df: DataFrame, plan: Plan, source: KeySource) -> int:
 
     text, entries = plan.to_json(), grouped_entries(plan)
     read = df.select(*map(_quoted, hashed_columns(plan)))
-    types = _types(pa.schema([]), hashed_names(plan))
+    types = types_of(pa.schema([]), hashed_names(plan))
     hashes = read.mapInArrow(partial(_hashes, text, source), types)
     refuse_repeated(plan.record_key, class_counts(hashes, ORDER).where("rows > 1").count())
     if plan.once_drawn:
@@ -233,7 +233,7 @@ def _check_rows(df: DataFrame, plan: Plan, source: KeySource) -> int:
         return 1
     names = [str(place) for place in range(2 * len(entries))]
     read = df.select(*map(_quoted, group_columns(plan)))
-    marks = read.mapInArrow(partial(_marks, text, source), _types(pa.schema([]), names))
+    marks = read.mapInArrow(partial(_marks, text, source), types_of(pa.schema([]), names))
     # A sum of words may be longer than one.
     totals = marks.agg(*(f.sum(f.col(_quoted(name)).cast("decimal(20,0)")) for name in names))
     words = [int(total or 0) for total in totals.collect()[0]]
@@ -309,7 +309,7 @@ def _joined(batches: Batches) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(held)
 
 
-def _of_spark(schema: pa.Schema) -> pa.Schema:
+def of_spark(schema: pa.Schema) -> pa.Schema:
     """Return a schema with the types that Spark has in the place of those that it lacks."""
     types = {pa.uint64(): pa.decimal128(20, 0)}
     types |= {pa.timestamp(unit): pa.timestamp("us") for unit in ("s", "ms", "ns")}
@@ -317,7 +317,7 @@ def _of_spark(schema: pa.Schema) -> pa.Schema:
     return pa.schema((field.name, types.get(field.type, field.type)) for field in plain)
 
 
-def _types(schema: pa.Schema, words: Sequence[str]) -> StructType:
+def types_of(schema: pa.Schema, words: Sequence[str] = ()) -> StructType:
     """Return the types of released columns, with words of rows behind them."""
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import LongType, StructField, StructType

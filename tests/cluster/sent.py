@@ -73,6 +73,11 @@ STRICT = ViewRule(4, 0.9, {"age": 2, "zip": 2, "grade": 1})
 OF_UNITS = ViewRule(4, 0.9, {"age": 3, "zip": 2, "grade": 1})
 
 
+DEATHS = {"plain": 2, "groups": 2, "units": 3}
+"""How often Dask reads a table until it makes the rows: for the keys and groups, and for the classes
+of a view; then for the release."""
+
+
 def by_groups(document: Document, **settings: object) -> Document:
     """Release two attributes by groups of records, each by groups of its own."""
     public = {"illness": ["grade", "smoker"], "grade_of_pain": ["severity"]}

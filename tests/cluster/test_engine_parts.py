@@ -13,6 +13,8 @@ import pytest
 from sfumato.commands.shared import engines
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
+from sfumato.formats.delimited import records
+from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.release import make_release, prepared_of, sent_plan
@@ -27,6 +29,7 @@ from tests.project.test_long_release import (
     seen_coarsely,
     ward,
     whole_of,
+    with_orders,
 )
 from tests.project.test_long_units import by_house, of_units
 
@@ -46,17 +49,23 @@ adapter = pytest.importorskip("sfumato.dask")
 def here(monkeypatch):
     """Dask works in this process."""
 
-    def made(files, plan, source, scratch):
+    def made(table, plan, source, scratch):
+        assert len(table.parts) > 1
         with dask.config.set(scheduler="sync"):
-            engines.write_by_dask(files, plan, source, scratch)
+            engines.write_by_dask(table, plan, source, scratch)
 
+    monkeypatch.setattr(engines, "_FEWEST_ROWS", 60)
+    monkeypatch.setattr(engines, "_MOST_ROWS", 60)
+    monkeypatch.setattr(records, "_PIECES_APART", 1)
+    for each in (records, delimited):
+        monkeypatch.setattr(each, "BLOCK_SIZES", (1 << 13, 1 << 15, 1 << 20))
     monkeypatch.setitem(engines.MAKERS, "dask", made)
 
 
 def by_engine(project, folder, format_name="parquet"):
-    files = engines.files_for(project.document, project.path.parent, "dask")
+    engines.check_engine(project.document, "dask")
     table = long_of(project)
-    rows_by = engines.rows_by(files, "dask")
+    rows_by = engines.rows_by(table, "dask")
     made = make_release(project, table, "Clinic A", folder, format_name, Silent(), rows_by=rows_by)
     return {path.name: path.read_bytes() for path in made.path.iterdir()}
 
@@ -74,7 +83,12 @@ def units_in_views(document):
     return by_house(2, "illness")(seen_coarsely(view)(document))
 
 
+def known_from_all():
+    return with_orders(frame_of())
+
+
 CASES = {
+    "known from all rows only": (known_from_all, lambda document: document),
     "rows alone": (frame_of, lambda document: document),
     "a view": (frame_of, seen_coarsely(*VIEWS["a chain"])),
     "two rows of a unit": (of_houses, by_house(2, "illness")),
@@ -87,10 +101,16 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case):
+IN_TEXTS = {"rows alone", "two rows of a unit", "units as in the table", "groups"}
+
+
+@pytest.mark.parametrize(
+    ("case", "ending"),
+    [*((case, "parquet") for case in CASES), *((case, "csv") for case in sorted(IN_TEXTS))],
+)
+def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case, ending):
     frame, change = CASES[case]
-    with ward(frame(), change) as project:
+    with ward(frame(), change, ending) as project:
         format_name = "csv" if case == "rows alone" else "parquet"
         whole, _ = bundle(project, whole_of(project), tmp_path / "whole", format_name)
         assert by_engine(project, tmp_path / "made", format_name) == whole
@@ -142,10 +162,10 @@ def test_units_that_differ_in_what_is_drawn_once_are_refused_on_a_cluster(ward, 
 def test_a_table_that_changes_while_the_engine_works_is_refused(ward, tmp_path, monkeypatch, rows):
     made_by = engines.MAKERS["dask"]
 
-    def swapped(files, plan, source, scratch):
-        frame = pd.read_parquet(files[0]).iloc[:rows]
-        pa.parquet.write_table(pa.Table.from_pandas(frame), files[0])
-        made_by(files, plan, source, scratch)
+    def swapped(table, plan, source, scratch):
+        frame = pd.read_parquet(table.parts[0].path).iloc[:rows]
+        pa.parquet.write_table(pa.Table.from_pandas(frame), table.parts[0].path)
+        made_by(table, plan, source, scratch)
 
     monkeypatch.setitem(engines.MAKERS, "dask", swapped)
     with ward(frame_of()) as project:

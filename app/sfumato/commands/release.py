@@ -22,8 +22,9 @@ from sfumato.engine.core.progress import Part
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
     from sfumato.analysis.readiness import accepted_for, settle
-    from sfumato.commands.shared.engines import files_for, rows_by
+    from sfumato.commands.shared.engines import rows_by
     from sfumato.project.errors import ReleaseError
+    from sfumato.project.release.long_table import LongTable
     from sfumato.project.release.release import make_release, prepared_of
     from sfumato.project.release.uniqueness import RELEASE_ADVICE, release_sentence
 
@@ -40,7 +41,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         prepared = prepared_of(project, table)
         made_by = None
         if engine:
-            made_by = rows_by(files_for(project.document, project.path.parent, engine), engine)
+            assert isinstance(table, LongTable)  # or the engine would have been refused
+            made_by = rows_by(table, engine)
         for place, recipient in enumerate(recipients):
             outcome = make_release(
                 project,

@@ -187,8 +187,7 @@ def fitted_rows(
         context.report(min(done / table.rows, 1.0), rows_done("Writing the file", done, table.rows))
         yield batch_of(plan.frame_of(pa.Table.from_batches([batch])), schema, coded=True)
         done += len(batch)
-    # A file that changed is found out before its first row is read.
-    next(iter(table.whole.batches.read(table.columns[:1])))
+    table.batches.check()
     if done != table.rows:
         raise SourceChanged(
             "The rows made elsewhere are {found:,}, and the table has {expected:,}.",
