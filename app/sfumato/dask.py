@@ -21,13 +21,20 @@ from sfumato.project.release.brought_together import (
 )
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import (
+    CLASS,
     ORDER,
     PLACE,
     RECORD,
     UNIT,
     ClassFacts,
     KeySource,
+    check_classes,
     check_columns,
+    class_columns,
+    class_names,
+    class_part,
+    counted_attributes,
+    counts_classes,
     group_names,
     hashed_columns,
     hashed_names,
@@ -43,13 +50,22 @@ from sfumato.project.release.workers import (
     released_names,
     released_part,
     together_part,
-    view_of,
+    value_name,
 )
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
 
-__all__ = ["ClassFacts", "KeySource", "Plan", "class_counts", "class_facts", "read_plan", "release"]
+__all__ = [
+    "ClassFacts",
+    "KeySource",
+    "Plan",
+    "class_counts",
+    "class_facts",
+    "read_plan",
+    "release",
+    "view_facts",
+]
 
 _MOST_ROWS: Final = 1 << 40
 """Of a partition: so far apart are the places of rows in two of them."""
@@ -87,8 +103,8 @@ def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFram
     """
     schema = plain_schema(check_columns(plan, [str(name) for name in ddf.columns]))
     _check_rows(ddf, plan, key_source)
-    if (view := view_of(plan)) is not None:
-        refuse_small(plan, int(_smallest(ddf, view, key_source).compute()))
+    if counts_classes(plan):
+        refuse_small(plan, int(_smallest(ddf, plan, key_source).compute()))
     names, parts, placed = list(schema.names), ddf.npartitions, plan.rows_as_in_table
     made = _made(ddf, plan, key_source, placed)
     if placed and not (plan.groups or plan.unit):
@@ -133,6 +149,45 @@ def class_facts(
     """
     from dask import compute
 
+    return ClassFacts.of(compute(_facts(ddf, columns, sensitive))[0], sensitive is not None)
+
+
+def view_facts(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dict[str, ClassFacts]:
+    """Return what the classes tell that a plan's recipient would see, before anything is released.
+
+    Rows are in one class that agree on what is shown of the quasi-identifiers, among those that
+    leave. In each, the true values are counted.
+
+    Parameters
+    ----------
+    ddf, plan, key_source
+        See `release`.
+
+    Returns
+    -------
+    dict
+        By each sensitive attribute with a list of values or bins; under "" where there is none.
+
+    Raises
+    ------
+    PolicyError, TableError, KeyFileError
+        As `release`; the table may also show no quasi-identifiers, or have no rows.
+    """
+    from dask import compute
+
+    check_classes(plan, [str(name) for name in ddf.columns])
+    made = _classes(ddf, plan, key_source, with_values=True)
+    names = counted_attributes(plan)
+    if not names:
+        return {"": class_facts(made, CLASS)}
+    found = compute({name: _facts(made, CLASS, value_name(name)) for name in names})[0]
+    return {name: ClassFacts.of(facts, True) for name, facts in found.items()}
+
+
+def _facts(
+    ddf: dd.DataFrame, columns: Sequence[str], sensitive: str | None
+) -> dict[str, dd.Scalar]:
+    """Return what `ClassFacts.of` takes, still to be computed."""
     names = [*columns] if sensitive is None else [*columns, sensitive]
     # Places in the place of the table's own names, of which one might be "rows".
     places = {name: f"q{place}" for place, name in enumerate(names)}
@@ -144,38 +199,29 @@ def class_facts(
     classes = told.groupby(by, dropna=False).agg(how, split_out=parts)
     shares = classes["most"] / classes["rows"]
     entropies = np.log(classes["rows"]) - classes["weighed"] / classes["rows"]
-    found = compute(
-        {
-            "rows": classes["rows"].sum(),
-            "classes": classes["rows"].count(),
-            "smallest": classes["rows"].min(),
-            "unique": (classes["rows"] == 1).sum(),
-            "values": classes["values"].min(),
-            "entropy": entropies.min(),
-            "largest_share": shares.max(),
-        }
-    )[0]
-    return ClassFacts.of(found, sensitive is not None)
+    return {
+        "rows": classes["rows"].sum(),
+        "classes": classes["rows"].count(),
+        "smallest": classes["rows"].min(),
+        "unique": (classes["rows"] == 1).sum(),
+        "values": classes["values"].min(),
+        "entropy": entropies.min(),
+        "largest_share": shares.max(),
+    }
 
 
-def _made(
-    ddf: dd.DataFrame, plan: Plan, source: KeySource, placed: bool = False, whose: bool = False
-) -> dd.DataFrame:
+def _made(ddf: dd.DataFrame, plan: Plan, source: KeySource, placed: bool) -> dd.DataFrame:
     """Return the released rows as they come, with what they are ordered by.
 
     Rows of a unit are brought together, and those of a group. `placed` ones say where they stood
-    in the table, and others `whose` they are.
+    in the table.
     """
     alone, text = shown_alone_by(plan), plan.to_json()
     words = [*released_names(plan), *([PLACE] if placed else ())]
-    numbers = {name: np.empty(0, dtype=np.int64) for name in words}
-    meta = _empty(plain_schema(alone.output_schema())).assign(**numbers)
+    meta = _empty(plain_schema(alone.output_schema())).assign(**_numbers(words))
     made = ddf[list(plan.schema)].map_partitions(_released, text, source, words, meta=meta)
     if plan.unit is not None:
-        kept, most = UNIT[:1] if whose else (), plan.unit.most_rows
-        meta = meta.drop(columns=[name for name in UNIT if name not in kept])
-        names = list(meta.columns)
-        made = made.shuffle(on=UNIT[0]).map_partitions(_leaving, most, names, meta=meta)
+        made = _leaving_of(made, plan.unit.most_rows, meta)
     schema = plain_schema(plan.output_schema())
     for place, entry in enumerate(grouped_entries(plan)):
         names = group_names(place)
@@ -185,21 +231,47 @@ def _made(
     return made
 
 
-def _leaving(frame: pd.DataFrame, most: int, names: list[str]) -> pd.DataFrame:
+def _leaving(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     """Return so many rows of each unit, of which all rows are here."""
     ranked = frame.sort_values(list(UNIT))
     left: pd.DataFrame = ranked[ranked.groupby(UNIT[0]).cumcount() < most]
-    return left[names]
+    return left
 
 
-def _smallest(ddf: dd.DataFrame, view: Plan, source: KeySource) -> dd.Scalar:
+def _classes(
+    ddf: dd.DataFrame, plan: Plan, source: KeySource, with_values: bool = False
+) -> dd.DataFrame:
+    """Return the words of `class_part`, of rows that leave."""
+    names = class_names(plan, with_values)
+    empty = _numbers(names)
+    read = ddf[class_columns(plan, with_values)]
+    made = read.map_partitions(_class_words, plan.to_json(), source, with_values, meta=empty)
+    return made if plan.unit is None else _leaving_of(made, plan.unit.most_rows, empty)
+
+
+def _leaving_of(made: dd.DataFrame, most: int, meta: pd.DataFrame) -> dd.DataFrame:
+    """Return so many rows of each unit, brought together."""
+    return made.shuffle(on=UNIT[0]).map_partitions(_leaving, most, meta=meta)
+
+
+def _smallest(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> dd.Scalar:
     """Return how many rows the smallest class of a view has, or units."""
-    made = _made(ddf, view, source, whose=True)
-    places = {name: f"q{place}" for place, name in enumerate(view.released)}
-    shown, names = made.rename(columns=places), list(places.values())
-    if view.unit is not None:
-        shown = class_counts(shown[[*names, UNIT[0]]], [*names, UNIT[0]])
-    return class_counts(shown[names], names)["rows"].min()
+    classes = _classes(ddf, plan, source)
+    if plan.unit is not None:
+        classes = class_counts(classes, [*CLASS, UNIT[0]])
+    return class_counts(classes, CLASS)["rows"].min()
+
+
+def _class_words(
+    frame: pd.DataFrame, plan_text: str, source: KeySource, with_values: bool
+) -> pd.DataFrame:
+    batch = batch_of_frame(frame, list(frame.columns))
+    found: pd.DataFrame = class_part(batch, plan_text, source, with_values).to_pandas()
+    return found
+
+
+def _numbers(names: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame({name: np.empty(0, dtype=np.int64) for name in names})
 
 
 def _empty(schema: pa.Schema) -> pd.DataFrame:
@@ -212,9 +284,8 @@ def _check_rows(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> None:
     from dask import compute
 
     text = plan.to_json()
-    empty = pd.DataFrame({name: np.empty(0, dtype=np.int64) for name in hashed_names(plan)})
     read = ddf[hashed_columns(plan)]
-    hashes = read.map_partitions(_hashes, text, source, meta=empty)
+    hashes = read.map_partitions(_hashes, text, source, meta=_numbers(hashed_names(plan)))
     found = {"keys": _in_several_rows(class_counts(hashes[list(ORDER)], ORDER))}
     if plan.once_drawn:
         values = class_counts(hashes[list(UNIT)], UNIT)
@@ -223,10 +294,9 @@ def _check_rows(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> None:
     for place, entry in enumerate(entries):
         names = list(group_names(place)[:2])
         found[entry.key] = class_counts(hashes[names], names)["rows"].max()
-    marks = pd.DataFrame({str(at): np.empty(0, dtype=np.int64) for at in range(2 * len(entries))})
     if entries:
-        read = ddf[list(group_columns(plan))]
-        found["marks"] = read.map_partitions(_marks, text, source, meta=marks)
+        read, marks = ddf[list(group_columns(plan))], map(str, range(2 * len(entries)))
+        found["marks"] = read.map_partitions(_marks, text, source, meta=_numbers(list(marks)))
     found = compute(found)[0]
     refuse_repeated(plan.record_key, int(found["keys"]))
     refuse_varying(plan, int(found.get("units", 0)))
@@ -243,7 +313,8 @@ def _in_several_rows(counts: dd.DataFrame) -> dd.Scalar:
 
 def _hashes(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
     words = hashed_part(batch_of_frame(frame, list(frame.columns)), plan_text, source)
-    return words.to_pandas().set_axis(frame.index)
+    found: pd.DataFrame = words.to_pandas()
+    return found
 
 
 def _marks(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:

@@ -21,13 +21,20 @@ from sfumato.project.release.brought_together import (
 )
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import (
+    CLASS,
     ORDER,
     PLACE,
     RECORD,
     UNIT,
     ClassFacts,
     KeySource,
+    check_classes,
     check_columns,
+    class_columns,
+    class_names,
+    class_part,
+    counted_attributes,
+    counts_classes,
     group_names,
     hashed_columns,
     hashed_names,
@@ -43,14 +50,23 @@ from sfumato.project.release.workers import (
     released_names,
     released_part,
     together_part,
-    view_of,
+    value_name,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["ClassFacts", "KeySource", "Plan", "class_counts", "class_facts", "read_plan", "release"]
+__all__ = [
+    "ClassFacts",
+    "KeySource",
+    "Plan",
+    "class_counts",
+    "class_facts",
+    "read_plan",
+    "release",
+    "view_facts",
+]
 
 _RANK: Final = "sfumato rank in unit"
 _ROWS: Final = 1 << 17
@@ -93,8 +109,8 @@ def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
     """
     schema = check_columns(plan, df.columns)
     parts = _check_rows(df, plan, key_source)
-    if (view := view_of(plan)) is not None:
-        refuse_small(plan, _smallest(df, view, key_source))
+    if counts_classes(plan):
+        refuse_small(plan, _smallest(df, plan, key_source))
     placed = plan.rows_as_in_table
     made = _made(df, plan, key_source, parts, placed)
     words = [PLACE] if placed else list(ORDER)
@@ -154,18 +170,49 @@ def class_facts(df: DataFrame, columns: Sequence[str], sensitive: str | None = N
     return ClassFacts.of(found.collect()[0].asDict(), sensitive is not None)
 
 
+def view_facts(df: DataFrame, plan: Plan, key_source: KeySource) -> dict[str, ClassFacts]:
+    """Return what the classes tell that a plan's recipient would see, before anything is released.
+
+    Rows are in one class that agree on what is shown of the quasi-identifiers, among those that
+    leave. In each, the true values are counted.
+
+    Parameters
+    ----------
+    df, plan, key_source
+        See `release`.
+
+    Returns
+    -------
+    dict
+        By each sensitive attribute with a list of values or bins; under "" where there is none.
+
+    Raises
+    ------
+    PolicyError, TableError, KeyFileError
+        As `release`; the table may also show no quasi-identifiers, or have no rows.
+    """
+    check_classes(plan, df.columns)
+    names = counted_attributes(plan)
+    made = _classes(df, plan, key_source, with_values=True).persist()
+    try:
+        if not names:
+            return {"": class_facts(made, CLASS)}
+        return {name: class_facts(made, CLASS, value_name(name)) for name in names}
+    finally:
+        made.unpersist()
+
+
 def _made(
     df: DataFrame,
     plan: Plan,
     source: KeySource,
-    parts: int = 1,
-    placed: bool = False,
-    whose: bool = False,
+    parts: int,
+    placed: bool,
 ) -> DataFrame:
     """Return the released rows as they come, with what they are ordered by.
 
     Rows of a unit are brought together, and those of a group in so many `parts`. `placed` ones say
-    where they stood in the table, and others `whose` they are.
+    where they stood in the table.
     """
     from pyspark.sql import functions as f
 
@@ -179,8 +226,6 @@ def _made(
     made = read.mapInArrow(work, types_of(schema, words))
     if plan.unit is not None:
         made = _leaving(made, plan.unit.most_rows)
-        made = made.drop(*(UNIT[1:] if whose else UNIT))
-        words = [name for name in words if name not in UNIT]
     whole = of_spark(plan.output_schema())
     for place, entry in enumerate(grouped_entries(plan)):
         names = group_names(place)
@@ -202,15 +247,27 @@ def _leaving(made: DataFrame, most: int) -> DataFrame:
     return made.withColumn(_RANK, place).where(f"{_quoted(_RANK)} <= {most}").drop(_RANK)
 
 
-def _smallest(df: DataFrame, view: Plan, source: KeySource) -> int:
+def _classes(df: DataFrame, plan: Plan, source: KeySource, with_values: bool = False) -> DataFrame:
+    """Return the words of `class_part`, of rows that leave."""
+    read = df.select(*map(_quoted, class_columns(plan, with_values)))
+    work = partial(_class_words, plan.to_json(), source, with_values)
+    made = read.mapInArrow(work, types_of(pa.schema([]), class_names(plan, with_values)))
+    return made if plan.unit is None else _leaving(made, plan.unit.most_rows)
+
+
+def _class_words(
+    plan_text: str, source: KeySource, with_values: bool, batches: Batches
+) -> Iterator[pa.RecordBatch]:
+    for batch in _joined(batches):
+        yield class_part(batch, plan_text, source, with_values)
+
+
+def _smallest(df: DataFrame, plan: Plan, source: KeySource) -> int:
     """Return how many rows the smallest class of a view has, or units."""
-    places = [f"q{place}" for place in range(len(view.released))]
-    whose = () if view.unit is None else UNIT[:1]
-    made = _made(df, view, source, whose=True)
-    shown = made.select(*map(_quoted, [*view.released, *whose])).toDF(*places, *whose)
-    if whose:
-        shown = shown.distinct()
-    found: int = class_counts(shown, places).agg({"rows": "min"}).collect()[0][0]
+    classes = _classes(df, plan, source)
+    if plan.unit is not None:
+        classes = classes.select(*map(_quoted, [*CLASS, UNIT[0]])).distinct()
+    found: int = class_counts(classes, CLASS).agg({"rows": "min"}).collect()[0][0]
     return found
 
 

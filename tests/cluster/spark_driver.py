@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession, functions
 
 import sfumato.spark
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.spark import KeySource, class_facts, read_plan, release
+from sfumato.spark import KeySource, class_facts, read_plan, release, view_facts
 from tests.cluster.sent import dies_once
 
 
@@ -63,8 +63,10 @@ def main(folder: Path) -> None:
     keep("units", release(of_units, *sent("units")))
     # For the keys, two attributes' groups and the mark of both, then for the release.
     keep("groups", release(dying(table, "groups", 5), *sent("groups")))
-    facts = class_facts(table.repartition(3), ["age", "zip"], "illness")
-    (folder / "facts.json").write_text(json.dumps(asdict(facts)))
+    facts = {"": class_facts(table.repartition(3), ["age", "zip"], "illness")}
+    facts |= view_facts(of_units, *sent("units"))
+    told = {name: asdict(each) for name, each in facts.items()}
+    (folder / "facts.json").write_text(json.dumps(told))
     illness = functions.when(table.age == 30, "Secret").otherwise(table.illness)
     alone = functions.when(table.person == table.first()["person"], 200).otherwise(table.age)
     for name, spoilt in (

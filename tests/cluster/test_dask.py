@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import DiversityError, PolicyError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM as RECONSTRUCTION
@@ -27,6 +28,7 @@ from tests.cluster.sent import (
     DEATHS,
     LOOSE,
     OF_UNITS,
+    QUASI,
     STRICT,
     by_groups,
     drive,
@@ -39,9 +41,6 @@ dask = pytest.importorskip("dask")
 pytest.importorskip("distributed")
 dd = pytest.importorskip("dask.dataframe")
 adapter = pytest.importorskip("sfumato.dask")
-
-
-QUASI = ["age", "zip", "grade"]
 
 
 def in_folder(sent):
@@ -252,6 +251,28 @@ def test_classes_of_a_table_without_rows_are_refused():
     nothing = dd.from_pandas(pd.DataFrame({"age": [1]}).iloc[:0], npartitions=1)
     with dask.config.set(scheduler="sync"), pytest.raises(TableError, match="no rows"):
         adapter.class_facts(nothing, ["age"])
+
+
+@pytest.mark.parametrize("case", ["units", "groups as in the table"])
+def test_what_classes_of_a_view_tell_is_counted_before_anything_is_released(by_case, case):
+    sent = by_case[case]
+    with dask.config.set(scheduler="sync"):
+        table = dd.from_pandas(sent.table.to_pandas(), npartitions=3)
+        found = adapter.view_facts(table, sent.plan, in_folder(sent))
+    entries = {name for each in sent.plan.entries for name in each.attributes}
+    assert set(found) == entries & {"illness", "ward", "grade_of_pain"}
+    for name, facts in found.items():
+        assert asdict(facts) == pytest.approx(facts_by_hand(sent.classes, QUASI, name))
+
+
+def test_classes_of_a_plan_without_quasi_identifiers_are_refused(sent, source):
+    columns = tuple(
+        replace(each, role=Role.INSENSITIVE) if each.role is Role.QUASI_IDENTIFIER else each
+        for each in sent.plan.columns
+    )
+    plan = replace(sent.plan, columns=columns, coarsening=None)
+    with pytest.raises(PolicyError, match="shows no quasi-identifiers"):
+        adapter.view_facts(dd.from_pandas(sent.table.to_pandas(), npartitions=2), plan, source)
 
 
 def test_a_table_with_a_class_below_k_is_refused_before_anything_is_released(strict):

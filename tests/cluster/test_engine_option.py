@@ -71,9 +71,9 @@ def here(monkeypatch):
     """Dask works in this process."""
     dask = pytest.importorskip("dask")
 
-    def made(rows, plan, source, scratch):
+    def made(*given):
         with dask.config.set(scheduler="sync"):
-            engines.write_by_dask(rows, plan, source, scratch)
+            engines.write_by_dask(*given)
 
     monkeypatch.setitem(engines.MAKERS, "dask", made)
 
@@ -169,6 +169,23 @@ def test_an_engines_rows_are_put_into_a_zip_file_too(line):
                 {each: packed.read(each) for each in packed.namelist() if "package" not in each}
             )
     assert bundles[0] == bundles[1]
+
+
+@pytest.mark.usefixtures("here")
+def test_an_engine_counts_classes_before_it_makes_the_rows(line):
+    assert line.release("Clinic A", "--engine", "dask", "--count-classes") == ExitCode.OK
+    frame = ARROW.to_pandas()
+    sizes, kinds = frame.groupby("sex").size(), frame.groupby("sex")["illness"].nunique()
+    assert f"Dask counted 40 records in {len(sizes)} classes" in line.remarks
+    assert f"the smallest has {sizes.min()}, and 0 records are unique" in line.remarks
+    assert kinds.min() == 1
+    assert "illness: 1 value or more in each class (l), as mixed as 1" in line.remarks
+    assert len(line.bundles()) == 1
+
+
+def test_classes_are_not_counted_without_an_engine(line):
+    assert line.release("Clinic A", "--count-classes") == ExitCode.EXPECTED_ERROR
+    assert "Name one: --engine dask" in line.remarks
 
 
 @pytest.mark.parametrize("format_name", ["sav", "dta"])

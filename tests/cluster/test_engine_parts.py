@@ -14,7 +14,7 @@ from sfumato.commands.shared import engines
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.delimited import records
-from sfumato.formats.tables import delimited, parquet
+from sfumato.formats.tables import delimited
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.release import make_release, prepared_of, sent_plan
@@ -49,10 +49,10 @@ adapter = pytest.importorskip("sfumato.dask")
 def here(monkeypatch):
     """Dask works in this process."""
 
-    def made(table, plan, source, scratch):
+    def made(table, *given):
         assert len(table.parts) > 1
         with dask.config.set(scheduler="sync"):
-            engines.write_by_dask(table, plan, source, scratch)
+            engines.write_by_dask(table, *given)
 
     monkeypatch.setattr(engines, "_FEWEST_ROWS", 60)
     monkeypatch.setattr(engines, "_MOST_ROWS", 60)
@@ -162,10 +162,10 @@ def test_units_that_differ_in_what_is_drawn_once_are_refused_on_a_cluster(ward, 
 def test_a_table_that_changes_while_the_engine_works_is_refused(ward, tmp_path, monkeypatch, rows):
     made_by = engines.MAKERS["dask"]
 
-    def swapped(table, plan, source, scratch):
+    def swapped(table, *given):
         frame = pd.read_parquet(table.parts[0].path).iloc[:rows]
         pa.parquet.write_table(pa.Table.from_pandas(frame), table.parts[0].path)
-        made_by(table, plan, source, scratch)
+        made_by(table, *given)
 
     monkeypatch.setitem(engines.MAKERS, "dask", swapped)
     with ward(frame_of()) as project:

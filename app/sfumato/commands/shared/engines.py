@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
+from sfumato.formats.language import worded
 from sfumato.project.errors import ReleaseError
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from sfumato.project.release.long_table import LongTable
     from sfumato.project.release.plan import Plan
     from sfumato.project.release.release import RowsBy
-    from sfumato.project.release.workers import KeySource
+    from sfumato.project.release.workers import ClassFacts, KeySource
+
+    Tell = Callable[[dict[str, ClassFacts]], None] | None
 
 _VARIABLE: Final = "SFUMATO_PLAN_KEYS"
 _MADE: Final = "made"
@@ -81,10 +84,11 @@ def check_engine(document: Document, engine: str) -> None:
         )
 
 
-def rows_by(table: LongTable, engine: str) -> RowsBy:
+def rows_by(table: LongTable, engine: str, tell: Tell = None) -> RowsBy:
     """Return what lets an engine make released rows of a table.
 
-    The rows are in files of the engine's from when they are made until they are written.
+    The rows are in files of the engine's from when they are made until they are written. Whoever is
+    to be told what classes of records tell (`sfumato.dask.view_facts`) is told it before.
     """
 
     def made(
@@ -98,7 +102,7 @@ def rows_by(table: LongTable, engine: str) -> RowsBy:
             place = Path(scratch)
             variable = f"{_VARIABLE}_{keys.fingerprint}"
             with _keys_for_children(variable, keys):
-                MAKERS[engine](Cut.of(table), plan, KeySource.in_variable(variable), place)
+                MAKERS[engine](Cut.of(table), plan, KeySource.in_variable(variable), place, tell)
             yield from rows_in(place / _MADE)
 
     return made
@@ -129,6 +133,33 @@ class Cut:
         return cls(parts, table.batches.types)
 
 
+def lines_of_classes(recipient: str, engine: str, found: Mapping[str, ClassFacts]) -> Iterator[str]:
+    """Yield what an engine counted in classes, for a person to read."""
+    for facts in list(found.values())[:1]:
+        yield worded(
+            "{engine} counted {rows:,} {rows:record|records} in {classes:,} {classes:class|classes}"
+            " that look alike to {recipient}: the smallest has {smallest:,}, and {unique:,}"
+            " {unique:record is|records are} unique.",
+            engine=engine.capitalize(),
+            recipient=recipient,
+            rows=facts.rows,
+            classes=facts.classes,
+            smallest=facts.smallest,
+            unique=facts.unique,
+        )
+    for column, facts in found.items():
+        if facts.values is not None:
+            yield worded(
+                "{column}: {values:,} {values:value|values} or more in each class (l), as mixed as"
+                " {entropy:.3g} that are equally frequent; the most frequent one has at most"
+                " {share:.1%} of a class.",
+                column=column,
+                values=facts.values,
+                entropy=facts.entropy,
+                share=facts.largest_share,
+            )
+
+
 @contextmanager
 def _keys_for_children(variable: str, keys: DerivedKeys) -> Iterator[None]:
     """Let processes that are started meanwhile find the keys, which no file holds."""
@@ -139,7 +170,7 @@ def _keys_for_children(variable: str, keys: DerivedKeys) -> Iterator[None]:
         del os.environ[variable]
 
 
-def _by_dask(table: Cut, plan: Plan, source: KeySource, scratch: Path) -> None:
+def _by_dask(table: Cut, plan: Plan, source: KeySource, scratch: Path, tell: Tell) -> None:
     import dask
     from distributed import Client, LocalCluster
 
@@ -153,19 +184,21 @@ def _by_dask(table: Cut, plan: Plan, source: KeySource, scratch: Path) -> None:
         ) as cluster,
         Client(cluster),
     ):
-        write_by_dask(table, plan, source, scratch)
+        write_by_dask(table, plan, source, scratch, tell)
 
 
-def write_by_dask(table: Cut, plan: Plan, source: KeySource, scratch: Path) -> None:
+def write_by_dask(table: Cut, plan: Plan, source: KeySource, scratch: Path, tell: Tell) -> None:
     """Let Dask write a plan's rows, by whatever scheduler it has, into a folder of the scratch."""
     import dask.dataframe as dd
     import pyarrow as pa
 
-    from sfumato.dask import release
-    from sfumato.project.release.workers import plain_schema
+    from sfumato.dask import release, view_facts
+    from sfumato.project.release.workers import plain_schema, seen_by
 
     empty = pa.schema(dict(table.types)).empty_table()
     rows = dd.from_map(_read, table.parts, every=empty.column_names, meta=_frame(empty))
+    if tell is not None and seen_by(plan) is not None:
+        tell(view_facts(rows, plan, source))
     release(rows, plan, source).to_parquet(
         scratch / _MADE,
         write_index=False,
@@ -221,14 +254,15 @@ def _parts(
                 yield rows.cast(schema)
 
 
-def _by_spark(table: Cut, plan: Plan, source: KeySource, scratch: Path) -> None:
+def _by_spark(table: Cut, plan: Plan, source: KeySource, scratch: Path, tell: Tell) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     from pyspark import SparkContext
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    from sfumato.spark import release
+    from sfumato.project.release.workers import seen_by
+    from sfumato.spark import release, view_facts
 
     spark = (
         SparkSession.builder.master("local[*]")
@@ -241,8 +275,10 @@ def _by_spark(table: Cut, plan: Plan, source: KeySource, scratch: Path) -> None:
     )
     said = None
     try:
-        rows = release(_SparkTable(spark, table), plan, source)
-        rows.write.parquet((scratch / _MADE).as_uri())
+        rows = _SparkTable(spark, table)
+        if tell is not None and seen_by(plan) is not None:
+            tell(view_facts(rows, plan, source))
+        release(rows, plan, source).write.parquet((scratch / _MADE).as_uri())
         return
     except PySparkException as error:
         # The last line of what a worker raised is Sfumato's own error.
@@ -258,7 +294,7 @@ def _by_spark(table: Cut, plan: Plan, source: KeySource, scratch: Path) -> None:
     raise SfumatoError("{finding}", "Mend that, or release without --engine.", finding=finding)
 
 
-MAKERS: Final[dict[str, Callable[[Cut, Plan, KeySource, Path], None]]] = {
+MAKERS: Final[dict[str, Callable[[Cut, Plan, KeySource, Path, Tell], None]]] = {
     "dask": _by_dask,
     "spark": _by_spark,
 }

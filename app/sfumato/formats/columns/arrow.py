@@ -240,7 +240,7 @@ def order_of(dictionaries: Collection[tuple[str, ...]]) -> tuple[str, ...] | Non
 
 def in_stated_order(texts: pd.Series, order: Sequence[str]) -> pd.Categorical:
     """Return texts as categories in an order that names all of them."""
-    dtype = pd.CategoricalDtype(pd.Index(order, dtype="str"), ordered=True)
+    dtype = pd.CategoricalDtype(pd.Index(list(order), dtype="str"), ordered=True)
     return pd.Categorical(texts, dtype=dtype)
 
 

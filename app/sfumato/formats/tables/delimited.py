@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -341,8 +340,9 @@ def _cut(
                     block = next(blocks, None)
                     if block is not None and first_row_of(block) == index.shown[place]:
                         starts.append((first, offset))
-    found = []
-    for (first, offset), (end_row, end) in pairwise([*starts, (None, None)]):
+    found: list[TablePart] = []
+    ends = [*starts[1:], (None, None)]
+    for (first, offset), (end_row, end) in zip(starts, ends, strict=True):
         kept = None if keep is None else np.packbits(keep[first:end_row]).tobytes()
         read = (path, options, block_size, file, dict(readers))
         found.append(_Stretch(*read, first, offset, end, kept))

@@ -231,9 +231,7 @@ def _known_from_all(
     ordered = {
         name: dict[tuple[str, ...], None]()
         for name, kind in kinds.items()
-        if pa.types.is_dictionary(kind)
-        and kind.ordered
-        and target_of(name, kind) == pa.string()
+        if pa.types.is_dictionary(kind) and kind.ordered and target_of(name, kind) == pa.string()
     }
     unsigned = dict.fromkeys((name for name, kind in kinds.items() if kind == pa.uint64()), 0)
     names = [*ordered, *unsigned]

@@ -71,7 +71,8 @@ class GroupsInParts:
         """Return the groups of no rows by some columns, of attributes with these domains."""
         public = tuple(PublicAttribute(name, pd.Index([]), _none()) for name in names)
         groups = MicroGroups(_none(), _none(), public)
-        counts = {n: GroupCounts.of(groups, _none(), each.size) for n, each in domains.items()}
+        none = np.zeros(0, dtype=np.uint8)
+        counts = {name: GroupCounts.of(groups, none, each.size) for name, each in domains.items()}
         return cls(counts, groups.sizes)
 
     def told(self, columns: Mapping[str, EncodedColumn]) -> dict[str, EncodedColumn]:

@@ -234,6 +234,7 @@ class Plan:
             wanted.for_row_order(self.release_id)
         if self.suppressed:
             wanted.for_suppressed_rows()
+        wanted.for_classes()
         for key in self.groups:
             wanted.for_groups(key)
         found = keys.only(wanted)

@@ -18,11 +18,14 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
+from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError, TableError
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.randomness.row_order import Hashes, order_words
+from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.formats.files import opening
 from sfumato.project.errors import KeyFileError
 from sfumato.project.release.batches import table_of
@@ -40,6 +43,7 @@ from sfumato.project.release.brought_together import (
     value_words,
 )
 from sfumato.project.release.plan import Plan, Releaser
+from sfumato.project.release.views import keyed_rows
 
 MOST_TOGETHER: Final = 1 << 23
 """Of a group of more records none are drawn in parts: it takes some 150 bytes for each."""
@@ -159,6 +163,15 @@ def _alone_from(plan_text: str, source: KeySource) -> Releaser:
     return replace(releaser, plan=shown_alone_by(releaser.plan))
 
 
+@lru_cache(maxsize=16)
+def _seen_from(plan_text: str, source: KeySource) -> Releaser:
+    """Return what releases what each row shows of the quasi-identifiers; see `releaser_from`."""
+    releaser = releaser_from(plan_text, source)
+    seen = seen_by(releaser.plan)
+    assert seen is not None
+    return replace(releaser, plan=seen)
+
+
 def read_plan(path: str | Path) -> Plan:
     """Return the plan in a file.
 
@@ -243,6 +256,16 @@ def hashed_names(plan: Plan) -> list[str]:
     return [*ORDER, *unit, *groups]
 
 
+def check_classes(plan: Plan, names: Sequence[str]) -> None:
+    """Refuse a plan whose recipient sees no quasi-identifiers; and what `check_columns` refuses."""
+    check_columns(plan, names)
+    if seen_by(plan) is None:
+        raise PolicyError(
+            "The plan shows no quasi-identifiers, so all records are alike.",
+            "Mark the columns by which people may be known as quasi-identifiers.",
+        )
+
+
 def released_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> pa.RecordBatch:
     """Return what each row of a part of the table shows by itself, with words of it.
 
@@ -320,7 +343,8 @@ def marked_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> lis
     plan = releaser.plan
     with _counted_in_part():
         table = table_of(batch, {name: plan.schema[name] for name in group_columns(plan)})
-        return mark_of(plan, table, releaser.keys).tolist()
+        found: list[list[int]] = mark_of(plan, table, releaser.keys).tolist()
+    return found
 
 
 _SIGN: Final = np.uint64(1 << 63)
@@ -354,11 +378,12 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
     )
 
 
-def view_of(plan: Plan) -> Plan | None:
-    """Return the plan of what the recipient sees of the quasi-identifiers; None where no k is."""
-    if plan.coarsening is None or plan.coarsening.own.k == 1:
+def seen_by(plan: Plan) -> Plan | None:
+    """Return the plan of what the recipient sees of the quasi-identifiers; None without any."""
+    quasi = {spec.name for spec in plan.columns if spec.role is Role.QUASI_IDENTIFIER}
+    names = tuple(name for name in plan.released if name in quasi)
+    if not names:
         return None
-    names = tuple(plan.coarsening.hierarchies)
     wanted = {*names, plan.record_key, *(() if plan.unit is None else plan.unit.columns)}
     return replace(
         plan,
@@ -369,6 +394,71 @@ def view_of(plan: Plan) -> Plan | None:
         schema={name: kind for name, kind in plan.schema.items() if name in wanted},
         rows_as_in_table=True,
     )
+
+
+def counts_classes(plan: Plan) -> bool:
+    """Whether classes are counted before rows are released: whether the view has a k above 1."""
+    return plan.coarsening is not None and plan.coarsening.own.k > 1
+
+
+def counted_attributes(plan: Plan) -> list[str]:
+    """Return the attributes whose true values are counted in classes: those with a domain."""
+    names = [name for entry in plan.entries for name in entry.attributes]
+    return [name for name in names if plan.column(name).domain is not None]
+
+
+CLASS: Final = ("sfumato class 1", "sfumato class 2")
+"""What a row shows of the quasi-identifiers, as the keyed hash of its class."""
+
+
+def class_names(plan: Plan, with_values: bool) -> list[str]:
+    """Return the columns of `class_part`."""
+    unit = () if plan.unit is None else UNIT
+    attributes = counted_attributes(plan) if with_values else ()
+    return [*CLASS, *unit, *(value_name(name) for name in attributes)]
+
+
+def value_name(attribute: str) -> str:
+    """Return the column of `class_part` with an attribute's values."""
+    return f"sfumato value of {attribute}"
+
+
+def class_columns(plan: Plan, with_values: bool) -> list[str]:
+    """Return the columns that `class_part` reads."""
+    seen = seen_by(plan)
+    assert seen is not None
+    return list(dict.fromkeys([*seen.schema, *(counted_attributes(plan) if with_values else ())]))
+
+
+def class_part(
+    batch: pa.RecordBatch, plan_text: str, source: KeySource, with_values: bool
+) -> pa.RecordBatch:
+    """Return each row's class, whose it is, and its true values, as words; see `class_names`.
+
+    A value is a keyed hash of it and of its class: which classes share values it does not tell.
+    """
+    releaser, seen = releaser_from(plan_text, source), _seen_from(plan_text, source)
+    plan, names = releaser.plan, class_names(releaser.plan, with_values)
+    if not batch.num_rows:
+        return _with_words(None, [], names)
+    with _counted_in_part():
+        shown = seen.release_part(batch)[0].to_pandas()
+        key = releaser.keys.for_classes()
+
+        def hashed(*more: pd.Series) -> Hashes:
+            columns = [*(shown[name] for name in shown), *more]
+            frame = pd.concat(columns, axis=1, keys=list(map(str, range(len(columns)))))
+            table = Table(frame, is_part=True)
+            return keyed_rows(table, list(frame), key).view(np.uint64).reshape(-1, 2)
+
+        words = [hashed()]
+        if plan.unit is not None:
+            words.append(unit_words(releaser, batch))
+        for name in counted_attributes(plan) if with_values else ():
+            table = table_of(batch, {name: plan.schema[name]})
+            codes = encode_attribute(table, plan.column(name)).values
+            words.append(hashed(pd.Series(codes))[:, :1])
+    return _with_words(None, words, names)
 
 
 def refuse_small(plan: Plan, smallest: int) -> None:
