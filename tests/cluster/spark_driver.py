@@ -54,6 +54,10 @@ def main(folder: Path) -> None:
     # For the keys, then for the release.
     keep("killed", release(dying(table, "read", 2), plan, source))
 
+    table.toPandas().to_csv(folder / "table.csv", index=False)
+    texts = spark.read.csv(str(folder / "table.csv"), header=True)
+    keep("texts", release(texts.repartition(3), plan, source))
+
     def sent(name):
         place = folder / name
         return read_plan(place / "plan.json"), KeySource.in_file(place / "keys.bin")

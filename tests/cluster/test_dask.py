@@ -21,7 +21,7 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import KeyFileError
 from sfumato.project.release import workers
-from sfumato.project.release.brought_together import mark_of, marks_as_told
+from sfumato.project.release.brought_together import grouped_entries, mark_of, marks_as_told
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.workers import KeySource, read_plan
 from tests.cluster.sent import (
@@ -190,6 +190,35 @@ def test_some_of_the_groups_in_these_tests_are_drawn_from(by_case):
             attribute = attributes_of(document, hospital())[entry.key]
             drawn = RECONSTRUCTION.sample_sizes((attribute,), entry.settings, Silent())
             assert (drawn < attribute.groups.sizes).any()
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+@pytest.mark.parametrize("case", ["rows alone", "groups"])
+def test_a_frame_of_texts_that_dask_read_from_csv_is_released_as_the_plan_reads_it(
+    sent, by_case, tmp_path, case
+):
+    sent = {"rows alone": sent}.get(case) or by_case[case]
+    sent.table.to_pandas().to_csv(tmp_path / "table.csv", index=False)
+    texts = {"dtype": "str", "keep_default_na": False, "na_values": [""]}
+    table = dd.read_csv(tmp_path / "table.csv", blocksize=8000, **texts)
+    assert table.npartitions > 2
+    assert sent.as_released(release(table, sent.plan, in_folder(sent))).equals(sent.released)
+
+
+def test_true_values_that_are_brought_together_do_not_even_tell_which_are_alike(by_case):
+    sent = by_case["groups"]
+    [batch] = sent.table.to_batches()
+    rows = workers.released_part(batch, sent.plan.to_json(), in_folder(sent))
+    for place, entry in enumerate(grouped_entries(sent.plan)):
+        first, second, value = (rows[name].to_pylist() for name in workers.group_names(place))
+        groups = sent.table.group_by(list(sent.plan.groups[entry.key])).aggregate([])
+        assert len(set(zip(first, second, strict=True))) == len(groups)
+        assert len(set(value)) == len(value) == 300
+        assert entry.key not in rows.schema.names
+    again = workers.class_part(batch, sent.plan.to_json(), in_folder(sent), with_values=True)
+    classes = {name: again[name].to_pylist() for name in again.schema.names}
+    known = zip(classes[workers.value_name("illness")], classes[workers.CLASS[0]], strict=True)
+    assert len(set(known)) == len(set(classes[workers.value_name("illness")]))
 
 
 def test_record_keys_that_repeat_across_partitions_are_refused(sent, source):

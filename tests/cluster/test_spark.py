@@ -52,7 +52,7 @@ def shown(sent, content):
 
 @pytest.mark.parametrize(
     ("name", "of"),
-    [("whole", "."), ("killed", "."), *((name, name) for name in ("strict", "units", "groups"))],
+    [("whole", "."), ("killed", "."), ("texts", "."), *((name, name) for name in ("strict", "units", "groups"))],
 )
 def test_spark_makes_the_release_that_is_made_here(sent, ran, name, of):
     made = pa.parquet.read_table(ran / f"{name}.parquet")

@@ -330,7 +330,7 @@ def _cut(
     """
     with Records(path, options, BLOCK_SIZES[0]) as records:
         file, begins = records.file, records.begins
-    starts = [(0, begins)]
+    starts: list[tuple[int, int | None]] = [(0, begins)]
     for place, (first, offset) in enumerate(zip(index.rows, index.offsets, strict=True)):
         if begins is not None and first - starts[-1][0] >= rows:
             with Records(path, options, BLOCK_SIZES[0]) as records:
@@ -342,10 +342,10 @@ def _cut(
                         starts.append((first, offset))
     found: list[TablePart] = []
     ends = [*starts[1:], (None, None)]
-    for (first, offset), (end_row, end) in zip(starts, ends, strict=True):
-        kept = None if keep is None else np.packbits(keep[first:end_row]).tobytes()
+    for (row, start), (end_row, end) in zip(starts, ends, strict=True):
+        kept = None if keep is None else np.packbits(keep[row:end_row]).tobytes()
         read = (path, options, block_size, file, dict(readers))
-        found.append(_Stretch(*read, first, offset, end, kept))
+        found.append(_Stretch(*read, row, start, end, kept))
     return found
 
 
