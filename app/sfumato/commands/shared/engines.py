@@ -267,6 +267,7 @@ def _by_spark(table: Cut, plan: Plan, source: KeySource, scratch: Path, tell: Te
     spark = (
         SparkSession.builder.master("local[*]")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "OFF")
         .config("spark.local.dir", str(scratch))
         .config("spark.driver.bindAddress", "127.0.0.1")

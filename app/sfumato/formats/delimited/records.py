@@ -350,8 +350,8 @@ _SIMPLE: Final = frozenset(
         *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254"),
     )
 )
-_PIECES_APART: Final = 16
-"""After so many pieces of the file the index has a row, some 32 MB."""
+_PIECES_APART: Final = 4
+"""After so many pieces of the file the index has a row, some 8 MB."""
 _ENDS_TRIED: Final = 1000
 _NOTHING: Final = "Empty CSV file"
 """What Arrow says where no record follows."""
