@@ -65,14 +65,13 @@ def check_engine(document: Document, engine: str) -> None:
             modules=missing[0],
             extra=engine,
         )
-    source = document.source
-    stated = "" if source is None else source.options.get("format", "")
-    if stated not in ("parquet", "csv"):
+    stated = None if document.source is None else document.source.options.get("format")
+    if stated not in ("parquet", "csv", None):
         raise ReleaseError(
             "An engine reads tables in Parquet and CSV files, and this one is read as {format}.",
             "Write the table as Parquet or CSV and make a project of it, or release it without"
             " --engine.",
-            format=stated or "a database",
+            format=stated,
         )
     fitted = [entry.key for entry in document.policy if adopted_in(entry.settings)]
     why = Sentence("{entry} is fitted to earlier releases", entry=fitted[0]) if fitted else ""

@@ -12454,7 +12454,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+1"/>
         <location filename="../../commands/attributes.py" line="+158"/>
         <location filename="../../engine/mechanisms/laplace/settings.py" line="+180"/>
-        <location filename="../../engine/mechanisms/reconstruction/limits.py" line="+489"/>
+        <location filename="../../engine/mechanisms/reconstruction/limits.py" line="+507"/>
         <location filename="../../formats/options.py" line="+233"/>
         <location filename="../../formats/tables/excel.py" line="+175"/>
         <location filename="../../project/document/generalization.py" line="+120"/>
@@ -12493,7 +12493,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+25"/>
-        <location filename="../../project/release/views.py" line="+335"/>
+        <location filename="../../project/release/views.py" line="+339"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -13888,7 +13888,7 @@ Rückgabewerte:
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+39"/>
         <source>Files of this format are made in memory, which an engine&apos;s rows need not fit.</source>
         <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, für den die Zeilen einer Maschine zu viele sein können.</translation>
     </message>
@@ -13898,14 +13898,29 @@ Rückgabewerte:
         <translation>Wählen Sie Parquet oder CSV oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+4"/>
+        <source>Without an engine there is none that counts classes.</source>
+        <translation>Ohne Maschine zählt keine die Klassen.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Name one: --engine dask. What the project counts itself, sfumato check says.</source>
+        <translation>Nennen Sie eine: --engine dask. Was das Projekt selbst zählt, sagt sfumato check.</translation>
+    </message>
+    <message>
+        <location line="+47"/>
         <source>for whom; may be given several times</source>
         <translation>für wen; mehrfach möglich</translation>
     </message>
     <message>
         <location line="+7"/>
-        <source>let Dask or Spark make the released rows, the same ones, from the table&apos;s Parquet files, with a process for each core</source>
-        <translation>die freigegebenen Zeilen von Dask oder Spark erzeugen lassen, dieselben, aus den Parquet-Dateien der Tabelle, mit einem Prozess je Prozessorkern</translation>
+        <source>let Dask or Spark make the released rows, the same ones, from the table&apos;s Parquet or CSV files, with a process for each core</source>
+        <translation>die freigegebenen Zeilen von Dask oder Spark erzeugen lassen, dieselben, aus den Parquet- oder CSV-Dateien der Tabelle, mit einem Prozess je Prozessorkern</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>let the engine count, before it makes the rows, the smallest class of records that look alike to the recipient (k), unique records, and l-diversity</source>
+        <translation>die Maschine, bevor sie die Zeilen erzeugt, zählen lassen: die kleinste Klasse von Datensätzen, die für den Empfänger gleich aussehen (k), einzigartige Datensätze und die l-Diversität</translation>
     </message>
     <message>
         <location filename="../../commands/plan.py" line="+1"/>
@@ -13934,7 +13949,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../commands/release.py" line="-6"/>
+        <location filename="../../commands/release.py" line="-11"/>
         <source>release a column otherwise than before</source>
         <translation>eine Spalte anders als früher freigeben</translation>
     </message>
@@ -14300,13 +14315,13 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+61"/>
-        <source>The table&apos;s files hold columns that are known from all rows only.</source>
-        <translation>Die Dateien der Tabelle haben Spalten, die erst aus allen Zeilen bekannt sind.</translation>
+        <source>An engine reads Parquet files&apos; columns as they are stored, and the project reads some as other types.</source>
+        <translation>Eine Maschine liest die Spalten von Parquet-Dateien, wie sie gespeichert sind, und das Projekt liest einige mit anderen Typen.</translation>
     </message>
     <message>
-        <location line="+1"/>
-        <source>Write categories in an order as texts and whole numbers without a sign as plain ones, or release without --engine.</source>
-        <translation>Schreiben Sie geordnete Kategorien als Texte und ganze Zahlen ohne Vorzeichen als gewöhnliche oder geben Sie ohne --engine frei.</translation>
+        <location line="+2"/>
+        <source>Write them as these types and make a project of the new file, or release without --engine.</source>
+        <translation>Schreiben Sie sie mit diesen Typen und erstellen Sie ein Projekt aus der neuen Datei oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
         <location line="+8"/>
@@ -15248,7 +15263,7 @@ Rückgabewerte:
         <location line="+0"/>
         <location filename="../../engine/table/micro_groups.py" line="+132"/>
         <location filename="../../engine/table/table.py" line="-215"/>
-        <location filename="../../project/release/workers.py" line="+309"/>
+        <location filename="../../project/release/workers.py" line="+561"/>
         <source>The table has no rows.</source>
         <translation>Die Tabelle hat keine Zeilen.</translation>
     </message>
@@ -18071,7 +18086,7 @@ Rückgabewerte:
         <translation>Senken Sie ε0 der Häufigkeiten unter {most}, lockern Sie die Grenze oder lassen Sie alle Werte gleich zählen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/reconstruction/limits.py" line="-340"/>
+        <location filename="../../engine/mechanisms/reconstruction/limits.py" line="-357"/>
         <source>With p = {retention:g} and ε = {epsilon:g}, a group in which one value has the share f = {share:.3g} allows δ from 0 to {most:.3g}, not {delta:g}: even a single draw tells too much.</source>
         <translation>Mit p = {retention:g} und ε = {epsilon:g} lässt eine Gruppe, in der ein Wert den Anteil f = {share:.3g} hat, δ von 0 bis {most:.3g} zu, nicht {delta:g}: Schon eine einzige Ziehung verrät zu viel.</translation>
     </message>
@@ -18091,7 +18106,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Beibehaltungswahrscheinlichkeit unter {highest:.3g} oder ein kleineres ε.</translation>
     </message>
     <message>
-        <location line="+96"/>
+        <location line="+113"/>
         <location line="+63"/>
         <source>Finding out how many records may be drawn</source>
         <translation>Ermittelt wird, wie viele Datensätze gezogen werden dürfen</translation>
@@ -18164,7 +18179,7 @@ Rückgabewerte:
         <translation>Geben Sie mindestens eine weitere Spalte frei oder wählen Sie gleichverteilte Ersetzung, deren Freigaben dazu dienen, diese Verteilung zu schätzen.</translation>
     </message>
     <message>
-        <location line="+61"/>
+        <location line="+63"/>
         <source>The retention probability {level:g} is above {top:g}, with which the groups are protected: of a group&apos;s records only those drawn for that release are perturbed, and a better one would have to draw more.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level:g} liegt über {top:g}, mit der die Gruppen geschützt sind: Von den Datensätzen einer Gruppe werden nur die für jene Freigabe gezogenen verfremdet, und eine bessere müsste mehr ziehen.</translation>
     </message>
@@ -18413,7 +18428,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/reconstruction/release.py" line="+81"/>
-        <location filename="../../project/release/long_release.py" line="+122"/>
+        <location filename="../../project/release/long_release.py" line="+120"/>
         <source>Copying what was drawn</source>
         <translation>Kopiert wird, was gezogen wurde</translation>
     </message>
@@ -18600,7 +18615,12 @@ Rückgabewerte:
         <translation>unterdrückte Zeilen</translation>
     </message>
     <message>
-        <location line="+78"/>
+        <location line="+4"/>
+        <source>group rows</source>
+        <translation>Zeilen von Gruppen</translation>
+    </message>
+    <message>
+        <location line="+82"/>
         <source>The keys are those of another plan: none is for {purpose}.</source>
         <translation>Die Schlüssel gehören zu einem anderen Plan: Keiner ist für {purpose}.</translation>
     </message>
@@ -18726,8 +18746,8 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
         <location filename="../../engine/table/table.py" line="-239"/>
-        <location filename="../../formats/delimited/records.py" line="+322"/>
-        <location filename="../../formats/tables/delimited.py" line="+436"/>
+        <location filename="../../formats/delimited/records.py" line="+338"/>
+        <location filename="../../formats/tables/delimited.py" line="+556"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
@@ -19082,7 +19102,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-217"/>
-        <location filename="../../formats/bundles/reading.py" line="+500"/>
+        <location filename="../../formats/bundles/reading.py" line="+526"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
     </message>
@@ -19142,7 +19162,7 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, wie sie veröffentlicht wurde, oder die Datendatei selbst.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="-323"/>
+        <location filename="../../formats/bundles/reading.py" line="-349"/>
         <source>Column {column} should hold values of the type {type}, but row {row} does not.</source>
         <translation>Spalte {column} sollte Werte vom Typ {type} enthalten, Zeile {row} tut es nicht.</translation>
     </message>
@@ -19152,14 +19172,14 @@ Rückgabewerte:
         <location line="+50"/>
         <location line="+7"/>
         <location line="+128"/>
-        <location line="+97"/>
+        <location line="+123"/>
         <location line="+22"/>
         <location line="+8"/>
         <source>Ask for the bundle again.</source>
         <translation>Bitten Sie erneut um das Datenpaket.</translation>
     </message>
     <message>
-        <location line="-313"/>
+        <location line="-339"/>
         <location line="+185"/>
         <source>{file} can&apos;t be read. {reason}</source>
         <translation>{file} ist nicht lesbar. {reason}</translation>
@@ -19195,7 +19215,7 @@ Rückgabewerte:
         <translation>Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+60"/>
         <source>There is no file or folder {path}.</source>
         <translation>Es gibt keine Datei und keinen Ordner {path}.</translation>
     </message>
@@ -19361,7 +19381,7 @@ Rückgabewerte:
         <translation>Lassen Sie die Spalte weg oder wandeln Sie sie in der Quelltabelle in Text um.</translation>
     </message>
     <message>
-        <location line="+121"/>
+        <location line="+142"/>
         <source>Column {column} holds texts that are not in UTF-8, as the file says they are.</source>
         <translation>Spalte {column} enthält Texte, die nicht in UTF-8 sind, obwohl die Datei es sagt.</translation>
     </message>
@@ -19607,18 +19627,18 @@ Rückgabewerte:
         <translation>{database} lehnt die Anfrage ab oder kann sie nicht berechnen.</translation>
     </message>
     <message>
-        <location filename="../../formats/delimited/records.py" line="-105"/>
+        <location filename="../../formats/delimited/records.py" line="-107"/>
         <source>A quotation mark in the first record of {file} does not close.</source>
         <translation>Ein Anführungszeichen im ersten Datensatz von {file} wird nicht geschlossen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/tables/delimited.py" line="-274"/>
+        <location filename="../../formats/tables/delimited.py" line="-389"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+28"/>
         <source>Line {line} of {file} holds a NUL character, which no text has.</source>
         <translation>Zeile {line} von {file} enthält ein NUL-Zeichen, das kein Text hat.</translation>
     </message>
@@ -19643,12 +19663,12 @@ Rückgabewerte:
         <translation>{file} ist leer.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+17"/>
         <source>Empty CSV file</source>
         <translation>Leere CSV-Datei</translation>
     </message>
     <message>
-        <location line="+242"/>
+        <location line="+248"/>
         <source>The first record of {file} is too long to hold names of columns.</source>
         <translation>Der erste Datensatz von {file} ist für Spaltennamen zu lang.</translation>
     </message>
@@ -20092,7 +20112,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+116"/>
-        <location filename="../../formats/tables/parquet.py" line="+333"/>
+        <location filename="../../formats/tables/parquet.py" line="+412"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
@@ -20104,16 +20124,16 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="+116"/>
-        <location filename="../../formats/tables/delimited.py" line="+305"/>
-        <location filename="../../formats/tables/parquet.py" line="-181"/>
+        <location filename="../../formats/tables/delimited.py" line="+420"/>
+        <location filename="../../formats/tables/parquet.py" line="-244"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../formats/table_format.py" line="+198"/>
+        <location filename="../../formats/table_format.py" line="+221"/>
         <location filename="../../project/release/long_release.py" line="+72"/>
-        <location line="+38"/>
+        <location line="+37"/>
         <location filename="../../report/writing.py" line="+132"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
@@ -20246,15 +20266,15 @@ Rückgabewerte:
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="-307"/>
+        <location filename="../../formats/tables/delimited.py" line="-422"/>
         <source>{file} has a field longer than {megabytes} MB: most likely a quotation mark does not close.</source>
         <translation>{file} hat ein Feld von mehr als {megabytes} MB: Wahrscheinlich wird ein Anführungszeichen nicht geschlossen.</translation>
     </message>
     <message>
-        <location line="+203"/>
+        <location line="+318"/>
         <location line="+14"/>
         <location filename="../../formats/tables/excel.py" line="-100"/>
-        <location filename="../../formats/tables/parquet.py" line="+187"/>
+        <location filename="../../formats/tables/parquet.py" line="+250"/>
         <location line="+12"/>
         <source>Reading {path}</source>
         <translation>{path} wird gelesen</translation>
@@ -20393,12 +20413,12 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="-284"/>
+        <location filename="../../formats/tables/parquet.py" line="-356"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location line="+244"/>
+        <location line="+316"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
@@ -21544,7 +21564,7 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="+181"/>
+        <location filename="../../project/release/plan.py" line="+184"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
@@ -21554,12 +21574,12 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+188"/>
+        <location line="+192"/>
         <source>Released columns are ready</source>
         <translation>Freigegebene Spalten sind bereit</translation>
     </message>
     <message>
-        <location line="+194"/>
+        <location line="+171"/>
         <source>Releasing {key}</source>
         <translation>{key} wird freigegeben</translation>
     </message>
@@ -21584,7 +21604,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+213"/>
+        <location filename="../../project/release/long_table.py" line="+215"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -21604,7 +21624,7 @@ Rückgabewerte:
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <location line="+320"/>
+        <location line="+332"/>
         <source>The table is too long to hold all its rows at once, which releases need here: {why}.</source>
         <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; Freigaben brauchen das hier: {why}.</translation>
     </message>
@@ -21640,9 +21660,9 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+29"/>
-        <location filename="../../project/release/long_table.py" line="-256"/>
+        <location filename="../../project/release/long_table.py" line="-268"/>
         <location filename="../../project/release/long_views.py" line="+502"/>
-        <location filename="../../project/release/release.py" line="+314"/>
+        <location filename="../../project/release/release.py" line="+336"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
@@ -21679,10 +21699,12 @@ Rückgabewerte:
     <message>
         <location line="+28"/>
         <location filename="../../formats/table_format.py" line="-282"/>
-        <location filename="../../formats/tables/delimited.py" line="-223"/>
-        <location line="+46"/>
-        <location filename="../../formats/tables/parquet.py" line="-197"/>
-        <location filename="../../project/release/long_groups.py" line="+89"/>
+        <location filename="../../formats/tables/delimited.py" line="-322"/>
+        <location line="+67"/>
+        <location line="+36"/>
+        <location line="+42"/>
+        <location filename="../../formats/tables/parquet.py" line="-260"/>
+        <location filename="../../project/release/long_groups.py" line="+103"/>
         <location filename="../../project/release/long_table.py" line="-151"/>
         <location filename="../../project/release/long_views.py" line="-385"/>
         <source>Start again.</source>
@@ -21691,8 +21713,10 @@ Rückgabewerte:
     <message>
         <location line="+0"/>
         <location filename="../../formats/table_format.py" line="+0"/>
-        <location filename="../../formats/tables/delimited.py" line="-46"/>
-        <location line="+46"/>
+        <location filename="../../formats/tables/delimited.py" line="-145"/>
+        <location line="+67"/>
+        <location line="+36"/>
+        <location line="+42"/>
         <location filename="../../formats/tables/parquet.py" line="+0"/>
         <location filename="../../project/release/long_groups.py" line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
@@ -21731,18 +21755,19 @@ Rückgabewerte:
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+392"/>
+        <location filename="../../project/release/long_table.py" line="+404"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
     </message>
     <message>
-        <location line="-11"/>
+        <location filename="../../commands/shared/engines.py" line="+76"/>
+        <location filename="../../project/release/long_table.py" line="-11"/>
         <source>{entry} is fitted to earlier releases</source>
         <translation>{entry} ist an frühere Freigaben angepasst</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/engines.py" line="+70"/>
+        <location line="+2"/>
         <source>records are told apart by their position</source>
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
@@ -24772,7 +24797,7 @@ Rückgabewerte:
         <translation>Ihre Dateien konnten nicht geschrieben werden</translation>
     </message>
     <message>
-        <location filename="../../project/release/workers.py" line="-209"/>
+        <location filename="../../project/release/workers.py" line="-439"/>
         <source>The {kind} {name} holds no keys.</source>
         <translation>Keine Schlüssel enthält: {kind} {name}.</translation>
     </message>
@@ -24792,7 +24817,7 @@ Rückgabewerte:
         <translation>Verwenden Sie Plan und Schlüsseldatei, die zusammen erstellt wurden.</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+41"/>
         <source>Give the file that sfumato plan wrote.</source>
         <translation>Geben Sie die Datei an, die sfumato plan geschrieben hat.</translation>
     </message>
@@ -24803,16 +24828,6 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+18"/>
-        <source>Rows of units are brought together on a cluster, so they can&apos;t leave as they stand in the table.</source>
-        <translation>Zeilen von Einheiten werden auf einem Cluster zusammengeführt, daher können sie nicht so freigegeben werden, wie sie in der Tabelle stehen.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>Let rows leave in the release&apos;s own order, or release without an engine.</source>
-        <translation>Geben Sie die Zeilen in der eigenen Reihenfolge der Freigabe frei oder geben Sie ohne Maschine frei.</translation>
-    </message>
-    <message>
-        <location line="+4"/>
         <source>The plan was made without keys.</source>
         <translation>Der Plan wurde ohne Schlüssel erstellt.</translation>
     </message>
@@ -24832,17 +24847,43 @@ Rückgabewerte:
         <translation>Geben Sie ihr alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location line="+76"/>
+        <location line="+47"/>
+        <source>The plan shows no quasi-identifiers, so all records are alike.</source>
+        <translation>Der Plan zeigt keine Quasi-Identifikatoren, also sind alle Datensätze gleich.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Mark the columns by which people may be known as quasi-identifiers.</source>
+        <translation>Kennzeichnen Sie die Spalten, an denen man Personen erkennen kann, als Quasi-Identifikatoren.</translation>
+    </message>
+    <message>
+        <location line="+210"/>
         <source>The smallest group of records that share what is shown of them has {smallest}, and k is {k}: this is not the table that the plan was made from.</source>
         <translation>Die kleinste Gruppe von Datensätzen, die das von ihnen Gezeigte teilen, hat {smallest}, und k ist {k}: Das ist nicht die Tabelle, aus der der Plan erstellt wurde.</translation>
     </message>
     <message>
         <location line="+2"/>
+        <location line="+20"/>
         <source>Make the plan again from the table as it is now.</source>
         <translation>Erstellen Sie den Plan neu aus der Tabelle, wie sie jetzt ist.</translation>
     </message>
     <message>
-        <location line="+47"/>
+        <location line="-2"/>
+        <source>{entry} is released by groups of records, and these are not the groups that the plan was made from: this is another table.</source>
+        <translation>{entry} wird nach Gruppen von Datensätzen freigegeben, und dies sind nicht die Gruppen, aus denen der Plan erstellt wurde: Es ist eine andere Tabelle.</translation>
+    </message>
+    <message>
+        <location line="+17"/>
+        <source>{entry} is released by groups of records, with a group of {largest:,}: more than {most:,} {most:record|records} are not drawn from on one worker.</source>
+        <translation>{entry} wird nach Gruppen von Datensätzen freigegeben, mit einer Gruppe von {largest:,}: Aus mehr als {most:,} {most:Datensatz|Datensätzen} wird auf einem Worker nicht gezogen.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Choose more public columns or finer bins, or release without an engine.</source>
+        <translation>Wählen Sie mehr öffentliche Spalten oder feinere Klassen oder geben Sie ohne Maschine frei.</translation>
+    </message>
+    <message>
+        <location line="+48"/>
         <source>Count classes of a table that has some.</source>
         <translation>Zählen Sie die Klassen einer Tabelle, die Zeilen hat.</translation>
     </message>
@@ -24882,42 +24923,42 @@ Rückgabewerte:
         <translation>Installieren Sie es: pip install &quot;sfumato[{extra}]&quot;.</translation>
     </message>
     <message>
-        <location line="+9"/>
-        <source>An engine reads tables in Parquet files alone, and this one is {format}.</source>
-        <translation>Eine solche Maschine liest nur Tabellen in Parquet-Dateien, und diese ist {format}.</translation>
+        <location line="+8"/>
+        <source>An engine reads tables in Parquet and CSV files, and this one is read as {format}.</source>
+        <translation>Eine Maschine liest Tabellen in Parquet- und CSV-Dateien, und diese wird als {format} gelesen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Write the table as Parquet, as the help on clusters shows, and make a project of it, or release it without --engine.</source>
-        <translation>Schreiben Sie die Tabelle als Parquet, wie es die Hilfe zu Clustern zeigt, und erstellen Sie ein Projekt daraus, oder geben Sie ohne --engine frei.</translation>
+        <source>Write the table as Parquet or CSV and make a project of it, or release it without --engine.</source>
+        <translation>Schreiben Sie die Tabelle als Parquet oder CSV und erstellen Sie ein Projekt daraus oder geben Sie sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <source>in a database</source>
-        <translation>in einer Datenbank</translation>
-    </message>
-    <message>
-        <location line="+6"/>
-        <source>rows belong to units, which views count</source>
-        <translation>Zeilen gehören zu Einheiten, die Sichten zählen</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>An engine can&apos;t make these rows, since each has to be released by itself: {why}.</source>
-        <translation>Eine Maschine kann diese Zeilen nicht erzeugen, da jede für sich freigegeben werden muss: {why}.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location line="+10"/>
         <source>Release without --engine.</source>
         <translation>Geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+0"/>
+        <source>An engine can&apos;t make these rows: {why}.</source>
+        <translation>Eine Maschine kann diese Zeilen nicht erzeugen: {why}.</translation>
+    </message>
+    <message>
+        <location line="+17"/>
         <source>The engine is making the rows</source>
         <translation>Die Maschine erzeugt die Zeilen</translation>
     </message>
     <message>
-        <location line="+88"/>
+        <location line="+40"/>
+        <source>{engine} counted {rows:,} {rows:record|records} in {classes:,} {classes:class|classes} that look alike to {recipient}: the smallest has {smallest:,}, and {unique:,} {unique:record is|records are} unique.</source>
+        <translation>{engine} hat {rows:,} {rows:Datensatz|Datensätze} in {classes:,} {classes:Klasse|Klassen} gezählt, deren Datensätze für {recipient} gleich aussehen: Die kleinste hat {smallest:,}, und {unique:,} {unique:Datensatz ist|Datensätze sind} einzigartig.</translation>
+    </message>
+    <message>
+        <location line="+13"/>
+        <source>{column}: {values:,} {values:value|values} or more in each class (l), as mixed as {entropy:.3g} that are equally frequent; the most frequent one has at most {share:.1%} of a class.</source>
+        <translation>{column}: {values:,} {values:Wert|Werte} oder mehr in jeder Klasse (l), so gemischt wie {entropy:.3g} gleich häufige; der häufigste hat höchstens {share:.1%} einer Klasse.</translation>
+    </message>
+    <message>
+        <location line="+141"/>
         <source>Spark stopped.</source>
         <translation>Spark wurde beendet.</translation>
     </message>
@@ -24927,7 +24968,7 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_release.py" line="-98"/>
+        <location filename="../../project/release/long_release.py" line="-97"/>
         <source>more than {most:,} {most:sample|samples}</source>
         <translation>mehr als {most:,} {most:gezogenem Wert|gezogenen Werten}</translation>
     </message>
@@ -24947,7 +24988,7 @@ Rückgabewerte:
         <translation>Wählen Sie mehr öffentliche Spalten oder feinere Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+26"/>
         <source>The rows made elsewhere are {found:,}, and the table has {expected:,}.</source>
         <translation>Die anderswo erzeugten Zeilen sind {found:,}, und die Tabelle hat {expected:,}.</translation>
     </message>
@@ -25516,6 +25557,11 @@ Rückgabewerte:
         <location line="+2"/>
         <source>The policy says how well shares can be estimated from all rows.</source>
         <translation>Das Regelwerk sagt, wie gut sich Anteile aus allen Zeilen schätzen lassen.</translation>
+    </message>
+    <message>
+        <location filename="../../project/release/release.py" line="-38"/>
+        <source>Looking at the groups</source>
+        <translation>Die Gruppen werden angesehen</translation>
     </message>
 </context>
 <context>
