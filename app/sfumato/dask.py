@@ -14,37 +14,68 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.project.release.batches import batch_of_frame
+from sfumato.project.release.brought_together import (
+    group_columns,
+    grouped_entries,
+    shown_alone_by,
+)
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import (
+    CLASS,
+    ORDER,
+    PLACE,
+    RECORD,
+    UNIT,
     ClassFacts,
     KeySource,
+    check_classes,
     check_columns,
+    class_columns,
+    class_names,
+    class_part,
+    counted_attributes,
+    counts_classes,
+    group_names,
     hashed_columns,
+    hashed_names,
     hashed_part,
+    marked_part,
     plain_schema,
     read_plan,
+    refuse_large,
+    refuse_other_groups,
     refuse_repeated,
     refuse_small,
     refuse_varying,
+    released_names,
     released_part,
-    view_of,
+    together_part,
+    value_name,
 )
 
 if TYPE_CHECKING:
     import dask.dataframe as dd
 
-__all__ = ["ClassFacts", "KeySource", "Plan", "class_counts", "class_facts", "read_plan", "release"]
+__all__ = [
+    "ClassFacts",
+    "KeySource",
+    "Plan",
+    "class_counts",
+    "class_facts",
+    "read_plan",
+    "release",
+    "view_facts",
+]
 
-_ORDER: Final = ("sfumato order 1", "sfumato order 2")
-_UNIT: Final = ("sfumato unit 1", "sfumato unit 2")
-_HALF: Final = np.uint64(1 << 63)
+_MOST_ROWS: Final = 1 << 40
+"""Of a partition: so far apart are the places of rows in two of them."""
 
 
 def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFrame:
     """Return the rows of a table as a plan's recipient is given them, in the release's own order.
 
-    That no record key stands in two rows is found out first, by a group-by over the keys' hashes;
-    all else is done when the result is asked for.
+    That no record key stands in two rows is found out first, by a group-by over the keys' hashes,
+    and what the plan says of units and groups; all else is done when the result is asked for.
 
     Parameters
     ----------
@@ -72,18 +103,20 @@ def release(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dd.DataFram
     """
     schema = plain_schema(check_columns(plan, [str(name) for name in ddf.columns]))
     _check_rows(ddf, plan, key_source)
-    if (view := view_of(plan)) is not None:
-        shown = _made(ddf, view, key_source)[list(view.released)]
-        refuse_small(plan, int(class_counts(shown, view.released)["rows"].min().compute()))
-    made = _made(ddf, plan, key_source)
-    if plan.rows_as_in_table:
-        return made[list(schema.names)]
-    parts = made.npartitions
-    ends = [-(1 << 63) + (1 << 64) * place // parts for place in range(parts)]
-    # Hashes are spread evenly, so where to cut is known without looking.
-    sorted_apart = made.set_index(_ORDER[0], divisions=[*ends, (1 << 63) - 1])
-    meta = _empty(schema)
-    return sorted_apart.map_partitions(_in_order, list(schema.names), meta=meta)
+    if counts_classes(plan):
+        refuse_small(plan, int(_smallest(ddf, plan, key_source).compute()))
+    names, parts, placed = list(schema.names), ddf.npartitions, plan.rows_as_in_table
+    made = _made(ddf, plan, key_source, placed)
+    if placed and not (plan.groups or plan.unit):
+        return made[names]
+    words = [PLACE] if placed else list(ORDER)
+    ends = [_MOST_ROWS * place for place in range(parts + 1)]
+    if not placed:
+        # Hashes are spread evenly, so where to cut is known without looking.
+        ends = [-(1 << 63) + (1 << 64) * place // parts for place in range(parts)]
+        ends.append((1 << 63) - 1)
+    sorted_apart = made.set_index(words[0], divisions=ends)
+    return sorted_apart.map_partitions(_in_order, words, names, meta=_empty(schema))
 
 
 def class_counts(ddf: dd.DataFrame, columns: Sequence[str]) -> dd.DataFrame:
@@ -116,6 +149,45 @@ def class_facts(
     """
     from dask import compute
 
+    return ClassFacts.of(compute(_facts(ddf, columns, sensitive))[0], sensitive is not None)
+
+
+def view_facts(ddf: dd.DataFrame, plan: Plan, key_source: KeySource) -> dict[str, ClassFacts]:
+    """Return what the classes tell that a plan's recipient would see, before anything is released.
+
+    Rows are in one class that agree on what is shown of the quasi-identifiers, among those that
+    leave. In each, the true values are counted.
+
+    Parameters
+    ----------
+    ddf, plan, key_source
+        See `release`.
+
+    Returns
+    -------
+    dict
+        By each sensitive attribute with a list of values or bins; under "" where there is none.
+
+    Raises
+    ------
+    PolicyError, TableError, KeyFileError
+        As `release`; the table may also show no quasi-identifiers, or have no rows.
+    """
+    from dask import compute
+
+    check_classes(plan, [str(name) for name in ddf.columns])
+    made = _classes(ddf, plan, key_source, with_values=True)
+    names = counted_attributes(plan)
+    if not names:
+        return {"": class_facts(made, CLASS)}
+    found = compute({name: _facts(made, CLASS, value_name(name)) for name in names})[0]
+    return {name: ClassFacts.of(facts, True) for name, facts in found.items()}
+
+
+def _facts(
+    ddf: dd.DataFrame, columns: Sequence[str], sensitive: str | None
+) -> dict[str, dd.Scalar]:
+    """Return what `ClassFacts.of` takes, still to be computed."""
     names = [*columns] if sensitive is None else [*columns, sensitive]
     # Places in the place of the table's own names, of which one might be "rows".
     places = {name: f"q{place}" for place, name in enumerate(names)}
@@ -127,37 +199,79 @@ def class_facts(
     classes = told.groupby(by, dropna=False).agg(how, split_out=parts)
     shares = classes["most"] / classes["rows"]
     entropies = np.log(classes["rows"]) - classes["weighed"] / classes["rows"]
-    found = compute(
-        {
-            "rows": classes["rows"].sum(),
-            "classes": classes["rows"].count(),
-            "smallest": classes["rows"].min(),
-            "unique": (classes["rows"] == 1).sum(),
-            "values": classes["values"].min(),
-            "entropy": entropies.min(),
-            "largest_share": shares.max(),
-        }
-    )[0]
-    return ClassFacts.of(found, sensitive is not None)
+    return {
+        "rows": classes["rows"].sum(),
+        "classes": classes["rows"].count(),
+        "smallest": classes["rows"].min(),
+        "unique": (classes["rows"] == 1).sum(),
+        "values": classes["values"].min(),
+        "entropy": entropies.min(),
+        "largest_share": shares.max(),
+    }
 
 
-def _made(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> dd.DataFrame:
-    """Return the released rows as they come, with what they are ordered by."""
-    names = _ORDER if plan.unit is None else (*_ORDER, *_UNIT)
-    words = {name: np.empty(0, dtype=np.int64) for name in names}
-    meta = _empty(plain_schema(plan.output_schema())).assign(**words)
-    made = ddf[list(plan.schema)].map_partitions(_released, plan.to_json(), source, meta=meta)
-    if plan.unit is None:
-        return made
-    together, most = made.shuffle(on=_UNIT[0]), plan.unit.most_rows
-    return together.map_partitions(_leaving, most, meta=meta.drop(columns=list(_UNIT)))
+def _made(ddf: dd.DataFrame, plan: Plan, source: KeySource, placed: bool) -> dd.DataFrame:
+    """Return the released rows as they come, with what they are ordered by.
+
+    Rows of a unit are brought together, and those of a group. `placed` ones say where they stood
+    in the table.
+    """
+    alone, text = shown_alone_by(plan), plan.to_json()
+    words = [*released_names(plan), *([PLACE] if placed else ())]
+    meta = _empty(plain_schema(alone.output_schema())).assign(**_numbers(words))
+    made = ddf[list(plan.schema)].map_partitions(_released, text, source, words, meta=meta)
+    if plan.unit is not None:
+        made = _leaving_of(made, plan.unit.most_rows, meta)
+    schema = plain_schema(plan.output_schema())
+    for place, entry in enumerate(grouped_entries(plan)):
+        names = group_names(place)
+        own = _empty(pa.schema([schema.field(name) for name in entry.attributes]))
+        meta = meta.drop(columns=list(names)).assign(**own)
+        made = made.shuffle(on=names[0]).map_partitions(_together, text, source, place, meta=meta)
+    return made
 
 
 def _leaving(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     """Return so many rows of each unit, of which all rows are here."""
-    ranked = frame.sort_values(list(_UNIT))
-    left: pd.DataFrame = ranked[ranked.groupby(_UNIT[0]).cumcount() < most]
-    return left.drop(columns=list(_UNIT))
+    ranked = frame.sort_values(list(UNIT))
+    left: pd.DataFrame = ranked[ranked.groupby(UNIT[0]).cumcount() < most]
+    return left
+
+
+def _classes(
+    ddf: dd.DataFrame, plan: Plan, source: KeySource, with_values: bool = False
+) -> dd.DataFrame:
+    """Return the words of `class_part`, of rows that leave."""
+    names = class_names(plan, with_values)
+    empty = _numbers(names)
+    read = ddf[class_columns(plan, with_values)]
+    made = read.map_partitions(_class_words, plan.to_json(), source, with_values, meta=empty)
+    return made if plan.unit is None else _leaving_of(made, plan.unit.most_rows, empty)
+
+
+def _leaving_of(made: dd.DataFrame, most: int, meta: pd.DataFrame) -> dd.DataFrame:
+    """Return so many rows of each unit, brought together."""
+    return made.shuffle(on=UNIT[0]).map_partitions(_leaving, most, meta=meta)
+
+
+def _smallest(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> dd.Scalar:
+    """Return how many rows the smallest class of a view has, or units."""
+    classes = _classes(ddf, plan, source)
+    if plan.unit is not None:
+        classes = class_counts(classes, [*CLASS, UNIT[0]])
+    return class_counts(classes, CLASS)["rows"].min()
+
+
+def _class_words(
+    frame: pd.DataFrame, plan_text: str, source: KeySource, with_values: bool
+) -> pd.DataFrame:
+    batch = batch_of_frame(frame, list(frame.columns))
+    found: pd.DataFrame = class_part(batch, plan_text, source, with_values).to_pandas()
+    return found
+
+
+def _numbers(names: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame({name: np.empty(0, dtype=np.int64) for name in names})
 
 
 def _empty(schema: pa.Schema) -> pd.DataFrame:
@@ -166,36 +280,75 @@ def _empty(schema: pa.Schema) -> pd.DataFrame:
 
 
 def _check_rows(ddf: dd.DataFrame, plan: Plan, source: KeySource) -> None:
-    """Refuse record keys that stand in several rows, and units that differ in what they share."""
-    names = (*_ORDER, *_UNIT) if plan.once_drawn else _ORDER
-    empty = pd.DataFrame({name: np.empty(0, dtype=np.uint64) for name in names})
+    """Refuse repeated record keys, units that differ in what they share, and other groups."""
+    from dask import compute
+
+    text = plan.to_json()
     read = ddf[hashed_columns(plan)]
-    hashes = read.map_partitions(_hashes, plan.to_json(), source, meta=empty)
-    refuse_repeated(plan.record_key, _in_several_rows(class_counts(hashes, _ORDER)))
+    hashes = read.map_partitions(_hashes, text, source, meta=_numbers(hashed_names(plan)))
+    found = {"keys": _in_several_rows(class_counts(hashes[list(ORDER)], ORDER))}
     if plan.once_drawn:
-        values = class_counts(hashes[list(_UNIT)], _UNIT)
-        refuse_varying(plan, _in_several_rows(class_counts(values, _UNIT[:1])))
+        values = class_counts(hashes[list(UNIT)], UNIT)
+        found["units"] = _in_several_rows(class_counts(values[list(UNIT[:1])], UNIT[:1]))
+    entries = grouped_entries(plan)
+    for place, entry in enumerate(entries):
+        names = list(group_names(place)[:2])
+        found[entry.key] = class_counts(hashes[names], names)["rows"].max()
+    if entries:
+        read, marks = ddf[list(group_columns(plan))], map(str, range(2 * len(entries)))
+        found["marks"] = read.map_partitions(_marks, text, source, meta=_numbers(list(marks)))
+    found = compute(found)[0]
+    refuse_repeated(plan.record_key, int(found["keys"]))
+    refuse_varying(plan, int(found.get("units", 0)))
+    if entries:
+        totals = found["marks"].to_numpy().sum(axis=0).reshape(-1, 2).tolist()
+        refuse_other_groups(plan, totals)
+    for entry in entries:
+        refuse_large(entry.key, int(found[entry.key]))
 
 
-def _in_several_rows(counts: dd.DataFrame) -> int:
-    return int((counts["rows"] > 1).sum().compute())
+def _in_several_rows(counts: dd.DataFrame) -> dd.Scalar:
+    return (counts["rows"] > 1).sum()
 
 
 def _hashes(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
     words = hashed_part(batch_of_frame(frame, list(frame.columns)), plan_text, source)
-    return pd.DataFrame(dict(zip((*_ORDER, *_UNIT), words.T, strict=False)), index=frame.index)
+    found: pd.DataFrame = words.to_pandas()
+    return found
 
 
-def _released(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
+def _marks(frame: pd.DataFrame, plan_text: str, source: KeySource) -> pd.DataFrame:
+    marks = marked_part(batch_of_frame(frame, list(frame.columns)), plan_text, source)
+    words = np.array(marks, dtype=np.uint64).view(np.int64).reshape(1, -1)
+    return pd.DataFrame(words, columns=list(map(str, range(words.size))))
+
+
+def _released(
+    frame: pd.DataFrame,
+    plan_text: str,
+    source: KeySource,
+    words: list[str],
+    partition_info: dict[str, int] | None = None,
+) -> pd.DataFrame:
     batch = batch_of_frame(frame, list(frame.columns))
-    released, words = released_part(batch, plan_text, source)
-    table = pa.Table.from_batches([released])
-    shown: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
-    # As numbers with a sign, in the same order.
-    signed = (words ^ _HALF).view(np.int64)
-    return shown.assign(**dict(zip((*_ORDER, *_UNIT), signed.T, strict=False)))
+    released = pa.Table.from_batches([released_part(batch, plan_text, source)])
+    if PLACE in words:
+        assert partition_info is not None
+        first = _MOST_ROWS * partition_info["number"]
+        places = np.arange(first, first + len(released))
+        released = released.append_column(PLACE, pa.array(places))
+    shown: pd.DataFrame = released.drop_columns(words).to_pandas(types_mapper=pd.ArrowDtype)
+    return shown.assign(**{name: released[name].to_numpy() for name in words})
 
 
-def _in_order(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    ordered: pd.DataFrame = frame.reset_index().sort_values(list(_ORDER))[names]
+def _together(frame: pd.DataFrame, plan_text: str, source: KeySource, place: int) -> pd.DataFrame:
+    names = [*group_names(place), RECORD]
+    words = pa.RecordBatch.from_pandas(frame[names], preserve_index=False)
+    shown = pa.Table.from_batches([together_part(words, plan_text, source, place)])
+    own = shown.to_pandas(types_mapper=pd.ArrowDtype).set_axis(frame.index)
+    return frame.drop(columns=names[:-1]).assign(**own)
+
+
+def _in_order(frame: pd.DataFrame, words: list[str], names: list[str]) -> pd.DataFrame:
+    ordered: pd.DataFrame = frame.reset_index().sort_values(words)[names]
     return ordered.reset_index(drop=True)

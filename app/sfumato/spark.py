@@ -14,35 +14,65 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from sfumato.engine.randomness.row_order import Hashes
+from sfumato.project.release.brought_together import (
+    group_columns,
+    grouped_entries,
+    shown_alone_by,
+)
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.workers import (
+    CLASS,
+    ORDER,
+    PLACE,
+    RECORD,
+    UNIT,
     ClassFacts,
     KeySource,
+    check_classes,
     check_columns,
+    class_columns,
+    class_names,
+    class_part,
+    counted_attributes,
+    counts_classes,
+    group_names,
     hashed_columns,
+    hashed_names,
     hashed_part,
+    marked_part,
     plain_schema,
     read_plan,
+    refuse_large,
+    refuse_other_groups,
     refuse_repeated,
     refuse_small,
     refuse_varying,
+    released_names,
     released_part,
-    view_of,
+    together_part,
+    value_name,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructField
+    from pyspark.sql.types import StructType
 
-__all__ = ["ClassFacts", "KeySource", "Plan", "class_counts", "class_facts", "read_plan", "release"]
+__all__ = [
+    "ClassFacts",
+    "KeySource",
+    "Plan",
+    "class_counts",
+    "class_facts",
+    "read_plan",
+    "release",
+    "view_facts",
+]
 
-_ORDER: Final = "sfumato order"
-_UNIT: Final = ("sfumato unit 1", "sfumato unit 2")
-_PLACE: Final = "sfumato place"
-_HALF: Final = np.uint64(1 << 63)
+_RANK: Final = "sfumato rank in unit"
 _ROWS: Final = 1 << 17
 """Rows that are released at once; Spark hands over ten thousand at a time."""
+_TOGETHER: Final = 1 << 20
+"""About so many rows are brought together in a partition, some 150 bytes for each."""
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -50,8 +80,8 @@ Batches = Iterable[pa.RecordBatch]
 def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
     """Return the rows of a table as a plan's recipient is given them, in the release's own order.
 
-    That no record key stands in two rows is found out first, by a group-by over the keys' hashes;
-    all else is done when the result is asked for.
+    That no record key stands in two rows is found out first, by a group-by over the keys' hashes,
+    and what the plan says of units and groups; all else is done when the result is asked for.
 
     Parameters
     ----------
@@ -77,23 +107,16 @@ def release(df: DataFrame, plan: Plan, key_source: KeySource) -> DataFrame:
         When the result is computed, if a row does not fit the plan or the keys are not there: it
         quotes Sfumato's error, which names columns and never a value.
     """
-    from pyspark.sql.types import StructType
-
-    check_columns(plan, df.columns)
-    given = (plan.to_json(), key_source)
-    read = df.select(*map(_quoted, hashed_columns(plan)))
-    types = StructType([_binary(), *_units(plan.once_drawn)])
-    hashes = read.mapInArrow(partial(_hashes, *given), types)
-    refuse_repeated(plan.record_key, class_counts(hashes, [_ORDER]).where("rows > 1").count())
-    if plan.once_drawn:
-        values = class_counts(hashes, _UNIT)
-        refuse_varying(plan, class_counts(values, _UNIT[:1]).where("rows > 1").count())
-    if (view := view_of(plan)) is not None:
-        shown = class_counts(_made(df, view, key_source), view.released)
-        refuse_small(plan, shown.agg({"rows": "min"}).collect()[0][0])
-    made = _made(df, plan, key_source)
-    ordered = made if plan.rows_as_in_table else made.orderBy(_quoted(_ORDER))
-    return ordered.drop(_ORDER)
+    schema = check_columns(plan, df.columns)
+    parts = _check_rows(df, plan, key_source)
+    if counts_classes(plan):
+        refuse_small(plan, _smallest(df, plan, key_source))
+    placed = plan.rows_as_in_table
+    made = _made(df, plan, key_source, parts, placed)
+    words = [PLACE] if placed else list(ORDER)
+    if not placed or plan.groups or plan.unit:
+        made = made.orderBy(*map(_quoted, words))
+    return made.select(*map(_quoted, schema.names))
 
 
 def class_counts(df: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -147,53 +170,188 @@ def class_facts(df: DataFrame, columns: Sequence[str], sensitive: str | None = N
     return ClassFacts.of(found.collect()[0].asDict(), sensitive is not None)
 
 
-def _made(df: DataFrame, plan: Plan, source: KeySource) -> DataFrame:
-    """Return the released rows as they come, with what they are ordered by."""
-    from pyspark.sql.pandas.types import from_arrow_schema
-    from pyspark.sql.types import StructType
+def view_facts(df: DataFrame, plan: Plan, key_source: KeySource) -> dict[str, ClassFacts]:
+    """Return what the classes tell that a plan's recipient would see, before anything is released.
 
-    schema = _of_spark(plan.output_schema())
-    types = from_arrow_schema(schema, prefer_timestamp_ntz=True)
-    work = partial(_released, plan.to_json(), source, schema)
+    Rows are in one class that agree on what is shown of the quasi-identifiers, among those that
+    leave. In each, the true values are counted.
+
+    Parameters
+    ----------
+    df, plan, key_source
+        See `release`.
+
+    Returns
+    -------
+    dict
+        By each sensitive attribute with a list of values or bins; under "" where there is none.
+
+    Raises
+    ------
+    PolicyError, TableError, KeyFileError
+        As `release`; the table may also show no quasi-identifiers, or have no rows.
+    """
+    check_classes(plan, df.columns)
+    names = counted_attributes(plan)
+    made = _classes(df, plan, key_source, with_values=True).persist()
+    try:
+        if not names:
+            return {"": class_facts(made, CLASS)}
+        return {name: class_facts(made, CLASS, value_name(name)) for name in names}
+    finally:
+        made.unpersist()
+
+
+def _made(
+    df: DataFrame,
+    plan: Plan,
+    source: KeySource,
+    parts: int,
+    placed: bool,
+) -> DataFrame:
+    """Return the released rows as they come, with what they are ordered by.
+
+    Rows of a unit are brought together, and those of a group in so many `parts`. `placed` ones say
+    where they stood in the table.
+    """
+    from pyspark.sql import functions as f
+
+    alone, text, words = shown_alone_by(plan), plan.to_json(), released_names(plan)
+    schema = of_spark(alone.output_schema())
     read = df.select(*map(_quoted, plan.schema))
-    made = read.mapInArrow(work, StructType([*types.fields, _binary(), *_units(plan.unit)]))
-    return made if plan.unit is None else _leaving(made, plan.unit.most_rows)
+    if placed:
+        read = read.withColumn(PLACE, f.monotonically_increasing_id())
+        words = [*words, PLACE]
+    work = partial(_released, text, source, schema)
+    made = read.mapInArrow(work, types_of(schema, words))
+    if plan.unit is not None:
+        made = _leaving(made, plan.unit.most_rows)
+    whole = of_spark(plan.output_schema())
+    for place, entry in enumerate(grouped_entries(plan)):
+        names = group_names(place)
+        words = [name for name in words if name not in names]
+        for name in entry.attributes:
+            schema = schema.append(whole.field(name))
+        work = partial(_together, text, source, place, [*schema.names, *words], schema)
+        together = made.repartition(parts, _quoted(names[0]))
+        made = together.mapInArrow(work, types_of(schema, words))
+    return made
 
 
 def _leaving(made: DataFrame, most: int) -> DataFrame:
     """Return so many rows of each unit."""
     from pyspark.sql import Window, functions
 
-    unit, rank = map(_quoted, _UNIT)
+    unit, rank = map(_quoted, UNIT)
     place = functions.row_number().over(Window.partitionBy(unit).orderBy(rank))
-    return made.withColumn(_PLACE, place).where(f"{_quoted(_PLACE)} <= {most}").drop(_PLACE, *_UNIT)
+    return made.withColumn(_RANK, place).where(f"{_quoted(_RANK)} <= {most}").drop(_RANK)
+
+
+def _classes(df: DataFrame, plan: Plan, source: KeySource, with_values: bool = False) -> DataFrame:
+    """Return the words of `class_part`, of rows that leave."""
+    read = df.select(*map(_quoted, class_columns(plan, with_values)))
+    work = partial(_class_words, plan.to_json(), source, with_values)
+    made = read.mapInArrow(work, types_of(pa.schema([]), class_names(plan, with_values)))
+    return made if plan.unit is None else _leaving(made, plan.unit.most_rows)
+
+
+def _class_words(
+    plan_text: str, source: KeySource, with_values: bool, batches: Batches
+) -> Iterator[pa.RecordBatch]:
+    for batch in _joined(batches):
+        yield class_part(batch, plan_text, source, with_values)
+
+
+def _smallest(df: DataFrame, plan: Plan, source: KeySource) -> int:
+    """Return how many rows the smallest class of a view has, or units."""
+    classes = _classes(df, plan, source)
+    if plan.unit is not None:
+        classes = classes.select(*map(_quoted, [*CLASS, UNIT[0]])).distinct()
+    found: int = class_counts(classes, CLASS).agg({"rows": "min"}).collect()[0][0]
+    return found
+
+
+def _check_rows(df: DataFrame, plan: Plan, source: KeySource) -> int:
+    """Refuse repeated record keys, units that differ in what they share, and other groups.
+
+    Return in how many parts groups are brought together.
+    """
+    from pyspark.sql import functions as f
+
+    text, entries = plan.to_json(), grouped_entries(plan)
+    read = df.select(*map(_quoted, hashed_columns(plan)))
+    types = types_of(pa.schema([]), hashed_names(plan))
+    hashes = read.mapInArrow(partial(_hashes, text, source), types)
+    refuse_repeated(plan.record_key, class_counts(hashes, ORDER).where("rows > 1").count())
+    if plan.once_drawn:
+        values = class_counts(hashes, UNIT)
+        refuse_varying(plan, class_counts(values, UNIT[:1]).where("rows > 1").count())
+    if not entries:
+        return 1
+    names = [str(place) for place in range(2 * len(entries))]
+    read = df.select(*map(_quoted, group_columns(plan)))
+    marks = read.mapInArrow(partial(_marks, text, source), types_of(pa.schema([]), names))
+    # A sum of words may be longer than one.
+    totals = marks.agg(*(f.sum(f.col(_quoted(name)).cast("decimal(20,0)")) for name in names))
+    words = [int(total or 0) for total in totals.collect()[0]]
+    refuse_other_groups(plan, list(zip(words[::2], words[1::2], strict=True)))
+    rows = 0
+    for place, entry in enumerate(entries):
+        groups = class_counts(hashes, group_names(place)[:2])
+        largest, rows = groups.agg(f.max("rows"), f.sum("rows")).collect()[0]
+        refuse_large(entry.key, largest)
+    return -(-rows // _TOGETHER)
 
 
 def _released(
     plan_text: str, source: KeySource, schema: pa.Schema, batches: Batches
 ) -> Iterator[pa.RecordBatch]:
     for batch in _joined(batches):
-        released, words = released_part(batch, plan_text, source)
-        packed = _packed(words)
-        names = [*schema.names, *(_ORDER, *_UNIT)[: len(packed)]]
-        yield pa.RecordBatch.from_arrays([*released.cast(schema).columns, *packed], names)
+        released = released_part(batch, plan_text, source)
+        if PLACE in batch.schema.names:
+            released = released.append_column(PLACE, batch[PLACE])
+        yield _as_stated(released, schema)
+
+
+def _together(
+    plan_text: str,
+    source: KeySource,
+    place: int,
+    names: Sequence[str],
+    schema: pa.Schema,
+    batches: Batches,
+) -> Iterator[pa.RecordBatch]:
+    held = list(batches)
+    if not held:
+        return
+    rows = pa.concat_batches(held)
+    words = rows.select([*group_names(place), RECORD])
+    shown = together_part(words, plan_text, source, place)
+    for name in shown.schema.names:
+        rows = rows.append_column(name, shown[name])
+    whole = _as_stated(rows.select(names), schema)
+    yield from (whole.slice(start, _ROWS) for start in range(0, len(whole), _ROWS))
+
+
+def _as_stated(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows whose columns of a schema have its types."""
+    columns = [
+        column.cast(schema.field(name).type) if name in schema.names else column
+        for name, column in zip(rows.schema.names, rows.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, rows.schema.names)
 
 
 def _hashes(plan_text: str, source: KeySource, batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in _joined(batches):
-        words = hashed_part(batch, plan_text, source)
-        packed = _packed(words)
-        yield pa.RecordBatch.from_arrays(packed, [_ORDER, *_UNIT][: len(packed)])
+        yield hashed_part(batch, plan_text, source)
 
 
-def _packed(words: Hashes) -> list[pa.Array]:
-    """Return the first two words each as bytes, others as numbers, in the same order as words."""
-    plain = words[:, :2].astype(">u8").tobytes()
-    fixed = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(16), len(words), [None, pa.py_buffer(plain)]
-    )
-    signed = (words[:, 2:] ^ _HALF).view(np.int64)
-    return [fixed.cast(pa.binary()), *(pa.array(column.copy()) for column in signed.T)]
+def _marks(plan_text: str, source: KeySource, batches: Batches) -> Iterator[pa.RecordBatch]:
+    for batch in _joined(batches):
+        words = np.array(marked_part(batch, plan_text, source), dtype=np.uint64).ravel()
+        columns = [pa.array([word]) for word in words.view(np.int64).tolist()]
+        yield pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns)))))
 
 
 def _joined(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -208,7 +366,7 @@ def _joined(batches: Batches) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(held)
 
 
-def _of_spark(schema: pa.Schema) -> pa.Schema:
+def of_spark(schema: pa.Schema) -> pa.Schema:
     """Return a schema with the types that Spark has in the place of those that it lacks."""
     types = {pa.uint64(): pa.decimal128(20, 0)}
     types |= {pa.timestamp(unit): pa.timestamp("us") for unit in ("s", "ms", "ns")}
@@ -216,17 +374,14 @@ def _of_spark(schema: pa.Schema) -> pa.Schema:
     return pa.schema((field.name, types.get(field.type, field.type)) for field in plain)
 
 
-def _binary() -> StructField:
-    from pyspark.sql.types import BinaryType, StructField
+def types_of(schema: pa.Schema, words: Sequence[str] = ()) -> StructType:
+    """Return the types of released columns, with words of rows behind them."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import LongType, StructField, StructType
 
-    return StructField(_ORDER, BinaryType(), nullable=False)
-
-
-def _units(has_units: object) -> list[StructField]:
-    """Return the columns of what is told of a row's unit, where there are units."""
-    from pyspark.sql.types import LongType, StructField
-
-    return [StructField(name, LongType(), nullable=False) for name in _UNIT if has_units]
+    shown = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    numbers = [StructField(name, LongType(), nullable=False) for name in words]
+    return StructType([*shown.fields, *numbers])
 
 
 def _quoted(name: str) -> str:

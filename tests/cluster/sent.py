@@ -12,14 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import ViewRule
+from sfumato.project.document.model import Document, PolicyEntry, ViewRule
 from sfumato.project.release.batches import batch_of
+from sfumato.project.release.brought_together import mark_of, marks_as_told
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.views import coarsened, suppressed_in
 from sfumato.project.release.workers import plain_schema
@@ -28,6 +30,7 @@ from tests.project.test_long_units import by_house, of_units
 from tests.source_code import ROOT
 
 ROWS = 300
+QUASI = ("age", "zip", "grade")
 RELEASE = "0123456789abcdef"
 
 
@@ -40,6 +43,8 @@ class Sent:
     keys: DerivedKeys
     released: pa.Table
     """The release that is made here, in its own order, with the types that engines have."""
+    classes: pd.DataFrame
+    """What the rows that leave show of the quasi-identifiers, and their true values."""
 
     @property
     def table(self) -> pa.Table:
@@ -69,32 +74,73 @@ def forms_of(key: bytes) -> Iterator[tuple[str, bytes]]:
 
 LOOSE = ViewRule(1, 0.0, {"age": 1, "zip": 2})
 STRICT = ViewRule(4, 0.9, {"age": 2, "zip": 2, "grade": 1})
+OF_UNITS = ViewRule(4, 0.9, {"age": 3, "zip": 2, "grade": 1})
 
 
-def send(folder: Path, view: ViewRule | None = LOOSE, of_houses: bool = False) -> Sent:
+DEATHS = {"plain": 2, "groups": 2, "units": 3}
+"""How often Dask reads a table until it makes the rows: for the keys and groups, and for the
+classes of a view; then for the release."""
+
+
+def by_groups(document: Document, **settings: object) -> Document:
+    """Release two attributes by groups of records, each by groups of its own."""
+    public = {"illness": ["grade", "smoker"], "grade_of_pain": ["severity"]}
+    stated = {"epsilon": 0.3, "delta": 0.17, **settings}
+    policy = tuple(
+        PolicyEntry(each.attributes, "reconstruction", {**stated, "public": public[each.key]})
+        if each.key in public
+        else each
+        for each in document.policy
+    )
+    levels = {"illness": 0.5, "grade_of_pain": 0.2}
+    told = {key: {"retention_probability": level} for key, level in levels.items()}
+    recipients = tuple(
+        replace(each, statements={**each.statements, **told}) for each in document.recipients
+    )
+    return replace(document, policy=policy, recipients=recipients)
+
+
+def send(
+    folder: Path,
+    view: ViewRule | None = LOOSE,
+    *,
+    of_houses: bool = False,
+    grouped: bool = False,
+    placed: bool = False,
+) -> Sent:
     """Put a table with a column of every sort, a plan and its keys into a folder.
 
-    Its rows may be `of_houses`, of which two each leave.
+    Its rows may be `of_houses`, of which two each leave, released by groups of records, or `placed`
+    as they stand in the table.
     """
     table, document = hospital(ROWS), hospital_document(ROWS, view)
     if of_houses:
         table = Table(of_units(table.frame))
         document = by_house(2, "illness")(document)
+    if grouped:
+        document = by_groups(document)
+    if placed:
+        document = replace(document, rows_as_in_table="It is sorted by chance.")
     material, made = planned(document, table)
     rows = material.rows(KEYS, Silent())
     assert (rows.table.rows < ROWS) == of_houses
     hidden = None
     if made.coarsening is not None:
         seen = coarsened(made.coarsening, made.columns, rows.table)
-        assert bool(seen.view.suppressed_rows) == (view is STRICT)
-        hidden = suppressed_in(seen, rows.table, KEYS) if view is STRICT else None
-    plan, keys = replace(made, release_id=RELEASE, suppressed=hidden).with_keys(KEYS)
-    frame = plan.bind(KEYS).release(rows, Silent(), RELEASE)
+        assert bool(seen.view.suppressed_rows) == (view is not LOOSE)
+        hidden = suppressed_in(seen, rows.table, KEYS) if view is not LOOSE else None
+    made = replace(made, release_id=RELEASE, suppressed=hidden)
+    marks = marks_as_told(made, mark_of(made, rows.table, KEYS))
+    plan, keys = replace(made, group_marks=marks).with_keys(KEYS)
+    frame = plan.bind(KEYS).release(rows, Silent(), None if placed else RELEASE)
     released = pa.Table.from_batches([batch_of(frame, plan.output_schema())])
     pa.parquet.write_table(pa.Table.from_batches([as_batch(table)]), folder / "table.parquet")
     (folder / "plan.json").write_text(plan.to_json())
     (folder / "keys.bin").write_bytes(keys.to_bytes())
-    return Sent(folder, plan, keys, released.cast(plain_schema(released.schema)))
+    in_table = plan.bind(KEYS).release(rows, Silent())
+    true = rows.table.frame[["illness", "ward", "grade_of_pain"]]
+    classes = in_table[list(QUASI)].reset_index(drop=True).assign(**true)
+    return Sent(folder, plan, keys, released.cast(plain_schema(released.schema)), classes)
 
 
 def drive(driver: str, folder: Path, **environment: str) -> None:

@@ -12,12 +12,14 @@ import pyarrow.parquet
 from pyspark import TaskContext
 from pyspark.sql import SparkSession, functions
 
+import sfumato.spark
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.spark import KeySource, class_facts, read_plan, release
+from sfumato.spark import KeySource, class_facts, read_plan, release, view_facts
 from tests.cluster.sent import dies_once
 
 
 def main(folder: Path) -> None:
+    sfumato.spark._TOGETHER = 90
     plan, source = read_plan(folder / "plan.json"), KeySource.in_file(folder / "keys.bin")
     (folder / "events").mkdir()
     spark = (
@@ -35,46 +37,74 @@ def main(folder: Path) -> None:
     )
     table = spark.read.parquet(str(folder / "table.parquet"))
 
-    def die_once(batches):
-        if TaskContext.get().partitionId() == 1:  # for the keys, then for the release
-            dies_once(folder, "read", 2)
-        yield from batches
+    def dying(table, name, at):
+        """The same table, of which a part is read so often until its process ends at once."""
+
+        def read(batches):
+            if TaskContext.get().partitionId() == 1:
+                dies_once(folder, name, at)
+            yield from batches
+
+        return table.repartition(4).mapInArrow(read, table.schema)
 
     def keep(name, made):
         pyarrow.parquet.write_table(made.toArrow(), folder / f"{name}.parquet")
 
     keep("whole", release(table.repartition(1), plan, source))
-    killed = table.repartition(4).mapInArrow(die_once, table.schema)
-    keep("killed", release(killed, plan, source))
-    strict = folder / "strict"
-    kept = (read_plan(strict / "plan.json"), KeySource.in_file(strict / "keys.bin"))
-    keep("strict", release(table.repartition(3), *kept))
-    units = folder / "units"
-    given = (read_plan(units / "plan.json"), KeySource.in_file(units / "keys.bin"))
-    of_units = spark.read.parquet(str(units / "table.parquet"))
-    keep("units", release(of_units.repartition(3), *given))
-    facts = class_facts(table.repartition(3), ["age", "zip"], "illness")
-    (folder / "facts.json").write_text(json.dumps(asdict(facts)))
+    # For the keys, then for the release.
+    keep("killed", release(dying(table, "read", 2), plan, source))
+
+    table.toPandas().to_csv(folder / "table.csv", index=False)
+    texts = spark.read.csv(str(folder / "table.csv"), header=True)
+    keep("texts", release(texts.repartition(3), plan, source))
+
+    def sent(name):
+        place = folder / name
+        return read_plan(place / "plan.json"), KeySource.in_file(place / "keys.bin")
+
+    keep("strict", release(table.repartition(3), *sent("strict")))
+    of_units = in_halves(spark, folder / "units")
+    keep("units", release(of_units, *sent("units")))
+    # For the keys, two attributes' groups and the mark of both, then for the release.
+    keep("groups", release(dying(table, "groups", 5), *sent("groups")))
+    facts = {"": class_facts(table.repartition(3), ["age", "zip"], "illness")}
+    facts |= view_facts(of_units, *sent("units"))
+    told = {name: asdict(each) for name, each in facts.items()}
+    (folder / "facts.json").write_text(json.dumps(told))
     illness = functions.when(table.age == 30, "Secret").otherwise(table.illness)
     alone = functions.when(table.person == table.first()["person"], 200).otherwise(table.age)
     for name, spoilt in (
         ("class", table.withColumn("age", alone)),
+        ("groups", table.withColumn("grade", functions.lit("low"))),
         ("row", table.withColumn("illness", illness)),
         ("keys", table.union(table.limit(2)).repartition(3)),
         ("columns", table.drop("zip")),
     ):
         try:
-            release(spoilt, *(kept if name == "class" else (plan, source))).toArrow()
+            of = {"class": "strict", "groups": "groups"}.get(name, ".")
+            release(spoilt, *sent(of)).toArrow()
         except SfumatoError as error:
             said = f"{type(error).__name__}: {error}"
         except Exception as error:
             said = str(error)
         (folder / f"{name}.txt").write_text(said)
-    plans = made_plan(release(table, plan, source)) + made_plan(release(of_units, *given))
-    (folder / "explained.txt").write_text(plans)
+    tables = {"strict": table, "units": of_units, "groups": table}
+    plans = [made_plan(release(each, *sent(name))) for name, each in tables.items()]
+    (folder / "explained.txt").write_text("".join(plans))
     files = [path.read_bytes() for path in (folder / "scratch").rglob("*") if path.is_file()]
     (folder / "scratch.bin").write_bytes(b"".join(files))
     spark.stop()
+
+
+def in_halves(spark, folder):
+    """The table in two partitions, in its own order."""
+    whole = pyarrow.parquet.read_table(folder / "table.parquet")
+    halves = []
+    for number in range(2):
+        path = folder / f"half-{number}.parquet"
+        pyarrow.parquet.write_table(whole.slice(number * len(whole) // 2, len(whole) // 2), path)
+        halves.append(spark.read.parquet(str(path)))
+    return halves[0].union(halves[1])
 
 
 def made_plan(made) -> str:

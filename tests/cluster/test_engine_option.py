@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -15,6 +16,9 @@ import pytest
 from sfumato.commands.shared import engines
 from sfumato.commands.shared.command import ExitCode
 from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.engine.core.progress import Silent
+from sfumato.engine.table.table import Table
+from sfumato.formats.reading import write_table
 from sfumato.project.project_file import ProjectFile
 from tests.cli.conftest import REASON, RULES, CommandLine, cheap_passphrases
 from tests.project.making import PASSPHRASE, table
@@ -36,19 +40,42 @@ ENGINES = [
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
 
-@pytest.fixture
-def line(tmp_path):
-    """The command line with a project whose table is in Parquet files."""
-    (tmp_path / "parts").mkdir()
-    whole = pa.Table.from_pandas(table(40).frame, preserve_index=False)
+ARROW = pa.Table.from_pandas(table(40).frame, preserve_index=False)
+
+
+def made_from(folder, rows=ARROW, rules=RULES, ending="parquet"):
+    """The command line with a project whose table is in Parquet files, or one of another format."""
+    place = folder / "parts"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
     for number in range(2):
-        part = whole.slice(20 * number, 20)
-        pa.parquet.write_table(part, tmp_path / "parts" / f"{number}.parquet")
-    (tmp_path / "rules.toml").write_text(RULES)
-    made = CommandLine(tmp_path, {PASSPHRASE_VARIABLE: PASSPHRASE})
-    arguments = ("--table", tmp_path / "parts", "--rules", tmp_path / "rules.toml")
+        pa.parquet.write_table(rows.slice(20 * number, 20), place / f"{number}.parquet")
+    if ending != "parquet":
+        place = folder / f"ward.{ending}"
+        write_table(Table(rows.to_pandas()), place, ending, Silent())
+    (folder / "rules.toml").write_text(rules)
+    made = CommandLine(folder, {PASSPHRASE_VARIABLE: PASSPHRASE})
+    made.project.unlink(missing_ok=True)
+    arguments = ("--table", place, "--rules", folder / "rules.toml")
     assert made.run("init", made.project, *arguments) == ExitCode.OK, made.remarks
     return made
+
+
+@pytest.fixture
+def line(tmp_path):
+    return made_from(tmp_path)
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Dask works in this process."""
+    dask = pytest.importorskip("dask")
+
+    def made(*given):
+        with dask.config.set(scheduler="sync"):
+            engines.write_by_dask(*given)
+
+    monkeypatch.setitem(engines.MAKERS, "dask", made)
 
 
 def released(line, engine, folder, *more):
@@ -65,10 +92,20 @@ def released(line, engine, folder, *more):
     )
 
 
+def of_houses():
+    """Rows that belong to units, whose order is not that of their files' sizes."""
+    frame = table(40).frame.assign(house=[f"H{row % 13}" for row in range(40)])
+    unit = 'columns = ["house"]\nmost_rows = 2\nconstant = []\n'
+    rules = f'{RULES}\n[columns.house]\nrole = "identifying"\n\n[unit]\n{unit}'
+    return pa.Table.from_pandas(frame, preserve_index=False), rules
+
+
 @pytest.mark.slow
 @pytest.mark.alone
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_bundles_of_an_engines_rows_are_the_projects_own(line, engine):
+def test_bundles_of_an_engines_rows_are_the_projects_own(tmp_path, engine, ending):
+    line = made_from(tmp_path, ending=ending)
     both = ("--recipient", "Institute B", "--format", "parquet")
     assert line.release("Clinic A", *both) == ExitCode.OK, line.remarks
     ran = released(line, engine, line.folder / "by-engine", *both)
@@ -87,17 +124,9 @@ def test_bundles_of_an_engines_rows_are_the_projects_own(line, engine):
 @pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.parametrize("engine", ENGINES)
-def test_an_engine_holds_back_the_rows_of_a_unit_that_the_project_does(line, engine):
-    frame = table(40).frame.assign(house=[f"H{row % 13}" for row in range(40)])
-    shutil.rmtree(line.folder / "parts")
-    (line.folder / "parts").mkdir()
-    frame.to_parquet(line.folder / "parts" / "0.parquet", index=False, row_group_size=10)
-    unit = 'columns = ["house"]\nmost_rows = 2\nconstant = []\n'
-    rules = f'{RULES}\n[columns.house]\nrole = "identifying"\n\n[unit]\n{unit}'
-    (line.folder / "rules.toml").write_text(rules)
-    line.project.unlink()
-    arguments = ("--table", line.folder / "parts", "--rules", line.folder / "rules.toml")
-    assert line.run("init", line.project, *arguments) == ExitCode.OK, line.remarks
+def test_an_engine_holds_back_the_rows_of_a_unit_that_the_project_does(tmp_path, engine):
+    line = made_from(tmp_path, *of_houses())
+    assert line.run("row-order", line.project, "--as-in-table", REASON) == ExitCode.OK, line.remarks
     assert line.release("Clinic A", "--format", "parquet") == ExitCode.OK, line.remarks
     more = ("--format", "parquet", "--accept", REASON)
     ran = released(line, engine, line.folder / "by-engine", *more)
@@ -107,21 +136,18 @@ def test_an_engine_holds_back_the_rows_of_a_unit_that_the_project_does(line, eng
     assert (made / "data.parquet").read_bytes() == (own / "data.parquet").read_bytes()
 
 
-def test_with_an_engine_the_table_is_never_read_as_a_whole(line, monkeypatch):
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_with_an_engine_the_table_is_never_read_as_a_whole(tmp_path, monkeypatch, ending):
     def refuse(*_):
         raise AssertionError("the whole table was read")
 
-    def made(files, plan, source, scratch):
-        with dask.config.set(scheduler="sync"):
-            engines.write_by_dask(files, plan, source, scratch)
-
-    dask = pytest.importorskip("dask")
+    line = made_from(tmp_path, ending=ending)
     assert line.release("Clinic A", "--format", "parquet") == ExitCode.OK, line.remarks
     [own] = line.bundles()
     data = (own / "data.parquet").read_bytes()
     shutil.rmtree(own)
     monkeypatch.setattr("sfumato.commands.shared.opening.source_of", refuse)
-    monkeypatch.setitem(engines.MAKERS, "dask", made)
     more = ("--format", "parquet", "--engine", "dask")
     assert line.release("Clinic A", *more) == ExitCode.OK, line.remarks
     [again] = line.bundles()
@@ -129,33 +155,59 @@ def test_with_an_engine_the_table_is_never_read_as_a_whole(line, monkeypatch):
     assert sorted(each.name for each in again.iterdir() if each.name.startswith(".")) == []
 
 
-def test_a_format_that_is_made_in_memory_is_refused_with_an_engine(line):
-    assert line.release("Clinic A", "--format", "sav", "--engine", "dask") != ExitCode.OK
+@pytest.mark.usefixtures("here")
+def test_an_engines_rows_are_put_into_a_zip_file_too(line):
+    bundles = []
+    for name, engine in (("own", ()), ("by engine", ("--engine", "dask"))):
+        out = ("--out", line.folder / name, "--accept", REASON, "--zip", *engine)
+        code = line.run("release", line.project, "--recipient", "Clinic A", *out)
+        assert code == ExitCode.OK, line.remarks
+        [bundle] = (line.folder / name).iterdir()
+        assert bundle.suffix == ".zip"
+        with ZipFile(bundle) as packed:
+            bundles.append(
+                {each: packed.read(each) for each in packed.namelist() if "package" not in each}
+            )
+    assert bundles[0] == bundles[1]
+
+
+@pytest.mark.usefixtures("here")
+def test_an_engine_counts_classes_before_it_makes_the_rows(line):
+    assert line.release("Clinic A", "--engine", "dask", "--count-classes") == ExitCode.OK
+    frame = ARROW.to_pandas()
+    sizes, kinds = frame.groupby("sex").size(), frame.groupby("sex")["illness"].nunique()
+    assert f"Dask counted 40 records in {len(sizes)} classes" in line.remarks
+    assert f"the smallest has {sizes.min()}, and 0 records are unique" in line.remarks
+    assert kinds.min() == 1
+    assert "illness: 1 value or more in each class (l), as mixed as 1" in line.remarks
+    assert len(line.bundles()) == 1
+
+
+def test_classes_are_not_counted_without_an_engine(line):
+    assert line.release("Clinic A", "--count-classes") == ExitCode.EXPECTED_ERROR
+    assert "Name one: --engine dask" in line.remarks
+
+
+@pytest.mark.parametrize("format_name", ["sav", "dta"])
+def test_a_format_that_is_made_in_memory_is_refused_with_an_engine(line, format_name):
+    assert line.release("Clinic A", "--format", format_name, "--engine", "dask") != ExitCode.OK
     assert "Choose Parquet or CSV, or release without --engine." in line.remarks
     assert line.bundles() == []
 
 
-def test_rows_told_apart_by_their_position_are_refused_with_an_engine(line):
-    rules = RULES.replace('record_key = "person"\n', "")
-    (line.folder / "rules.toml").write_text(rules)
-    other = CommandLine(line.folder / "other", line.environment)
-    other.folder.mkdir()
-    arguments = ("--table", line.folder / "parts", "--rules", line.folder / "rules.toml")
-    assert other.run("init", other.project, *arguments) == ExitCode.OK, other.remarks
-    assert other.release("Clinic A", "--engine", "dask") == ExitCode.EXPECTED_ERROR
-    assert "told apart by their position" in other.remarks
-    assert "Release without --engine." in other.remarks
+def test_rows_told_apart_by_their_position_are_refused_with_an_engine(tmp_path):
+    line = made_from(tmp_path, rules=RULES.replace('record_key = "person"\n', ""))
+    assert line.release("Clinic A", "--engine", "dask") == ExitCode.EXPECTED_ERROR
+    assert "told apart by their position" in line.remarks
+    assert "Release without --engine." in line.remarks
 
 
-def test_a_table_that_an_engine_does_not_read_is_refused_with_what_to_do(line):
-    table(40).frame.to_csv(line.folder / "ward.csv", index=False)
-    arguments = ("--table", line.folder / "ward.csv", "--rules", line.folder / "rules.toml")
-    other = CommandLine(line.folder / "other", line.environment)
-    other.folder.mkdir()
-    assert other.run("init", other.project, *arguments) == ExitCode.OK, other.remarks
-    assert other.release("Clinic A", "--engine", "dask") == ExitCode.EXPECTED_ERROR
-    assert "Parquet" in other.remarks
-    assert other.bundles() == []
+def test_a_table_that_an_engine_does_not_read_is_refused_with_what_to_do(tmp_path):
+    line = made_from(tmp_path, ending="dta")
+    assert line.release("Clinic A", "--engine", "dask") == ExitCode.EXPECTED_ERROR
+    assert "this one is read as dta" in line.remarks
+    assert "Write the table as Parquet or CSV" in line.remarks
+    assert line.bundles() == []
 
 
 def test_an_engine_that_is_not_installed_is_named_with_how_to_install_it(line, monkeypatch):
@@ -165,18 +217,9 @@ def test_an_engine_that_is_not_installed_is_named_with_how_to_install_it(line, m
     assert 'pip install "sfumato[spark]"' in line.remarks
 
 
-def test_a_column_that_leaves_alone_is_made_by_an_engine_too(line, monkeypatch):
-    def made(files, plan, source, scratch):
-        with dask.config.set(scheduler="sync"):
-            engines.write_by_dask(files, plan, source, scratch)
-
-    dask = pytest.importorskip("dask")
-    rules = line.folder / "rules.toml"
-    rules.write_text(RULES.replace("quasi-identifier", "identifying"))
-    line.project.unlink()
-    given = ("--table", line.folder / "parts", "--rules", rules)
-    assert line.run("init", line.project, *given) == ExitCode.OK, line.remarks
-    monkeypatch.setitem(engines.MAKERS, "dask", made)
+@pytest.mark.usefixtures("here")
+def test_a_column_that_leaves_alone_is_made_by_an_engine_too(tmp_path):
+    line = made_from(tmp_path, rules=RULES.replace("quasi-identifier", "identifying"))
     bundles = []
     for name, engine in (("own", ()), ("by engine", ("--engine", "dask"))):
         out = ("--out", line.folder / name, "--accept", REASON, "--format", "csv", *engine)

@@ -9,15 +9,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from sfumato.formats.delimited import records
 
 from sfumato.commands.shared import engines
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
+from sfumato.formats.tables import delimited
+from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.release import make_release, prepared_of, sent_plan
 from sfumato.project.release.release_plan import plan_of
 from sfumato.project.release.workers import KeySource
-from tests.cluster.sent import forms_of
+from tests.cluster.sent import by_groups, forms_of
 from tests.project.test_long_release import (
     VIEWS,
     bundle,
@@ -26,6 +29,7 @@ from tests.project.test_long_release import (
     seen_coarsely,
     ward,
     whole_of,
+    with_orders,
 )
 from tests.project.test_long_units import by_house, of_units
 
@@ -45,35 +49,70 @@ adapter = pytest.importorskip("sfumato.dask")
 def here(monkeypatch):
     """Dask works in this process."""
 
-    def made(files, plan, source, scratch):
+    def made(table, *given):
+        assert len(table.parts) > 1
         with dask.config.set(scheduler="sync"):
-            engines.write_by_dask(files, plan, source, scratch)
+            engines.write_by_dask(table, *given)
 
+    monkeypatch.setattr(engines, "_FEWEST_ROWS", 60)
+    monkeypatch.setattr(engines, "_MOST_ROWS", 60)
+    monkeypatch.setattr(records, "_PIECES_APART", 1)
+    for each in (records, delimited):
+        monkeypatch.setattr(each, "BLOCK_SIZES", (1 << 13, 1 << 15, 1 << 20))
     monkeypatch.setitem(engines.MAKERS, "dask", made)
 
 
 def by_engine(project, folder, format_name="parquet"):
-    files = engines.files_for(project.document, project.path.parent, "dask")
+    engines.check_engine(project.document, "dask")
     table = long_of(project)
-    rows_by = engines.rows_by(files, "dask")
+    rows_by = engines.rows_by(table, "dask")
     made = make_release(project, table, "Clinic A", folder, format_name, Silent(), rows_by=rows_by)
     return {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
+def of_houses():
+    return of_units(frame_of())
+
+
+def as_in_table(change):
+    return lambda document: replace(change(document), rows_as_in_table="Sorted by chance.")
+
+
+def units_in_views(document):
+    view = ViewRule(4, 0.9, {"age": 3, "zip": 2, "grade": 1})
+    return by_house(2, "illness")(seen_coarsely(view)(document))
+
+
+def known_from_all():
+    return with_orders(frame_of())
+
+
 CASES = {
+    "known from all rows only": (known_from_all, lambda document: document),
     "rows alone": (frame_of, lambda document: document),
     "a view": (frame_of, seen_coarsely(*VIEWS["a chain"])),
-    "two rows of a unit": (lambda: of_units(frame_of()), by_house(2, "illness")),
-    "all rows of a unit": (lambda: of_units(frame_of()), by_house(99, "illness")),
+    "two rows of a unit": (of_houses, by_house(2, "illness")),
+    "all rows of a unit": (of_houses, by_house(99, "illness")),
+    "units as in the table": (of_houses, as_in_table(by_house(2, "illness"))),
+    "units that a view counts": (of_houses, units_in_views),
+    "groups": (frame_of, by_groups),
+    "groups as published": (frame_of, lambda found: by_groups(found, sampling="published")),
+    "groups as in the table": (frame_of, as_in_table(by_groups)),
 }
 
 
-@pytest.mark.few(3)
-@pytest.mark.parametrize("format_name", ["parquet", "csv"])
-@pytest.mark.parametrize("case", CASES)
-def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case, format_name):
+IN_TEXTS = {"rows alone", "two rows of a unit", "units as in the table", "groups"}
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize(
+    ("case", "ending"),
+    [*((case, "parquet") for case in CASES), *((case, "csv") for case in sorted(IN_TEXTS))],
+)
+def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case, ending):
     frame, change = CASES[case]
-    with ward(frame(), change) as project:
+    with ward(frame(), change, ending) as project:
+        format_name = "csv" if case == "rows alone" else "parquet"
         whole, _ = bundle(project, whole_of(project), tmp_path / "whole", format_name)
         assert by_engine(project, tmp_path / "made", format_name) == whole
 
@@ -120,24 +159,14 @@ def test_units_that_differ_in_what_is_drawn_once_are_refused_on_a_cluster(ward, 
         adapter.release(dd.from_pandas(frame, npartitions=3), plan, source)
 
 
-def test_rows_of_units_do_not_stay_as_in_the_table_on_a_cluster(ward, tmp_path):
-    def change(document):
-        return replace(by_house(2, "illness")(document), rows_as_in_table="Sorted by chance.")
-
-    with ward(of_units(frame_of()), change) as project:
-        plan, _, source = sent_units(project, tmp_path)
-        with pytest.raises(PolicyError, match="brought together"):
-            adapter.release(dd.from_pandas(of_units(frame_of()), npartitions=3), plan, source)
-
-
 @pytest.mark.parametrize("rows", [299, 300])
 def test_a_table_that_changes_while_the_engine_works_is_refused(ward, tmp_path, monkeypatch, rows):
     made_by = engines.MAKERS["dask"]
 
-    def swapped(files, plan, source, scratch):
-        frame = pd.read_parquet(files[0]).iloc[:rows]
-        pa.parquet.write_table(pa.Table.from_pandas(frame), files[0])
-        made_by(files, plan, source, scratch)
+    def swapped(table, *given):
+        frame = pd.read_parquet(table.parts[0].path).iloc[:rows]
+        pa.parquet.write_table(pa.Table.from_pandas(frame), table.parts[0].path)
+        made_by(table, *given)
 
     monkeypatch.setitem(engines.MAKERS, "dask", swapped)
     with ward(frame_of()) as project:

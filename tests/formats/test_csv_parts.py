@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import pickle
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +36,9 @@ FAR = 600
 def outcome(path, options, block, part):
     """Return what a file is read as in parts: its columns and notes, or what is wrong with it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "BLOCK_SIZES", (block, 32 << 20))
+        for each in (delimited, records):
+            patch.setattr(each, "BLOCK_SIZES", (block, 32 << 20))
+        patch.setattr(records, "_PIECES_APART", 1)
         patch.setattr(delimited, "_HELD", block)
         patch.setattr(delimited, "BATCH_ROWS", part)
         try:
@@ -49,15 +52,28 @@ def outcome(path, options, block, part):
             reopened = open_batches(path, options, Silent(), known=known)
             assert reopened is not None
             again = list(reopened.read(tuple(known.types))) if batches.types_suffice else []
+            stretches = [rows_of_stretches(batches, part)]
+            if batches.types_suffice:
+                stretches.append(rows_of_stretches(reopened, part))
         except FileError as error:
             return type(error), str(error)
     assert [len(each) for each in parts[:-1]] == [part] * (len(parts) - 1)
     assert sum(map(len, parts)) == batches.rows
+    for rows in stretches:
+        assert rows.equals(pa.Table.from_batches(parts).select(rows.column_names))
     assert batches.digest == digest_of(path, Silent())
     frame = frame_of(parts, batches.types, batches.rows)
     if batches.types_suffice:
         assert frame_of(again, batches.types, batches.rows).to_csv() == frame.to_csv()
     return frame, [note.text for note in batches.notes]
+
+
+def rows_of_stretches(batches, rows):
+    """The rows of the stretches of about so many rows that other processes read."""
+    names = tuple(batches.types)
+    stretches = pickle.loads(pickle.dumps(batches.parts(rows)))
+    batches.check()
+    return pa.Table.from_batches([each for part in stretches for each in part.read(names)])
 
 
 def sorted_categories(frame):
@@ -307,10 +323,38 @@ def test_rows_around_a_place_are_read_from_an_indexed_row_before_it(
             assert rows.to_pydict() == whole.slice(first, len(rows)).to_pydict()
 
 
-def test_a_quotation_mark_within_a_text_leads_to_no_wrong_rows(tmp_path, monkeypatch):
+@pytest.fixture
+def indexed(monkeypatch):
+    """Let rows be indexed in a short file."""
     monkeypatch.setattr(delimited, "BLOCK_SIZES", (1 << 10, 32 << 20))
     monkeypatch.setattr(records, "BLOCK_SIZES", (1 << 10, 32 << 20))
     monkeypatch.setattr(records, "_PIECES_APART", 1)
+
+
+@pytest.mark.usefixtures("indexed")
+@pytest.mark.parametrize(
+    ("encoding", "more"),
+    [("utf-8", 1), ("utf-8-sig", 1), ("cp1252", 1), ("utf-16-le", 1), ("utf-16", 0)],
+)
+@pytest.mark.parametrize("strange", ["é€", '5" pipe'])
+def test_other_processes_read_stretches_of_a_text(tmp_path, encoding, more, strange):
+    path = tmp_path / "table.csv"
+    path.write_bytes(text_of(FAR, strange=strange).encode(encoding))
+    batches = open_batches(path, ReadOptions(encoding=encoding), Silent())
+    whole = pa.Table.from_batches(batches.read(tuple(batches.types)))
+    assert rows_of_stretches(batches, 30).equals(whole)
+    assert (len(batches.parts(30)) > 1) == bool(more)
+    assert len(batches.parts(FAR)) == 1
+    [stretch, *_] = batches.parts(30)
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(TableError, match="changed"):
+        list(stretch.read(["id"]))
+    with pytest.raises(TableError, match="changed"):
+        batches.check()
+
+
+@pytest.mark.usefixtures("indexed")
+def test_a_quotation_mark_within_a_text_leads_to_no_wrong_rows(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(text_of(FAR, strange='5" pipe'))
     batches = open_batches(path, PLAIN, Silent())
@@ -320,10 +364,8 @@ def test_a_quotation_mark_within_a_text_leads_to_no_wrong_rows(tmp_path, monkeyp
         assert rows.to_pydict() == whole.slice(first, len(rows)).to_pydict()
 
 
-def test_a_file_that_changed_since_its_rows_were_indexed_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK_SIZES", (1 << 10, 32 << 20))
-    monkeypatch.setattr(records, "BLOCK_SIZES", (1 << 10, 32 << 20))
-    monkeypatch.setattr(records, "_PIECES_APART", 1)
+@pytest.mark.usefixtures("indexed")
+def test_a_file_that_changed_since_its_rows_were_indexed_is_refused(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(text_of(FAR))
     batches = open_batches(path, PLAIN, Silent())

@@ -22,7 +22,7 @@ from sfumato.formats.errors import (
     WrongEncoding,
 )
 from sfumato.formats.options import BadValues, ColumnType, ReadOptions
-from sfumato.formats.reading import read_file
+from sfumato.formats.reading import open_batches, read_file
 from sfumato.formats.tables import parquet
 from tests.formats.reading import plain, read, write
 
@@ -97,6 +97,36 @@ def test_two_columns_of_one_name_are_told(tmp_path):
 def test_a_file_without_records_is_told(tmp_path):
     with pytest.raises(EmptyFile, match="has no records"):
         read(arrow_file(tmp_path, x=pa.array([], pa.int64())))
+
+
+LISTS = {
+    "the same": ([["low", "mid", "high"]] * 2, ["low", "mid", "high"]),
+    "a part of the other": ([["low", "high"], ["low", "mid", "high"]], ["low", "mid", "high"]),
+    "others": ([["low", "mid"], ["mid", "high"]], None),
+    "another order": ([["low", "mid", "high"], ["high", "low"]], None),
+}
+
+
+@pytest.mark.parametrize("case", LISTS)
+def test_categories_are_in_an_order_that_all_lists_of_them_agree_on_and_none_is_lost(
+    tmp_path, case
+):
+    lists, order = LISTS[case]
+    path = tmp_path / "table.parquet"
+    columns = [pa.DictionaryArray.from_arrays([0, 1], each, ordered=True) for each in lists]
+    with pq.ParquetWriter(path, pa.schema([("x", columns[0].type)])) as file:
+        for column in columns:
+            file.write_table(pa.table({"x": column}))
+    options = ReadOptions(format="parquet")
+    found = read_file(path, options, Silent()).table.frame["x"]
+    assert found.tolist() == [text for each in lists for text in each[:2]]
+    ordered = isinstance(found.dtype, pd.CategoricalDtype) and found.cat.ordered
+    assert (found.cat.categories.tolist() if ordered else None) == order
+    batches = open_batches(path, options, Silent())
+    assert dict(batches.orders) == ({} if order is None else {"x": tuple(order)})
+    rows = [each for part in batches.parts(2) for each in part.read(["x"])]
+    assert pa.Table.from_batches(rows)["x"].to_pylist() == found.tolist()
+    assert len(batches.parts(2)) == 2
 
 
 def test_ordered_categories_keep_their_order_and_those_without_a_row(tmp_path):

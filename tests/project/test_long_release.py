@@ -101,7 +101,8 @@ def ward(tmp_path):
         if ending == "csv":
             frame.to_csv(path, index=False)
         else:
-            pa.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), path)
+            whole = pa.Table.from_pandas(frame, preserve_index=False)
+            pa.parquet.write_table(whole, path, row_group_size=70)
         document = hospital_document(ROWS)
         columns = [unweighted(each) for each in document.columns if each.name in frame]
         extra = [ColumnSpec(name, Role.INSENSITIVE, "text") for name in ("note", "late", "far")]
@@ -126,6 +127,50 @@ def whole_of(project):
 def bundle(project, table, folder, format_name):
     made = make_release(project, table, "Clinic A", folder, format_name, Silent())
     return {path.name: path.read_bytes() for path in made.path.iterdir()}, made.record
+
+
+def with_orders(frame):
+    """Categories in an order, one of which no row has, and whole numbers without a sign."""
+    grades = pd.CategoricalDtype(["low", "middle", "high", "worst"], ordered=True)
+    far = np.arange(len(frame), dtype=np.uint64)
+    far[260] = 2**64 - 1
+    dose = pd.array(frame["visits"], dtype="UInt64")
+    return frame.assign(severity=frame["severity"].astype(grades), far=far, visits=dose)
+
+
+def stored_by_parts(frame, path):
+    """Row groups whose lists of categories are parts of the whole one."""
+    whole = pa.Table.from_pandas(frame, preserve_index=False)
+    with pa.parquet.ParquetWriter(path, whole.schema) as file:
+        for start in range(0, len(frame), 60):
+            part = frame.iloc[start : start + 60]
+            if start == 120:
+                part = part.assign(severity=part["severity"].cat.remove_unused_categories())
+            file.write_table(pa.Table.from_pandas(part, whole.schema, preserve_index=False))
+
+
+@pytest.mark.parametrize("format_name", ["parquet", "csv"])
+def test_what_is_known_from_all_rows_only_is_released_in_parts_as_in_memory(
+    ward, tmp_path, format_name
+):
+    frame = with_orders(frame_of())
+    with ward(frame) as project:
+        source = project.document.source
+        stored_by_parts(frame, source.place)
+        _, source = read_source(source.place, OPTIONS["parquet"], Silent())
+        project.save_document(replace(project.document, source=source))
+        whole, first = bundle(project, whole_of(project), tmp_path / "whole", format_name)
+        parts, second = bundle(project, long_of(project), tmp_path / "parts", format_name)
+        [made] = (tmp_path / "parts").iterdir()
+        told = [verify_file(project, t(project), made, Silent()) for t in (whole_of, long_of)]
+        types = long_of(project).batches.types
+    assert parts == whole
+    assert first.digest == second.digest
+    assert [str(c.finding) for each in told for c in each.failed] == []
+    assert (types["far"], types["visits"]) == (pa.uint64(), pa.int64())
+    if format_name == "parquet":
+        severity = pd.read_parquet(made / "data.parquet")["severity"]
+        assert severity.cat.categories.tolist() == ["low", "middle", "high", "worst"]
 
 
 @pytest.mark.few(3)

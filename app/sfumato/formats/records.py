@@ -121,15 +121,29 @@ class Utf8Stream:
         """Where in the file the last record of some pieces ends, by their numbers from 1."""
         self._watched: tuple[bytes, int] | None = None
         self._pieces = self._quotes = 0
+        self._end: int | None = None
 
     def watch(self, quote: str, every: int) -> None:
         """Note from now on where the last record of every so many pieces ends, see `ends`."""
         self._watched = quote.encode(), every
 
-    def jump(self, offset: int) -> None:
-        """Go on at a byte of the file, where a record begins."""
+    def jump(self, offset: int, end: int | None = None) -> None:
+        """Go on at a byte of the file, where a record begins, up to another one, or to its end."""
         self._file.seek(offset)
-        self._ready, self._begun, self._ended = b"", True, False
+        self._decoder.reset()
+        self._ready, self._begun, self._ended, self._end = b"", True, False, end
+
+    @property
+    def position(self) -> int:
+        """Which byte of the file the next one stands for, where each letter stands for itself."""
+        return self._place_before(self._ready)
+
+    def _place_before(self, text: bytes) -> int:
+        """Return where in the file some text begins that was read last."""
+        length = len(text)
+        if self.encoding != "utf-8":
+            length = len(text.decode().encode(self.encoding)) + len(self._decoder.getstate()[0])
+        return self._file.tell() - length
 
     @property
     def closed(self) -> bool:
@@ -182,14 +196,14 @@ class Utf8Stream:
         self._pieces += 1
         if self._pieces % every or self._ended:
             return
-        start, end, quotes = self._file.tell() - len(self._ready) - len(piece), len(piece), 0
+        end, quotes = len(piece), 0
         for _ in range(_ENDS_TRIED):
             line = piece.rfind(b"\n", 0, end)
             if line < 0:
                 return
             quotes += piece.count(quote, line, end) if quote else 0
             if (self._quotes - quotes) % 2 == 0:  # else a quotation mark is open there
-                self.ends[self._pieces] = start + line + 1
+                self.ends[self._pieces] = self._place_before(piece[line + 1 :] + self._ready)
                 return
             end = line
 
@@ -232,6 +246,8 @@ class Utf8Stream:
         self._ready = piece + self._ready
 
     def _next_piece(self, size: int) -> bytes:
+        if self._end is not None:
+            size = min(size, self._end - self._file.tell())
         raw = self._file.read(size)
         self._ended = not raw
         if self.digest is not None:
@@ -327,8 +343,15 @@ BLOCK_SIZES: Final = (2 << 20, 32 << 20, 512 << 20)
 """Bytes read at once; the larger ones are for files with records that don't fit."""
 
 
-_PIECES_APART: Final = 16
-"""After so many pieces of the file the index has a row, some 32 MB."""
+_SIMPLE: Final = frozenset(
+    codecs.lookup(name).name
+    for name in (
+        *("utf-8", "utf-16-le", "utf-16-be", "latin-1", "iso8859-2", "iso8859-15", "mac-roman"),
+        *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254"),
+    )
+)
+_PIECES_APART: Final = 4
+"""After so many pieces of the file the index has a row, some 8 MB."""
 _ENDS_TRIED: Final = 1000
 _NOTHING: Final = "Empty CSV file"
 """What Arrow says where no record follows."""
@@ -417,9 +440,10 @@ class Records:
             self.names = self._read_names()
             # The first block is what was read with the header, and may be shorter than others.
             self._first = self._stream.waiting or block_size
-            # Bytes of the file are those of the text in one encoding alone.
-            simple = self._stream.encoding == "utf-8" and not options.escape
+            # Where a letter begins is known in encodings that keep nothing in mind.
+            simple = self._stream.encoding in _SIMPLE and not options.escape
             self._index = index if simple and block_size == BLOCK_SIZES[0] else None
+            self.begins = self._stream.position if simple else None
             if self._index is not None:
                 self._stream.watch(options.quote, _PIECES_APART)
         except BaseException:
@@ -458,10 +482,15 @@ class Records:
         came = self._first + self._block_size * max(0, self._blocks - 1)
         return int(self._kept * max(1.0, 1.05 * self._size / came)) + 1
 
-    def blocks_from(self, offset: int) -> Generator[pa.RecordBatch]:
-        """Yield blocks of the records from a byte of the file on, see `blocks`."""
-        self._stream.jump(offset)
-        return self.blocks(self.names)
+    def blocks_from(
+        self, offset: int, end: int | None = None, columns: Sequence[str] | None = None
+    ) -> Generator[pa.RecordBatch]:
+        """Yield blocks of the records from a byte of the file on, see `blocks`.
+
+        They end at another byte, where a record begins, or with the file.
+        """
+        self._stream.jump(offset, end)
+        return self.blocks(self.names if columns is None else columns)
 
     def row_number(self, position: int) -> int:
         """Return the number in the file, from 1, of the row at a position among those kept."""

@@ -55,6 +55,13 @@ class Batches:
     near
         Returns some rows around one by its place, and where the first of them stands, or None
         where the file has to be read from its start.
+    orders
+        The texts of columns that are categories in an order.
+    parts
+        Returns the rows cut into parts, in their order, that other processes read by themselves:
+        of about so many rows each, or more.
+    check
+        Refuses the file where it is another one than it was.
     """
 
     types: Mapping[str, pa.DataType]
@@ -67,6 +74,9 @@ class Batches:
     types_suffice: bool = False
     skipped: int = 0
     near: Callable[[int], Near] | None = field(default=None, repr=False)
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    parts: Callable[[int], Sequence[TablePart]] = field(default=lambda _: (), repr=False)
+    check: Callable[[], None] = field(default=lambda: None, repr=False)
 
     def around(self, place: int, context: Context) -> tuple[int, pa.RecordBatch]:
         """Return some rows around one of them, and where the first of them stands.
@@ -79,6 +89,19 @@ class Batches:
         if self.near is not None and (found := self.near(place)) is not None:
             return found
         return batch_at(self.read(tuple(self.types)), 0, place, context)
+
+
+class TablePart(Protocol):
+    """Some rows of a file that stand together. It holds none of them, and can be pickled."""
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some columns.
+
+        Raises
+        ------
+        TableError
+            If the file is another one than it was.
+        """
 
 
 @dataclass(frozen=True)

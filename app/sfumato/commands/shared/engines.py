@@ -8,8 +8,10 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,36 +19,42 @@ from typing import TYPE_CHECKING, Final
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
+from sfumato.formats.language import worded
 from sfumato.project.errors import ReleaseError
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
     from sfumato.engine.randomness.keys import DerivedKeys
+    from sfumato.formats.table_format import TablePart
     from sfumato.project.document.model import Document
+    from sfumato.project.release.long_table import LongTable
     from sfumato.project.release.plan import Plan
     from sfumato.project.release.release import RowsBy
-    from sfumato.project.release.workers import KeySource
+    from sfumato.project.release.workers import ClassFacts, KeySource
+
+    Tell = Callable[[dict[str, ClassFacts]], None] | None
 
 _VARIABLE: Final = "SFUMATO_PLAN_KEYS"
 _MADE: Final = "made"
+_FEWEST_ROWS: Final = 1 << 16
+_MOST_ROWS: Final = 1 << 20
+"""About so many rows are in a part of a table; more where a file can't be cut finely."""
 _MODULES: Final = {"dask": ("dask", "distributed"), "spark": ("pyspark",)}
 
 
-def files_for(document: Document, beside: Path, engine: str) -> list[Path]:
-    """Return the Parquet files of a project's source table, which an engine can release.
+def check_engine(document: Document, engine: str) -> None:
+    """Refuse a project whose source table an engine can't release.
 
     Raises
     ------
     ReleaseError
-        If the engine is not installed, the table is not in Parquet files, or its rows can't be
-        released each by itself.
-    SourceMissing
-        If the table is gone.
+        If the engine is not installed, the table is neither in Parquet nor in CSV files, or its
+        rows are not made from the table alone.
     """
-    from sfumato.formats.tables.parquet import parts_of
-    from sfumato.project.release.long_table import why_not_by_row
-    from sfumato.project.source import find_source
+    from sfumato.engine.mechanisms.adoption import adopted_in
 
     missing = [name for name in _MODULES[engine] if find_spec(name) is None]
     if missing:
@@ -57,33 +65,29 @@ def files_for(document: Document, beside: Path, engine: str) -> list[Path]:
             modules=missing[0],
             extra=engine,
         )
-    place = find_source(document, beside)
-    stated = document.source.options.get("format") if document.source is not None else None
-    if not isinstance(place, Path) or stated != "parquet":
+    stated = None if document.source is None else document.source.options.get("format")
+    if stated not in ("parquet", "csv", None):
         raise ReleaseError(
-            "An engine reads tables in Parquet files alone, and this one is {format}.",
-            "Write the table as Parquet, as the help on clusters shows, and make a project of it,"
-            " or release it without --engine.",
-            format=stated or "in a database",
+            "An engine reads tables in Parquet and CSV files, and this one is read as {format}.",
+            "Write the table as Parquet or CSV and make a project of it, or release it without"
+            " --engine.",
+            format=stated,
         )
-    why = why_not_by_row(document)
-    if not why and document.record_key is None:
+    fitted = [entry.key for entry in document.policy if adopted_in(entry.settings)]
+    why = Sentence("{entry} is fitted to earlier releases", entry=fitted[0]) if fitted else ""
+    if document.record_key is None:
         why = Sentence("records are told apart by their position")
-    if not why and document.unit is not None and any(each.view for each in document.recipients):
-        why = Sentence("rows belong to units, which views count")
     if why:
         raise ReleaseError(
-            "An engine can't make these rows, since each has to be released by itself: {why}.",
-            "Release without --engine.",
-            why=why,
+            "An engine can't make these rows: {why}.", "Release without --engine.", why=why
         )
-    return parts_of(place)
 
 
-def rows_by(files: list[Path], engine: str) -> RowsBy:
-    """Return what lets an engine make released rows of a table in some files.
+def rows_by(table: LongTable, engine: str, tell: Tell = None) -> RowsBy:
+    """Return what lets an engine make released rows of a table.
 
-    The rows are in files of the engine's from when they are made until they are written.
+    The rows are in files of the engine's from when they are made until they are written. Whoever is
+    to be told what classes of records tell (`sfumato.dask.view_facts`) is told it before.
     """
 
     def made(
@@ -97,10 +101,62 @@ def rows_by(files: list[Path], engine: str) -> RowsBy:
             place = Path(scratch)
             variable = f"{_VARIABLE}_{keys.fingerprint}"
             with _keys_for_children(variable, keys):
-                MAKERS[engine](files, plan, KeySource.in_variable(variable), place)
+                MAKERS[engine](Cut.of(table), plan, KeySource.in_variable(variable), place, tell)
             yield from rows_in(place / _MADE)
 
     return made
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A table in parts, which engines' processes read by Sfumato's own means.
+
+    So their values are those that the project reads, and no copy of the table is made.
+
+    Parameters
+    ----------
+    parts
+        The parts, in the table's order.
+    types
+        What each column is read as.
+    """
+
+    parts: Sequence[TablePart]
+    types: Mapping[str, pa.DataType]
+
+    @classmethod
+    def of(cls, table: LongTable) -> Cut:
+        """Return a long table in parts, at least two for each core where it is long enough."""
+        rows = table.whole.rows // (2 * (os.cpu_count() or 1))
+        parts = table.batches.parts(min(max(rows, _FEWEST_ROWS), _MOST_ROWS))
+        return cls(parts, table.batches.types)
+
+
+def lines_of_classes(recipient: str, engine: str, found: Mapping[str, ClassFacts]) -> Iterator[str]:
+    """Yield what an engine counted in classes, for a person to read."""
+    for facts in list(found.values())[:1]:
+        yield worded(
+            "{engine} counted {rows:,} {rows:record|records} in {classes:,} {classes:class|classes}"
+            " that look alike to {recipient}: the smallest has {smallest:,}, and {unique:,}"
+            " {unique:record is|records are} unique.",
+            engine=engine.capitalize(),
+            recipient=recipient,
+            rows=facts.rows,
+            classes=facts.classes,
+            smallest=facts.smallest,
+            unique=facts.unique,
+        )
+    for column, facts in found.items():
+        if facts.values is not None:
+            yield worded(
+                "{column}: {values:,} {values:value|values} or more in each class (l), as mixed as"
+                " {entropy:.3g} that are equally frequent; the most frequent one has at most"
+                " {share:.1%} of a class.",
+                column=column,
+                values=facts.values,
+                entropy=facts.entropy,
+                share=facts.largest_share,
+            )
 
 
 @contextmanager
@@ -113,7 +169,7 @@ def _keys_for_children(variable: str, keys: DerivedKeys) -> Iterator[None]:
         del os.environ[variable]
 
 
-def _by_dask(files: list[Path], plan: Plan, source: KeySource, scratch: Path) -> None:
+def _by_dask(table: Cut, plan: Plan, source: KeySource, scratch: Path, tell: Tell) -> None:
     import dask
     from distributed import Client, LocalCluster
 
@@ -127,19 +183,22 @@ def _by_dask(files: list[Path], plan: Plan, source: KeySource, scratch: Path) ->
         ) as cluster,
         Client(cluster),
     ):
-        write_by_dask(files, plan, source, scratch)
+        write_by_dask(table, plan, source, scratch, tell)
 
 
-def write_by_dask(files: list[Path], plan: Plan, source: KeySource, scratch: Path) -> None:
+def write_by_dask(table: Cut, plan: Plan, source: KeySource, scratch: Path, tell: Tell) -> None:
     """Let Dask write a plan's rows, by whatever scheduler it has, into a folder of the scratch."""
     import dask.dataframe as dd
+    import pyarrow as pa
 
-    from sfumato.dask import release
-    from sfumato.project.release.workers import plain_schema
+    from sfumato.dask import release, view_facts
+    from sfumato.project.release.workers import plain_schema, seen_by
 
-    # Arrow's own types: whole numbers with missing ones would become decimals.
-    table = dd.read_parquet([str(file) for file in files], dtype_backend="pyarrow")
-    release(table, plan, source).to_parquet(
+    empty = pa.schema(dict(table.types)).empty_table()
+    rows = dd.from_map(_read, table.parts, every=empty.column_names, meta=_frame(empty))
+    if tell is not None and seen_by(plan) is not None:
+        tell(view_facts(rows, plan, source))
+    release(rows, plan, source).to_parquet(
         scratch / _MADE,
         write_index=False,
         name_function="{:08}.parquet".format,
@@ -147,18 +206,67 @@ def write_by_dask(files: list[Path], plan: Plan, source: KeySource, scratch: Pat
     )
 
 
-def _by_spark(files: list[Path], plan: Plan, source: KeySource, scratch: Path) -> None:
+def _read(
+    part: TablePart, every: Sequence[str], columns: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return some columns of a part; Dask asks for no more than are looked at."""
+    import pyarrow as pa
+
+    return _frame(pa.Table.from_batches(part.read(every if columns is None else list(columns))))
+
+
+def _frame(rows: pa.Table) -> pd.DataFrame:
+    import pandas as pd
+
+    # Arrow's own types: whole numbers with missing ones would become decimals.
+    frame: pd.DataFrame = rows.to_pandas(types_mapper=pd.ArrowDtype)
+    return frame
+
+
+class _SparkTable:
+    """A table in parts as `sfumato.spark.release` takes one: columns, and some of them."""
+
+    def __init__(self, spark: SparkSession, table: Cut) -> None:
+        self._spark, self._table = spark, table
+        self.columns = list(table.types)
+
+    def select(self, *quoted: str) -> DataFrame:
+        """Return the rows of some columns; no others are read."""
+        import pyarrow as pa
+
+        from sfumato.spark import of_spark, types_of
+
+        names = [name[1:-1].replace("``", "`") for name in quoted]
+        schema = of_spark(pa.schema((name, self._table.types[name]) for name in names))
+        numbers = len(self._table.parts)
+        # A partition for each part, in their order.
+        places = self._spark.range(0, numbers, 1, numbers)
+        return places.mapInArrow(partial(_parts, self._table.parts, schema), types_of(schema))
+
+
+def _parts(
+    parts: Sequence[TablePart], schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for place in batch.column(0).to_pylist():
+            for rows in parts[place].read(schema.names):
+                yield rows.cast(schema)
+
+
+def _by_spark(table: Cut, plan: Plan, source: KeySource, scratch: Path, tell: Tell) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     from pyspark import SparkContext
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    from sfumato.spark import release
+    from sfumato.project.release.workers import seen_by
+    from sfumato.spark import release, view_facts
 
     spark = (
         SparkSession.builder.master("local[*]")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "OFF")
         .config("spark.local.dir", str(scratch))
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -167,8 +275,10 @@ def _by_spark(files: list[Path], plan: Plan, source: KeySource, scratch: Path) -
     )
     said = None
     try:
-        table = spark.read.parquet(*(file.as_uri() for file in files))
-        release(table, plan, source).write.parquet((scratch / _MADE).as_uri())
+        rows = _SparkTable(spark, table)
+        if tell is not None and seen_by(plan) is not None:
+            tell(view_facts(rows, plan, source))
+        release(rows, plan, source).write.parquet((scratch / _MADE).as_uri())
         return
     except PySparkException as error:
         # The last line of what a worker raised is Sfumato's own error.
@@ -184,8 +294,8 @@ def _by_spark(files: list[Path], plan: Plan, source: KeySource, scratch: Path) -
     raise SfumatoError("{finding}", "Mend that, or release without --engine.", finding=finding)
 
 
-MAKERS: Final[dict[str, Callable[[list[Path], Plan, KeySource, Path], None]]] = {
+MAKERS: Final[dict[str, Callable[[Cut, Plan, KeySource, Path, Tell], None]]] = {
     "dask": _by_dask,
     "spark": _by_spark,
 }
-"""What lets each engine write a plan's rows of some files into a folder."""
+"""What lets each engine write a plan's rows of a table into a folder."""

@@ -135,20 +135,21 @@ def opened_by_parts(
     ReleaseError
         If the arguments name an engine, and the table can't be worked on in parts.
     """
-    from sfumato.commands.shared.engines import files_for
+    from sfumato.commands.shared.engines import check_engine
     from sfumato.project.source import is_long, open_long_source
 
     with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
         reading, found = Part(context, 0.0, share), None
         document = project.document
         if getattr(arguments, "engine", None) is not None:
-            files_for(document, project.path.parent, arguments.engine)
+            check_engine(document, arguments.engine)
             found = open_long_source(document, reading, project.path.parent)
             if found is None:
                 raise ReleaseError(
-                    "The table's files hold columns that are known from all rows only.",
-                    "Write categories in an order as texts and whole numbers without a sign as"
-                    " plain ones, or release without --engine.",
+                    "An engine reads Parquet files' columns as they are stored, and the project"
+                    " reads some as other types.",
+                    "Write them as these types and make a project of the new file, or release"
+                    " without --engine.",
                 )
         elif is_long(document, arguments.memory * 1e6):
             why = why_whole(project) if why_whole else ""

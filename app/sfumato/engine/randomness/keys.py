@@ -169,6 +169,14 @@ class KeyRing:
         """Return the key by which a plan lists the rows that a view suppresses."""
         return self._derive("suppressed rows")
 
+    def for_groups(self, entry: str) -> AttributeKey:
+        """Return the key under which rows that a policy entry draws from are brought together."""
+        return self._derive("group rows", entry)
+
+    def for_classes(self) -> AttributeKey:
+        """Return the key under which an engine counts classes of records."""
+        return self._derive("classes")
+
     def for_row_order(self, release_id: str) -> AttributeKey:
         """Return the key that orders the rows of one release (`randomness.row_order`)."""
         return self._derive(ROW_ORDER_PURPOSE, release_id)

@@ -14,7 +14,7 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -422,6 +422,26 @@ def _batches_in(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
             file=descriptor.data_name,
         )
     types = {field.name: _ARROW_TYPES.get(field.type, pa.string()) for field in descriptor.fields}
+    done = 0
+    with suppress(pa.ArrowInvalid):
+        for batch in _csv_batches(path, types):
+            yield batch
+            done += len(batch)
+        return
+    # Whole numbers may be too large for a sign, which is found out where they are.
+    numbers = {name for name, kind in types.items() if kind == pa.int64()}
+    texts = types | dict.fromkeys(numbers, pa.string())
+    for batch in _csv_batches(path, texts):
+        rows = batch.slice(min(done, len(batch)))
+        done -= len(batch) - len(rows)
+        columns = [
+            _whole_numbers(column) if name in numbers else column
+            for name, column in zip(rows.schema.names, rows.columns, strict=True)
+        ]
+        yield pa.record_batch(columns, names=rows.schema.names)
+
+
+def _csv_batches(path: Path, types: Mapping[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
     yield from pa.csv.open_csv(
         path,
         pa.csv.ReadOptions(block_size=_CSV_BLOCK),
@@ -433,6 +453,12 @@ def _batches_in(path: Path, descriptor: Descriptor) -> Iterator[pa.RecordBatch]:
             timestamp_parsers=[pa.csv.ISO8601],
         ),
     )
+
+
+def _whole_numbers(texts: pa.Array) -> pa.Array:
+    with suppress(pa.ArrowInvalid):
+        return texts.cast(pa.int64())
+    return texts.cast(pa.uint64())
 
 
 def _looked_into(

@@ -5,7 +5,7 @@ Typed Arrow values become columns of a table, and columns of a table such values
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -504,7 +504,8 @@ class NativeColumn:
 
     Whole numbers become int64 (uint64 where they don't fit), decimals float64, dates
     datetime64; texts and times of day become text. Decimal fractions with more digits than
-    float64 holds become text too, so that nothing is altered.
+    float64 holds become text too, so that nothing is altered. Categories keep their order, see
+    `order_of`.
 
     Parameters
     ----------
@@ -525,7 +526,7 @@ class NativeColumn:
         self.name = name
         self._target = target_of(name, source)
         self._expected = expected
-        self._ordered: pa.DictionaryArray | None = None
+        self._orders: dict[tuple[str, ...], None] = {}
         self._texts: TextBuffer | None = None
         self._numbers: MaskedBuffer | None = None
         if self._target == pa.string():
@@ -537,8 +538,8 @@ class NativeColumn:
     def add(self, values: pa.Array) -> pa.Array:
         """Append an Arrow array of the type in the file; return it as the type it is read as."""
         if pa.types.is_dictionary(values.type):
-            if self._keeps_order and self._ordered is None:
-                self._ordered = values.dictionary
+            if self._keeps_order:
+                self._orders[tuple(values.dictionary.cast(pa.string()).to_pylist())] = None
             values = values.dictionary_decode()
         plain = values.cast(self._target)
         if self._texts is not None:
@@ -555,11 +556,31 @@ class NativeColumn:
             return self._numbers.finish(None)
         assert self._texts is not None
         texts = self._texts.finish(None)
-        if self._ordered is not None:
-            categories = pd.Index(self._ordered.cast(pa.string()).to_pylist(), dtype="str")
-            dtype = pd.CategoricalDtype(categories, ordered=True)
-            return pd.Categorical(pd.Series(texts), dtype=dtype)
-        return texts
+        order = order_of(self._orders)
+        return texts if order is None else in_stated_order(pd.Series(texts), order)
+
+
+def order_of(dictionaries: Collection[tuple[str, ...]]) -> tuple[str, ...] | None:
+    """Return the order of a column's categories, whose rows came with several lists of these.
+
+    It is the longest list, where all others are parts of it in its order; None where they don't
+    agree, or a list names a category twice: then the categories are texts.
+    """
+    longest = max(dictionaries, key=len, default=())
+    places = {text: place for place, text in enumerate(longest)}
+    if not longest or len(places) < len(longest) or None in places:
+        return None
+    for each in dictionaries:
+        at = [places.get(text, -1) for text in each]
+        if -1 in at or at != sorted(at):
+            return None
+    return longest
+
+
+def in_stated_order(texts: pd.Series, order: Sequence[str]) -> pd.Categorical:
+    """Return texts as categories in an order that names all of them."""
+    dtype = pd.CategoricalDtype(pd.Index(list(order), dtype="str"), ordered=True)
+    return pd.Categorical(texts, dtype=dtype)
 
 
 def check_texts(name: str, texts: pa.Array) -> None:

@@ -95,7 +95,7 @@ class GatheredColumn:
     expected
         How many rows are likely to come.
     kept
-        Whether values are kept; else only what they are is found out, see `type` and `read`.
+        Whether values are kept; else only what they are is found out, see `type` and `reader`.
     """
 
     def __init__(
@@ -192,16 +192,10 @@ class GatheredColumn:
         """Whether rows are read by the type alone; else -0 among whole numbers is 0."""
         return not self._whole_rows
 
-    def read(self, texts: pa.Array, start: int) -> pa.Array:
-        """Return rows that were added, those from `start` on, as values; bad ones are null.
-
-        Raises
-        ------
-        ArrowInvalid
-            If they are others.
-        """
-        kind = ColumnType.INTEGER if start < self._whole_rows else self.kind
-        return values_of(texts, self.type, kind, self._rules)
+    @property
+    def reader(self) -> ColumnReader:
+        """What reads rows that were added again."""
+        return ColumnReader(self.type, self.kind, self._rules, self._whole_rows)
 
     def _guess(self, texts: pa.Array) -> tuple[ColumnType, Parsed | None]:
         """Return the type of most of the first values, or text; and all, where all were parsed."""
@@ -266,24 +260,44 @@ class GatheredColumn:
             self._numbers.add(values, missing)
 
 
-def values_of(
-    texts: pa.Array, target: pa.DataType, kind: ColumnType | None, rules: Rules
-) -> pa.Array:
-    """Return texts of a column whose type is known from all rows as values; bad ones are null.
+@dataclass(frozen=True)
+class ColumnReader:
+    """Reads texts of a column whose type is known from all rows.
 
-    Raises
-    ------
-    ArrowInvalid
-        If they are others.
+    Parameters
+    ----------
+    target
+        The type of Arrow's that the column is read as.
+    kind
+        The type of its values.
+    rules
+        How texts are read as these.
+    whole_rows
+        So many rows, the first ones, hold whole numbers, though the column holds decimals.
     """
-    if target == pa.string():
-        return texts
-    if rules.are_plain and (kind, target) in _CAST:
-        values = cast_texts(texts, target)
-        if values is not None and pc.all(pc.is_finite(values)).as_py() is not False:
-            return values
-    assert kind is not None
-    return parse(texts, kind, rules).values.cast(target)
+
+    target: pa.DataType
+    kind: ColumnType | None
+    rules: Rules
+    whole_rows: int = 0
+
+    def __call__(self, texts: pa.Array, start: int) -> pa.Array:
+        """Return the texts of rows from `start` on as values; bad ones are null.
+
+        Raises
+        ------
+        ArrowInvalid
+            If they are others than those that the type is known from.
+        """
+        if self.target == pa.string():
+            return texts
+        kind = ColumnType.INTEGER if start < self.whole_rows else self.kind
+        if self.rules.are_plain and (kind, self.target) in _CAST:
+            values = cast_texts(texts, self.target)
+            if values is not None and pc.all(pc.is_finite(values)).as_py() is not False:
+                return values
+        assert kind is not None
+        return parse(texts, kind, self.rules).values.cast(self.target)
 
 
 def kind_of(target: pa.DataType) -> ColumnType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -22,15 +23,15 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn, Chosen, Mask, precision
 from sfumato.formats.columns.gathering import (
     MOST_ROWS,
+    ColumnReader,
     GatheredColumn,
     kind_of,
     seen_together,
-    values_of,
 )
 from sfumato.formats.columns.parsing import Rules
 from sfumato.formats.columns.settling import check_fixed_types, settle
 from sfumato.formats.errors import EmptyFile, FileError, OpenQuote
-from sfumato.formats.files import opening
+from sfumato.formats.files import digest_of, opening
 from sfumato.formats.formulas import without_escaped_texts, without_escapes
 from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.records import (
@@ -51,6 +52,7 @@ from sfumato.formats.table_format import (
     ReadResult,
     Rows,
     TableFormat,
+    TablePart,
     WriteResult,
     arrays_of,
     batch_at,
@@ -61,6 +63,9 @@ _T = TypeVar("_T")
 
 _SAMPLE_BYTES: Final = 1 << 17
 _PREVIEW_BLOCK: Final = 1 << 17
+_STRETCH: Final = 8 << 20
+"""Bytes that are read at once of a part: no record is as long that fits into the first of
+`BLOCK_SIZES`, wherever the blocks begin."""
 _HELD: Final = 32 << 20
 """Bytes of a file whose rows are looked at together, where they are few."""
 
@@ -229,28 +234,41 @@ def _in_parts(path: Path, options: ReadOptions, context: Context, block_size: in
     if not left:
         raise _no_rows(path, options)
     columns, digest = {column.name: column for column in gathered}, records.digest
+    readers = {name: column.reader for name, column in columns.items()}
 
     def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        typed = _typed(path, options, block_size, digest, [columns[n].read for n in wanted], wanted)
+        typed = _typed(path, options, block_size, digest, [readers[n] for n in wanted], wanted)
         return in_blocks(typed if keep is None else _kept(typed, keep), BATCH_ROWS)
 
     types = {name: column.type for name, column in columns.items()}
     suffice = keep is None and block_size == BLOCK_SIZES[0]
     suffice &= all(column.type_suffices for column in gathered)
-    skipped = records.skipped + rows - left
-    readers = {name: column.read for name, column in columns.items()}
     # Where rows are left out by their values, the index has others' numbers.
     near = partial(_near, path, options, index, readers) if keep is None else None
-    return Batches(types, left, {}, {}, read, tuple(notes), digest, suffice, skipped, near)
+    return Batches(
+        types,
+        left,
+        {},
+        {},
+        read,
+        tuple(notes),
+        digest,
+        suffice,
+        records.skipped + rows - left,
+        near,
+        parts=partial(_cut, path, options, max(block_size, _STRETCH), index, readers, keep),
+        check=partial(_refuse_changed, path, digest),
+    )
 
 
 def _known_in_parts(path: Path, options: ReadOptions, known: KnownFile) -> Batches:
     """Return the rows of a delimited text whose types were found out before."""
 
-    def reader(name: str) -> _Reader:
+    def reader(name: str) -> ColumnReader:
         kind = known.types[name]
-        rules = Rules.of(options, fixed=name in options.column_types)
-        return lambda texts, _start: values_of(texts, kind, kind_of(kind), rules)
+        return ColumnReader(
+            kind, kind_of(kind), Rules.of(options, fixed=name in options.column_types)
+        )
 
     index = RowIndex()
 
@@ -262,25 +280,131 @@ def _known_in_parts(path: Path, options: ReadOptions, known: KnownFile) -> Batch
     # What was kept of the types does not keep the columns' order.
     in_file = _with_blocks_that_fit(names, path, BLOCK_SIZES)
     types = {name: known.types[name] for name in in_file if name in known.types}
+    readers = {name: reader(name) for name in types}
 
     def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        readers = [reader(name) for name in wanted]
         # The first time that all columns are read.
         noted = index if index.file is None and set(wanted) == set(types) else None
-        typed = _typed(path, options, BLOCK_SIZES[0], known.digest, readers, wanted, noted)
+        chosen = [readers[name] for name in wanted]
+        typed = _typed(path, options, BLOCK_SIZES[0], known.digest, chosen, wanted, noted)
         return in_blocks(typed, BATCH_ROWS)
 
-    near = partial(_near, path, options, index, {name: reader(name) for name in types})
+    def parts(rows: int) -> Sequence[TablePart]:
+        if index.file is None:
+            for _ in read(tuple(types)):
+                pass
+        return _cut(path, options, _STRETCH, index, readers, None, rows)
+
     return Batches(
-        types, known.rows, {}, {}, read, digest=known.digest, types_suffice=True, near=near
+        types,
+        known.rows,
+        {},
+        {},
+        read,
+        digest=known.digest,
+        types_suffice=True,
+        near=partial(_near, path, options, index, readers),
+        parts=parts,
+        check=partial(_refuse_changed, path, known.digest),
     )
+
+
+def _refuse_changed(path: Path, digest: str) -> None:
+    if digest_of(path, Silent()) != digest:
+        raise TableError("The table changed while it was read.", "Start again.")
+
+
+def _cut(
+    path: Path,
+    options: ReadOptions,
+    block_size: int,
+    index: RowIndex,
+    readers: Mapping[str, ColumnReader],
+    keep: Mask | None,
+    rows: int,
+) -> list[TablePart]:
+    """Return stretches of a text of about so many rows or more; see `Batches.parts`.
+
+    It is one stretch where records' first bytes are not known.
+    """
+    with Records(path, options, BLOCK_SIZES[0]) as records:
+        file, begins = records.file, records.begins
+    starts: list[tuple[int, int | None]] = [(0, begins)]
+    for place, (first, offset) in enumerate(zip(index.rows, index.offsets, strict=True)):
+        if begins is not None and first - starts[-1][0] >= rows:
+            with Records(path, options, BLOCK_SIZES[0]) as records:
+                blocks = records.blocks_from(offset)
+                # Elsewhere a quotation mark stands where none is meant.
+                with suppress(FileError, RecordTooLong), closing(blocks):
+                    block = next(blocks, None)
+                    if block is not None and first_row_of(block) == index.shown[place]:
+                        starts.append((first, offset))
+    found: list[TablePart] = []
+    ends = [*starts[1:], (None, None)]
+    for (row, start), (end_row, end) in zip(starts, ends, strict=True):
+        kept = None if keep is None else np.packbits(keep[row:end_row]).tobytes()
+        read = (path, options, block_size, file, dict(readers))
+        found.append(_Stretch(*read, row, start, end, kept))
+    return found
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Some records of a text; see `TablePart`.
+
+    Parameters
+    ----------
+    path, options, block_size, file
+        The text, how it is read, the bytes that are read at once, and its size and time.
+    readers
+        What reads each column.
+    first, start, end
+        The number of the first row, and which bytes the records begin and end at; all where
+        `start` is not known.
+    kept
+        Which rows are not left out, a bit for each; None where none is.
+    """
+
+    path: Path
+    options: ReadOptions
+    block_size: int
+    file: tuple[int, int]
+    readers: Mapping[str, ColumnReader]
+    first: int
+    start: int | None
+    end: int | None
+    kept: bytes | None = field(repr=False)
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        with Records(self.path, self.options, self.block_size) as records:
+            if records.file != self.file:
+                raise TableError("The table changed while it was read.", "Start again.")
+            if self.start is None:
+                blocks = records.blocks(names)
+            else:
+                blocks = records.blocks_from(self.start, self.end, names)
+            batches = self._typed(blocks, names)
+            if self.kept is not None:
+                bits = np.unpackbits(np.frombuffer(self.kept, dtype=np.uint8)).astype(np.bool_)
+                batches = _kept(batches, bits)
+            yield from in_blocks(batches, BATCH_ROWS)
+
+    def _typed(
+        self, blocks: Iterable[pa.RecordBatch], names: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        row = self.first
+        for block in blocks:
+            arrays = [self.readers[name](block[name], row) for name in names]
+            batch = pa.record_batch(arrays, names=list(names))
+            row += len(block)
+            yield without_escaped_texts(batch) if self.options.escaped_formulas else batch
 
 
 def _near(
     path: Path,
     options: ReadOptions,
     index: RowIndex,
-    readers: Mapping[str, _Reader],
+    readers: Mapping[str, ColumnReader],
     place: int,
 ) -> tuple[int, pa.RecordBatch] | None:
     """Return some rows around one, read from the indexed row before it; see `Batches.near`."""
@@ -308,16 +432,12 @@ def _near(
     return None
 
 
-_Reader = Callable[[pa.Array, int], pa.Array]
-"""Returns a column's texts from a row on as values."""
-
-
 def _typed(
     path: Path,
     options: ReadOptions,
     block_size: int,
     digest: str,
-    readers: Sequence[_Reader],
+    readers: Sequence[ColumnReader],
     names: Sequence[str],
     index: RowIndex | None = None,
 ) -> Iterator[pa.RecordBatch]:

@@ -7,12 +7,14 @@ import json
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
 from sfumato.engine.core.columns import Value
@@ -28,6 +30,7 @@ from sfumato.formats.columns.arrays import (
     check_texts,
     chosen,
     is_ordered,
+    order_of,
     precision,
     target_of,
 )
@@ -43,6 +46,7 @@ from sfumato.formats.table_format import (
     ReadResult,
     Rows,
     TableFormat,
+    TablePart,
     WriteResult,
     arrays_of,
     batch_at,
@@ -59,8 +63,11 @@ _LONG: Final = 1 << 16
 """The rows of row groups that are long."""
 _TAIL: Final = 8
 """A file ends with its footer's length in 4 bytes, and 4 more."""
+_LARGEST: Final = (1 << 63) - 1
 _LABELS: Final = b"sfumato"
 """Where labels stand in the file's own metadata, which other tools pass over."""
+
+_Mark = tuple[int, int, int, str]
 
 
 class _Parquet(TableFormat):
@@ -98,29 +105,38 @@ class _Parquet(TableFormat):
     ) -> Batches | None:
         """Return the rows by row groups, where no column is read otherwise than as it is stored.
 
-        Categories in an order, and whole numbers without a sign, are known from all rows only.
+        What is known from all rows only, the order of categories and whether whole numbers without
+        a sign are large, is looked for first, unless values may be `plain`.
         """
         parts = parts_of(path)
         schema, rows = _measured(parts)
-        known_from_all = any(pa.types.is_uint64(t) or _is_ordered(t) for t in schema.types)
-        if options.column_types or (known_from_all and not plain) or not rows:
-            return None
-        if rows * len(schema) < least:
+        if options.column_types or not rows or rows * len(schema) < least:
             return None
         names = usable_names(schema.names)
         types = {name: target_of(name, t) for name, t in zip(names, schema.types, strict=True)}
-        marks = _marks_of(path)
+        marks, stored = _marks_of(path), dict(zip(names, schema.names, strict=True))
+        orders: Mapping[str, tuple[str, ...]] = {}
+        if not plain:
+            orders, large = _known_from_all(parts, schema, stored)
+            types |= {name: pa.uint64() if large[name] else pa.int64() for name in large}
 
         def read(wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
             _refuse_changed(path, marks)
-            stored = [schema.names[names.index(name)] for name in wanted]
+            in_file = [stored[name] for name in wanted]
             for part in parts:
-                yield from _batches_of(part, stored, wanted, types, coded=True)
+                yield from _batches_of(part, in_file, wanted, types, coded=True)
             _refuse_changed(path, marks)
 
-        labels = _labels(schema.metadata or {})
-        near = partial(_near, parts, schema.names, types)
-        return Batches(types, rows, *labels, read, near=near)
+        return Batches(
+            types,
+            rows,
+            *_labels(schema.metadata or {}),
+            read,
+            near=partial(_near, parts, schema.names, types),
+            orders=orders,
+            parts=partial(_cut, parts, marks, stored, types),
+            check=lambda: _refuse_changed(path, marks),
+        )
 
     def digest(self, path: Path, context: Context) -> str:
         """Return a file's SHA-256; that of a folder is over its files' names and theirs."""
@@ -179,7 +195,7 @@ class _ParquetColumn:
         )
 
 
-def _marks_of(path: Path) -> dict[Path, tuple[int, int, int, str]]:
+def _marks_of(path: Path) -> dict[Path, _Mark]:
     """Return by what each file of a table is known again without reading all of it.
 
     Its size, when it was changed, its number on the disk, and the digest of its footer, which says
@@ -197,14 +213,76 @@ def _marks_of(path: Path) -> dict[Path, tuple[int, int, int, str]]:
     return marks
 
 
-def _refuse_changed(path: Path, marks: Mapping[Path, tuple[int, int, int, str]]) -> None:
+def _refuse_changed(path: Path, marks: Mapping[Path, _Mark]) -> None:
     """Refuse a table whose files are not those that they were."""
     if _marks_of(path) != marks:
         raise TableError("The table changed while it was read.", "Start again.")
 
 
-def _is_ordered(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_dictionary(kind)) and bool(kind.ordered)
+def _known_from_all(
+    parts: Sequence[Path], schema: pa.Schema, stored: Mapping[str, str]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, bool]]:
+    """Return the orders of categories in texts, and which whole numbers without a sign are large.
+
+    These are too large for plain whole numbers.
+    """
+    kinds = {name: schema.field(in_file).type for name, in_file in stored.items()}
+    ordered = {
+        name: dict[tuple[str, ...], None]()
+        for name, kind in kinds.items()
+        if pa.types.is_dictionary(kind) and kind.ordered and target_of(name, kind) == pa.string()
+    }
+    unsigned = dict.fromkeys((name for name, kind in kinds.items() if kind == pa.uint64()), 0)
+    names = [*ordered, *unsigned]
+    for part in parts if names else ():
+        with _understood(part), pa.parquet.ParquetFile(part, pre_buffer=False) as file:
+            for batch in file.iter_batches(BATCH_ROWS, columns=[stored[name] for name in names]):
+                for name, found in ordered.items():
+                    values = batch.column(stored[name]).dictionary
+                    found[tuple(values.cast(pa.string()).to_pylist())] = None
+                for name, most in unsigned.items():
+                    unsigned[name] = max(most, pc.max(batch.column(stored[name])).as_py() or 0)
+    orders = {name: order_of(found) for name, found in ordered.items()}
+    told = {name: order for name, order in orders.items() if order is not None}
+    return told, {name: most > _LARGEST for name, most in unsigned.items()}
+
+
+def _cut(
+    parts: Sequence[Path],
+    marks: Mapping[Path, _Mark],
+    stored: Mapping[str, str],
+    types: Mapping[str, pa.DataType],
+    rows: int,
+) -> list[TablePart]:
+    """Return row groups that stand together, of about so many rows or more; see `Batches.parts`."""
+    found: list[TablePart] = []
+    for part in parts:
+        with _understood(part):
+            metadata = pa.parquet.read_metadata(part)
+        held, count = list[int](), 0
+        for group in range(metadata.num_row_groups):
+            held.append(group)
+            count += metadata.row_group(group).num_rows
+            if count >= rows or group == metadata.num_row_groups - 1:
+                found.append(_RowGroups(part, marks[part], tuple(held), dict(stored), dict(types)))
+                held, count = [], 0
+    return found
+
+
+@dataclass(frozen=True)
+class _RowGroups:
+    """Some row groups of a file; see `TablePart`."""
+
+    path: Path
+    mark: _Mark
+    groups: tuple[int, ...]
+    stored: Mapping[str, str]
+    types: Mapping[str, pa.DataType]
+
+    def read(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        _refuse_changed(self.path, {self.path: self.mark})
+        in_file = [self.stored[name] for name in names]
+        yield from _batches_of(self.path, in_file, names, self.types, self.groups, BATCH_ROWS)
 
 
 def _near(
@@ -218,7 +296,7 @@ def _near(
         for group in range(metadata.num_row_groups):
             rows = metadata.row_group(group).num_rows
             if place < first + rows:
-                found = _batches_of(part, stored, tuple(types), types, [group])
+                found = _batches_of(part, stored, tuple(types), types, [group], SHOWN_ROWS)
                 with closing(found) as batches:
                     return batch_at(batches, first, place, Silent())
             first += rows
@@ -231,12 +309,13 @@ def _batches_of(
     names: Sequence[str],
     types: Mapping[str, pa.DataType],
     groups: Sequence[int] | None = None,
+    size: int | None = None,
     *,
     coded: bool = False,
 ) -> Generator[pa.RecordBatch]:
     """Yield the rows of one file, with the columns' names and types as they are read.
 
-    Where row groups are named, no others are read, and fewer rows at once. Where texts may be
+    Where row groups are named, no others are read, so many rows at once. Where texts may be
     `coded`, those that the file holds once are dictionaries, which other files' rows don't share.
     """
     # What is read ahead is kept until the file is closed.
@@ -249,13 +328,13 @@ def _batches_of(
             read_dictionary=_repeating(part) if coded else None,
         ) as file,
     ):
-        size = BATCH_ROWS if groups is None else SHOWN_ROWS
-        for batch in file.iter_batches(size, row_groups=groups, columns=list(stored)):
+        for batch in file.iter_batches(size or BATCH_ROWS, row_groups=groups, columns=list(stored)):
             arrays = []
             for name, in_file in zip(names, stored, strict=True):
                 values, kind = batch.column(in_file), types[name]
                 if pa.types.is_dictionary(values.type):
-                    if coded and kind == values.type.value_type == pa.string():
+                    plain = kind == values.type.value_type == pa.string()
+                    if coded and plain and not values.type.ordered:
                         check_texts(name, values.dictionary)
                         arrays.append(values)
                         continue

@@ -241,15 +241,15 @@ def _cast(values: pa.Array, name: str, target: pa.DataType) -> pa.Array:
     source = values.type
     if source == target:
         return values
-    textual = pa.types.is_string(target) and not (
+    text = (
         pa.types.is_string(source)
         or pa.types.is_large_string(source)
         or pa.types.is_string_view(source)
         or pa.types.is_null(source)
-        or pa.types.is_decimal(source)
     )
+    to_text = pa.types.is_string(target) and not pa.types.is_decimal(source)
     yes_or_no = pa.types.is_boolean(source) != pa.types.is_boolean(target)
-    if textual or (yes_or_no and not pa.types.is_string(source) and not pa.types.is_null(source)):
+    if (to_text or yes_or_no) and not text:
         raise _unfit(name)
     array = None
     # What the library raises may quote values, so it goes no further.

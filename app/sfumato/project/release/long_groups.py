@@ -16,12 +16,17 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from sfumato.engine.core.columns import ColumnSpec
+from sfumato.engine.core.columns import ColumnSpec, Domain
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.table.micro_groups import GroupCounts, MicroGroups, micro_groups
+from sfumato.engine.table.micro_groups import (
+    GroupCounts,
+    MicroGroups,
+    PublicAttribute,
+    micro_groups,
+)
 from sfumato.engine.table.table import Dealt, EncodedColumn, Table
 from sfumato.formats.columns.arrays import NativeColumn
 from sfumato.project.document.model import Document
@@ -60,6 +65,15 @@ class GroupsInParts:
     _columns: tuple[_Values, ...] = field(repr=False, default=())
     _keys: npt.NDArray[np.generic] = field(repr=False, default_factory=_none)
     _members: Numbers = field(repr=False, default_factory=_none)
+
+    @classmethod
+    def of_none(cls, names: Sequence[str], domains: Mapping[str, Domain]) -> GroupsInParts:
+        """Return the groups of no rows by some columns, of attributes with these domains."""
+        public = tuple(PublicAttribute(name, pd.Index([]), _none()) for name in names)
+        groups = MicroGroups(_none(), _none(), public)
+        none = np.zeros(0, dtype=np.uint8)
+        counts = {name: GroupCounts.of(groups, none, each.size) for name, each in domains.items()}
+        return cls(counts, groups.sizes)
 
     def told(self, columns: Mapping[str, EncodedColumn]) -> dict[str, EncodedColumn]:
         """Return those of some attributes that have groups, with what is told of these."""

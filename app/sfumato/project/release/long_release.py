@@ -40,12 +40,10 @@ from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_groups import GroupsInParts
 from sfumato.project.release.long_table import LongTable, naming_rows, rows_done
 from sfumato.project.release.plan import Plan, Releaser, request_of
-from sfumato.project.release.workers import refuse_repeated
+from sfumato.project.release.workers import MOST_TOGETHER, refuse_repeated
 
 UNIT: Final = "sfumato unit"
 """The last column of rows that say whose they are."""
-MOST_TOGETHER: Final = 1 << 23
-"""Of a group of more records none are drawn in parts: it takes some 150 bytes for each."""
 MOST_DEALT: Final = 1 << 25
 """So many pieces of groups are dealt out in parts at most, 20 bytes each."""
 _DRAWN: Final = ("0", "1", "2", "3")
@@ -189,8 +187,7 @@ def fitted_rows(
         context.report(min(done / table.rows, 1.0), rows_done("Writing the file", done, table.rows))
         yield batch_of(plan.frame_of(pa.Table.from_batches([batch])), schema, coded=True)
         done += len(batch)
-    # A file that changed is found out before its first row is read.
-    next(iter(table.whole.batches.read(table.columns[:1])))
+    table.batches.check()
     if done != table.rows:
         raise SourceChanged(
             "The rows made elsewhere are {found:,}, and the table has {expected:,}.",

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_bytes
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -38,7 +39,7 @@ from sfumato.engine.table.table import (
     encode_attribute,
     no_column,
 )
-from sfumato.formats.columns.arrays import NativeColumn, precision
+from sfumato.formats.columns.arrays import NativeColumn, in_stated_order, precision
 from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 from sfumato.project.adoption.rows import RowsToMatch
@@ -65,6 +66,7 @@ SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""
 _KEPT: Final = 16
 _MISSING: Final = object()
+_LARGEST: Final = pa.scalar((1 << 63) - 1, pa.uint64())
 _Found = TypeVar("_Found")
 _COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "microsecond"}
 
@@ -300,7 +302,7 @@ class Sampling:
     def sample(self) -> Table:
         """Return the rows that were kept."""
         batches = self._table.batches
-        frame = frame_of(self._kept, batches.types, len(self._places))
+        frame = frame_of(self._kept, batches.types, len(self._places), batches.orders)
         return Table(frame, batches.value_labels, batches.column_labels)
 
 
@@ -403,7 +405,8 @@ class _Pass:
         batches = self.table.batches
         kept, rows = witnesses.gathered()
         labels = (batches.value_labels, batches.column_labels)
-        return Table(frame_of(kept, self.types), *labels, is_part=True), rows
+        frame = frame_of(kept, self.types, orders=batches.orders)
+        return Table(frame, *labels, is_part=True), rows
 
     def _count_values(self, batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> None:
         firsts = [self.witnesses.of(batch)]
@@ -465,14 +468,23 @@ def alone_by(
 
 
 def frame_of(
-    batches: Iterable[pa.RecordBatch], types: Mapping[str, pa.DataType], rows: int = 1
+    batches: Iterable[pa.RecordBatch],
+    types: Mapping[str, pa.DataType],
+    rows: int = 1,
+    orders: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> pd.DataFrame:
-    """Return columns of rows, about so many, as whoever reads the whole file has them."""
+    """Return columns of rows, about so many, as whoever reads the whole file has them.
+
+    Those that have `orders` are categories in these; without them, they are texts.
+    """
     columns = {name: NativeColumn(name, kind, rows) for name, kind in types.items()}
     for batch in batches:
         for name, column in columns.items():
             column.add(batch[name])
-    return pd.DataFrame({name: each.finish() for name, each in columns.items()}, copy=False)
+    found = {name: each.finish() for name, each in columns.items()}
+    for name, order in orders.items():
+        found[name] = in_stated_order(pd.Series(found[name]), order)
+    return pd.DataFrame(found, copy=False)
 
 
 def stays_number(spec: ColumnSpec) -> bool:
@@ -536,6 +548,8 @@ class _Witnesses:
                     found += self._first(name, unit, pc.not_equal(coarser, values))
             elif pa.types.is_floating(kind):
                 found += self._first(name, "infinite", pc.is_inf(values))
+            elif kind == pa.uint64():
+                found += self._first(name, "large", pc.greater(values, _LARGEST))
             elif pa.types.is_string(kind) and name in self._leaving:
                 found += self._first(name, "formula", begin_formulas(values))
         return np.array(found, dtype=np.int64)

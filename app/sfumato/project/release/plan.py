@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,7 @@ from sfumato.project.document.serialise import (
     to_plain,
 )
 from sfumato.project.release.batches import ColumnType, arrow_type, batch_of, table_of
+from sfumato.project.release.long_groups import GroupsInParts
 from sfumato.project.release.pseudonyms import pseudonym_column
 from sfumato.project.release.units import unit_ids_of
 from sfumato.project.release.views import (
@@ -50,14 +51,10 @@ from sfumato.project.release.views import (
     coarsened,
     counts_rows,
     is_suppressed,
-    keyed_rows,
     labels_stand_alone,
     shown_alone,
 )
 from sfumato.project.release.weights import released_weights
-
-if TYPE_CHECKING:
-    from sfumato.project.release.long_groups import GroupsInParts
 
 VERSION: Final = 1
 """Of the plain form; another one can't be read by this version."""
@@ -100,6 +97,9 @@ class Plan:
     suppressed
         What `sfumato.project.release.views` lists of the rows that the view suppresses;
         None where that was not found out.
+    group_marks
+        For the key of an entry in `groups`, by what groups are known again that an engine brings
+        together (`sfumato.project.release.brought_together.mark_of`).
     keys
         The fingerprint of the keys that were made for it
         (`sfumato.engine.randomness.keys.DerivedKeys`); empty where none were.
@@ -117,6 +117,7 @@ class Plan:
     schema: Mapping[str, ColumnType] = field(default_factory=dict)
     release_id: str = ""
     suppressed: tuple[str, ...] | None = None
+    group_marks: Mapping[str, str] = field(default_factory=dict)
     keys: str = ""
 
     @property
@@ -133,7 +134,8 @@ class Plan:
             not labels_stand_alone(coarsening, self.columns)
             or (counts_rows(coarsening) and self.suppressed is None)
         )
-        return bool(self.groups) or fitted or counted or self.unit is not None
+        grouped = bool(self.groups.keys() - self.group_marks.keys())
+        return grouped or fitted or counted or self.unit is not None
 
     def column(self, name: str) -> ColumnSpec:
         """Return a column's specification."""
@@ -161,6 +163,7 @@ class Plan:
                 **({"schema": to_plain(self.schema)} if self.schema else {}),
                 **({"release_id": self.release_id} if self.release_id else {}),
                 **({} if self.suppressed is None else {"suppressed": list(self.suppressed)}),
+                **({"group_marks": dict(self.group_marks)} if self.group_marks else {}),
                 **({"keys": self.keys} if self.keys else {}),
             }
         )
@@ -200,6 +203,7 @@ class Plan:
             },
             release_id=plain.get("release_id", ""),
             suppressed=from_plain(tuple[str, ...] | None, plain.get("suppressed")),
+            group_marks=plain.get("group_marks", {}),
             keys=plain.get("keys", ""),
         )
 
@@ -229,6 +233,9 @@ class Plan:
             wanted.for_row_order(self.release_id)
         if self.suppressed:
             wanted.for_suppressed_rows()
+        wanted.for_classes()
+        for key in self.groups:
+            wanted.for_groups(key)
         found = keys.only(wanted)
         return replace(self, keys=found.fingerprint), found
 
@@ -429,6 +436,8 @@ class Releaser:
         schema = self.output_schema
         if not batch.num_rows:
             return pa.RecordBatch.from_pylist([], schema), np.empty((0, 2), dtype=np.uint64)
+        if self.plan.groups.keys() - self.groups.keys():
+            raise _not_alone(self.plan)
         with _rows_from(first_row):
             frame, hashes = self.shown_alone(table_of(batch, self.plan.schema), places)
             return batch_of(frame, schema, coded=coded), hashes
@@ -446,39 +455,6 @@ class Releaser:
             table = table_of(batch, {name: self.plan.schema[name]})
             return key_hashes(table.column(name), self.keys, Silent())
 
-    def unit_words(self, batch: pa.RecordBatch) -> Hashes:
-        """Return each row's unit, and by what the rows of one are ranked, shape (n, 2).
-
-        Those leave whose rank is lowest. Parameters and errors are those of `record_hashes`.
-        """
-        assert self.plan.unit is not None
-        assert self.plan.record_key is not None
-        names = (self.plan.record_key, *self.plan.unit.columns)
-        table = table_of(batch, {name: self.plan.schema[name] for name in names})
-        records = key_hashes(table.column(self.plan.record_key), self.keys, Silent())[:, 0].copy()
-        ranks = order_words(records, self.keys.for_unit_rows())[:, 0]
-        return self._by_units(table, ranks)
-
-    def unit_values(self, batch: pa.RecordBatch) -> Hashes:
-        """Return each row's unit, and a keyed hash of what is drawn once for it, shape (n, 2)."""
-        plan = self.plan
-        assert plan.unit is not None
-        once = plan.once_drawn
-        table = table_of(batch, {name: plan.schema[name] for name in (*plan.unit.columns, *once)})
-        binned = {name: plan.column(name).binning for name in once}
-        columns = {
-            name: table.column(name) if binning is None else binning.apply(table.column(name))
-            for name, binning in binned.items()
-        }
-        shown = Table(pd.DataFrame(columns, copy=False), is_part=True)
-        hashes = keyed_rows(shown, list(once), self.keys.for_unit_rows()).view(np.uint64)
-        return self._by_units(table, hashes.reshape(-1, 2)[:, 0])
-
-    def _by_units(self, table: Table, words: RecordIds) -> Hashes:
-        units = unit_ids_of(self.plan.unit, table, self.keys)
-        assert units is not None
-        return np.stack([units, words], axis=1)
-
     @cached_property
     def output_schema(self) -> pa.Schema:
         """What `release_batch` returns, see `Plan.output_schema`."""
@@ -488,7 +464,7 @@ class Releaser:
             counted = replace(counted, groups={})
         others = (each for each in plan.entries if each.key not in self.adopted)
         counted = replace(counted, entries=tuple(others))
-        if self.leaving and counted.coarsening is None:
+        if self.leaving:
             counted = replace(counted, unit=None)
         by_place = plan.record_key is None and not self.placed
         if by_place or counted.others_count or not plan.schema:
@@ -499,7 +475,15 @@ class Releaser:
         read = pa.schema([(name, arrow_type(kind)) for name, kind in plan.schema.items()])
         none = table_of(pa.RecordBatch.from_pylist([], read), plan.schema)
         finer = replace(plan, coarsening=None)
-        none_of_them = Releaser(finer, self.keys, groups=self.groups, adopted=self.adopted)
+        domains = {spec.name: spec.domain for spec in plan.columns if spec.domain is not None}
+        of_none = {
+            entry.key: GroupsInParts.of_none(
+                plan.groups[entry.key], {name: domains[name] for name in entry.attributes}
+            )
+            for entry in plan.entries
+            if entry.key in plan.groups
+        }
+        none_of_them = Releaser(finer, self.keys, groups=of_none, adopted=self.adopted)
         shown, _ = none_of_them.shown_alone(none, np.empty(0, dtype=np.int64))
         perturbed = {name for entry in plan.entries for name in entry.attributes}
         fields = []

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -33,6 +34,7 @@ from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.batches import table_of
+from sfumato.project.release.brought_together import group_columns, mark_of, marks_as_told
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.long_leaving import leaving_rows
@@ -153,7 +155,10 @@ def sent_plan(
     made = plan_for(plan.material, plan.entries, plan.recipient.name, plan.coarsening)
     seen = prepared.seen(plan.coarsening)
     suppressed = None if seen is None else prepared.suppressed(seen)
-    made = replace(made, release_id=plan.release_id, suppressed=suppressed)
+    # By which ladder a release is known again says what is in the groups, to whoever guesses it.
+    entries = tuple(replace(each, ladder="") for each in made.entries)
+    made = replace(made, release_id=plan.release_id, suppressed=suppressed, entries=entries)
+    made = replace(made, group_marks=prepared.group_marks(made))
     return made.with_keys(project.keys)
 
 
@@ -211,6 +216,13 @@ class PreparedTable:
     def suppressed(self, seen: Coarsened) -> tuple[str, ...]:
         """Return what a plan lists of the rows that a view suppresses, see `suppressed_in`."""
         return suppressed_in(seen, self.rows(Silent()).table, self._project.keys)
+
+    def group_marks(self, plan: Plan) -> dict[str, str]:
+        """Return by what a plan knows the groups of its entries again, see `mark_of`."""
+        if not plan.groups:
+            return {}
+        table = self.rows(Silent()).table
+        return marks_as_told(plan, mark_of(plan, table, self._project.keys))
 
     def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
         """Return how many records are unique on what a recipient sees unperturbed.
@@ -282,6 +294,16 @@ class PreparedLong(PreparedTable):
         """Return what a plan lists of the rows that a view suppresses, found in one pass."""
         assert isinstance(seen, LongView)
         return suppressed_in_parts(seen, self._left, self._project.keys, Silent())
+
+    def group_marks(self, plan: Plan) -> dict[str, str]:
+        """Return by what a plan knows the groups of its entries again, found in one pass."""
+        if not plan.groups:
+            return {}
+        names, found = group_columns(plan), np.zeros((len(plan.groups), 2), dtype=np.uint64)
+        for batch, _ in self._left.read(names, "Looking at the groups", Silent()):
+            table = table_of(batch, {name: plan.schema[name] for name in names})
+            found += mark_of(plan, table, self._project.keys)
+        return marks_as_told(plan, found)
 
     def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
         """Return how many records are unique on what a recipient sees unperturbed."""

@@ -25,7 +25,11 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.generalization.chain import Demand, View, views_of
-from sfumato.engine.generalization.coded import QuasiIdentifier, quasi_identifier
+from sfumato.engine.generalization.coded import (
+    QuasiIdentifier,
+    mixed_radix,
+    quasi_identifier,
+)
 from sfumato.engine.generalization.distinct_rows import RowSet, UnitRows, Units, Weights
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.generalization.publication import generalized_column
@@ -536,13 +540,28 @@ def is_suppressed(
 
 def keyed_rows(table: Table, names: Sequence[str], key: AttributeKey) -> npt.NDArray[np.void]:
     """Return a hash of each row's values in some columns, shape (n,), 16 bytes each."""
-    parts = [canonical_texts(_texts(table.column(name))) for name in names]
-    return keyed_hash(parts, key, Silent()).view("V16").ravel()
+    coded = [factorize(table.column(name)) for name in names]
+    numbers, _ = mixed_radix(
+        [positions.astype(np.intp) + 1 for positions, _ in coded],
+        [len(uniques) + 1 for _, uniques in coded],
+    )
+    # Rows that are alike are hashed once.
+    places, _ = pd.factorize(numbers)
+    firsts = np.flatnonzero(np.diff(np.maximum.accumulate(places), prepend=-1))
+    parts = [canonical_texts(_texts(positions[firsts], uniques)) for positions, uniques in coded]
+    found: npt.NDArray[np.void] = keyed_hash(parts, key, Silent())[places].view("V16").ravel()
+    return found
 
 
-def _texts(column: pd.Series) -> pd.Series:
-    """Return each value's canonical text, what is missing among them."""
-    positions, uniques = factorize(column)
+def _texts(positions: npt.NDArray[np.integer], uniques: pd.Index) -> pd.Series:
+    """Return values' canonical texts, what is missing among them."""
     # What is missing comes last, at position -1, and is no text that a value could have.
-    texts = [*(f"={canonical_text(value)}" for value in uniques.tolist()), "missing"]
-    return pd.Series(pd.array(texts, dtype="str").take(positions), index=column.index)
+    texts = [*map(_text, uniques.tolist()), "missing"]
+    return pd.Series(pd.array(texts, dtype="str").take(positions))
+
+
+def _text(value: object) -> str:
+    # Letters that Unicode writes in two ways are two values, unlike those of record keys.
+    if isinstance(value, str) and not value.isascii():
+        return f"~{value!a}"
+    return f"={canonical_text(value)}"

@@ -15,16 +15,38 @@ from functools import cache, lru_cache
 from importlib import import_module
 from math import exp
 from pathlib import Path
+from typing import Final
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
+from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError, TableError
 from sfumato.engine.randomness.keys import DerivedKeys
-from sfumato.engine.randomness.row_order import Hashes
+from sfumato.engine.randomness.row_order import Hashes, order_words
+from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.formats.files import opening
 from sfumato.project.errors import KeyFileError
+from sfumato.project.release.batches import table_of
+from sfumato.project.release.brought_together import (
+    Words,
+    group_columns,
+    group_words,
+    grouped_entries,
+    mark_of,
+    marks_as_told,
+    shown_alone_by,
+    shown_of_groups,
+    unit_values,
+    unit_words,
+    value_words,
+)
 from sfumato.project.release.plan import Plan, Releaser
+from sfumato.project.release.views import keyed_rows
+
+MOST_TOGETHER: Final = 1 << 23
+"""Of a group of more records none are drawn in parts: it takes some 150 bytes for each."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +156,22 @@ def releaser_from(plan_text: str, source: KeySource) -> Releaser:
     return plan.bind(keys, leaving=True)
 
 
+@lru_cache(maxsize=16)
+def _alone_from(plan_text: str, source: KeySource) -> Releaser:
+    """Return what releases what each row shows by itself; see `releaser_from`."""
+    releaser = releaser_from(plan_text, source)
+    return replace(releaser, plan=shown_alone_by(releaser.plan))
+
+
+@lru_cache(maxsize=16)
+def _seen_from(plan_text: str, source: KeySource) -> Releaser:
+    """Return what releases what each row shows of the quasi-identifiers; see `releaser_from`."""
+    releaser = releaser_from(plan_text, source)
+    seen = seen_by(releaser.plan)
+    assert seen is not None
+    return replace(releaser, plan=seen)
+
+
 def read_plan(path: str | Path) -> Plan:
     """Return the plan in a file.
 
@@ -167,12 +205,6 @@ def check_columns(plan: Plan, names: Sequence[str]) -> pa.Schema:
         If a column is missing.
     """
     schema = plan.output_schema()
-    if plan.unit is not None and plan.rows_as_in_table:
-        raise PolicyError(
-            "Rows of units are brought together on a cluster, so they can't leave as they stand in"
-            " the table.",
-            "Let rows leave in the release's own order, or release without an engine.",
-        )
     if not (plan.keys and plan.release_id):
         raise PolicyError(
             "The plan was made without keys.",
@@ -188,46 +220,154 @@ def check_columns(plan: Plan, names: Sequence[str]) -> pa.Schema:
     return schema
 
 
-def released_part(
-    batch: pa.RecordBatch, plan_text: str, source: KeySource
-) -> tuple[pa.RecordBatch, Hashes]:
-    """Return a part of the table as it is released, and words of its rows, shape (n, 2 or 4).
+ORDER: Final = ("sfumato order 1", "sfumato order 2")
+"""By these columns released rows are sorted, or repeated record keys are found."""
+PLACE: Final = "sfumato place"
+"""By this column rows are sorted that leave as they stand in the table."""
+UNIT: Final = ("sfumato unit", "sfumato rank")
+"""Whose a row is, and by what the rows of a unit are ranked, or told apart."""
+RECORD: Final = "sfumato record"
+"""The record's identifier, where rows are brought together by groups."""
 
-    By the first two they are sorted; where the rows leave as they stand in the table, these are
-    all 0. Where rows belong to units, the others are `Releaser.unit_words`. Categories in an order
-    are texts, since not every engine has such a type.
+
+def group_names(place: int) -> tuple[str, str, str]:
+    """Return the columns of a row's group and of its true value, by the entry's place."""
+    return (
+        f"sfumato group {place} 1",
+        f"sfumato group {place} 2",
+        f"sfumato value {place}",
+    )
+
+
+def released_names(plan: Plan) -> list[str]:
+    """Return the columns of words that `released_part` adds."""
+    order = () if plan.rows_as_in_table else ORDER
+    unit = () if plan.unit is None else UNIT
+    entries = range(len(grouped_entries(plan)))
+    groups = [name for place in entries for name in group_names(place)]
+    return [*order, *unit, *((RECORD,) if groups else ()), *groups]
+
+
+def hashed_names(plan: Plan) -> list[str]:
+    """Return the columns of `hashed_part`."""
+    unit = UNIT if plan.once_drawn else ()
+    entries = range(len(grouped_entries(plan)))
+    groups = [name for place in entries for name in group_names(place)[:2]]
+    return [*ORDER, *unit, *groups]
+
+
+def check_classes(plan: Plan, names: Sequence[str]) -> None:
+    """Refuse a plan whose recipient sees no quasi-identifiers; and what `check_columns` refuses."""
+    check_columns(plan, names)
+    if seen_by(plan) is None:
+        raise PolicyError(
+            "The plan shows no quasi-identifiers, so all records are alike.",
+            "Mark the columns by which people may be known as quasi-identifiers.",
+        )
+
+
+def released_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> pa.RecordBatch:
+    """Return what each row of a part of the table shows by itself, with words of it.
+
+    These are columns `released_names` of whole numbers, sorted as the words are. What is drawn
+    from groups is missing: `together_part` has it. Categories in an order are texts, since not
+    every engine has such a type.
 
     Raises the errors of `releaser_from` and `Releaser.release_batch`.
     """
-    releaser = releaser_from(plan_text, source)
+    releaser, alone = releaser_from(plan_text, source), _alone_from(plan_text, source)
+    plan = releaser.plan
     with _counted_in_part():
-        if releaser.plan.rows_as_in_table:
-            released = releaser.release_batch(batch)
-            words = np.zeros((released.num_rows, 2), dtype=np.uint64)
-        else:
-            released, words = releaser.release_ordered(batch)
-            if releaser.plan.unit is not None:
-                words = np.hstack([words, releaser.unit_words(batch)])
-    return released.cast(plain_schema(released.schema)), words
+        released, hashes = alone.release_part(batch)
+        if not batch.num_rows:
+            return _with_words(released, [], released_names(plan))
+        ids, words = hashes[:, 0].copy(), []
+        if not plan.rows_as_in_table:
+            words.append(order_words(ids, releaser.keys.for_row_order(plan.release_id)))
+        if plan.unit is not None:
+            words.append(unit_words(releaser, batch))
+        entries = grouped_entries(plan)
+        if entries:
+            words.append(ids[:, None])
+        for entry in entries:
+            words.append(group_words(releaser, entry, batch))
+            words.append(value_words(releaser, entry, batch, ids)[:, None])
+    return _with_words(released, words, released_names(plan))
 
 
-def hashed_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> Hashes:
-    """Return the keyed hash of each row's record key, shape (n, 2), by which some repeat.
+def together_part(
+    words: pa.RecordBatch, plan_text: str, source: KeySource, place: int
+) -> pa.RecordBatch:
+    """Return what rows show of the entry in a place, of whose groups all rows are here.
 
-    Where something is drawn once for a unit, it is followed by `Releaser.unit_values`.
+    Of what `released_part` returned, it takes the columns `group_names` and `RECORD`.
     """
     releaser = releaser_from(plan_text, source)
+    entry = grouped_entries(releaser.plan)[place]
+    names = (*group_names(place), RECORD)
+    first, second, values, ids = (_words_of(words[name]) for name in names)
+    groups = np.stack([first, second], axis=1)
+    shown = shown_of_groups(releaser, entry, groups, values, ids)
+    found = pa.record_batch([shown], names=list(entry.attributes))
+    return found.cast(plain_schema(found.schema))
+
+
+def hashed_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> pa.RecordBatch:
+    """Return words of each row, columns `hashed_names`, that are looked through before a release.
+
+    They are the keyed hash of its record key, by which some repeat; where something is drawn once
+    for a unit, `unit_values`; and its groups.
+    """
+    releaser = releaser_from(plan_text, source)
+    names = hashed_names(releaser.plan)
+    if not batch.num_rows:
+        return _with_words(None, [], names)
     with _counted_in_part():
-        words = releaser.record_hashes(batch)
+        words = [releaser.record_hashes(batch)]
         if releaser.plan.once_drawn:
-            words = np.hstack([words, releaser.unit_values(batch)])
-        return words
+            words.append(unit_values(releaser, batch))
+        words += [group_words(releaser, each, batch) for each in grouped_entries(releaser.plan)]
+    return _with_words(None, words, names)
 
 
 def hashed_columns(plan: Plan) -> list[str]:
     """Return the columns that `hashed_part` reads."""
     unit = () if plan.unit is None else plan.unit.columns
-    return list(dict.fromkeys([str(plan.record_key), *unit, *plan.once_drawn]))
+    groups = [name for names in plan.groups.values() for name in names]
+    return list(dict.fromkeys([str(plan.record_key), *unit, *plan.once_drawn, *groups]))
+
+
+def marked_part(batch: pa.RecordBatch, plan_text: str, source: KeySource) -> list[list[int]]:
+    """Return the mark of a part's groups for each of the `grouped_entries`, two words each."""
+    releaser = releaser_from(plan_text, source)
+    plan = releaser.plan
+    with _counted_in_part():
+        table = table_of(batch, {name: plan.schema[name] for name in group_columns(plan)})
+        found: list[list[int]] = mark_of(plan, table, releaser.keys).tolist()
+    return found
+
+
+_SIGN: Final = np.uint64(1 << 63)
+
+
+def _with_words(
+    released: pa.RecordBatch | None, words: Sequence[Hashes], names: Sequence[str]
+) -> pa.RecordBatch:
+    """Return rows with words as whole numbers that have a sign, in the same order as words."""
+    columns, known = [], list(names)
+    if released is not None:
+        released = released.cast(plain_schema(released.schema))
+        columns, known = list(released.columns), [*released.schema.names, *names]
+    for each in words:
+        columns += [pa.array(column.copy()) for column in (each ^ _SIGN).view(np.int64).T]
+    if not words:  # of no rows
+        columns += [pa.array([], pa.int64())] * len(names)
+    return pa.RecordBatch.from_arrays(columns, known)
+
+
+def _words_of(numbers: pa.Array) -> Words:
+    found: Words = numbers.to_numpy().view(np.uint64) ^ _SIGN
+    return found
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -238,13 +378,87 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
     )
 
 
-def view_of(plan: Plan) -> Plan | None:
-    """Return the plan of what the recipient sees of the quasi-identifiers; None where no k is."""
-    if plan.coarsening is None or plan.coarsening.own.k == 1:
+def seen_by(plan: Plan) -> Plan | None:
+    """Return the plan of what the recipient sees of the quasi-identifiers; None without any."""
+    quasi = {spec.name for spec in plan.columns if spec.role is Role.QUASI_IDENTIFIER}
+    names = tuple(name for name in plan.released if name in quasi)
+    if not names:
         return None
-    names = tuple(plan.coarsening.hierarchies)
-    read = {name: kind for name, kind in plan.schema.items() if name in {*names, plan.record_key}}
-    return replace(plan, entries=(), released=names, pseudonyms={}, schema=read)
+    wanted = {*names, plan.record_key, *(() if plan.unit is None else plan.unit.columns)}
+    return replace(
+        plan,
+        entries=(),
+        released=names,
+        groups={},
+        pseudonyms={},
+        schema={name: kind for name, kind in plan.schema.items() if name in wanted},
+        rows_as_in_table=True,
+    )
+
+
+def counts_classes(plan: Plan) -> bool:
+    """Whether classes are counted before rows are released: whether the view has a k above 1."""
+    return plan.coarsening is not None and plan.coarsening.own.k > 1
+
+
+def counted_attributes(plan: Plan) -> list[str]:
+    """Return the attributes whose true values are counted in classes: those with a domain."""
+    names = [name for entry in plan.entries for name in entry.attributes]
+    return [name for name in names if plan.column(name).domain is not None]
+
+
+CLASS: Final = ("sfumato class 1", "sfumato class 2")
+"""What a row shows of the quasi-identifiers, as the keyed hash of its class."""
+
+
+def class_names(plan: Plan, with_values: bool) -> list[str]:
+    """Return the columns of `class_part`."""
+    unit = () if plan.unit is None else UNIT
+    attributes = counted_attributes(plan) if with_values else ()
+    return [*CLASS, *unit, *(value_name(name) for name in attributes)]
+
+
+def value_name(attribute: str) -> str:
+    """Return the column of `class_part` with an attribute's values."""
+    return f"sfumato value of {attribute}"
+
+
+def class_columns(plan: Plan, with_values: bool) -> list[str]:
+    """Return the columns that `class_part` reads."""
+    seen = seen_by(plan)
+    assert seen is not None
+    return list(dict.fromkeys([*seen.schema, *(counted_attributes(plan) if with_values else ())]))
+
+
+def class_part(
+    batch: pa.RecordBatch, plan_text: str, source: KeySource, with_values: bool
+) -> pa.RecordBatch:
+    """Return each row's class, whose it is, and its true values, as words; see `class_names`.
+
+    A value is a keyed hash of it and of its class: which classes share values it does not tell.
+    """
+    releaser, seen = releaser_from(plan_text, source), _seen_from(plan_text, source)
+    plan, names = releaser.plan, class_names(releaser.plan, with_values)
+    if not batch.num_rows:
+        return _with_words(None, [], names)
+    with _counted_in_part():
+        shown = seen.release_part(batch)[0].to_pandas()
+        key = releaser.keys.for_classes()
+
+        def hashed(*more: pd.Series) -> Hashes:
+            columns = [*(shown[name] for name in shown), *more]
+            frame = pd.concat(columns, axis=1, keys=list(map(str, range(len(columns)))))
+            table = Table(frame, is_part=True)
+            return keyed_rows(table, list(frame), key).view(np.uint64).reshape(-1, 2)
+
+        words = [hashed()]
+        if plan.unit is not None:
+            words.append(unit_words(releaser, batch))
+        for name in counted_attributes(plan) if with_values else ():
+            table = table_of(batch, {name: plan.schema[name]})
+            codes = encode_attribute(table, plan.column(name)).values
+            words.append(hashed(pd.Series(codes))[:, :1])
+    return _with_words(None, words, names)
 
 
 def refuse_small(plan: Plan, smallest: int) -> None:
@@ -263,6 +477,44 @@ def refuse_small(plan: Plan, smallest: int) -> None:
             "Make the plan again from the table as it is now.",
             smallest=smallest,
             k=k,
+        )
+
+
+def refuse_other_groups(plan: Plan, marks: Sequence[Sequence[int]]) -> None:
+    """Refuse a table whose groups are not those of the plan, by the sums of its parts' marks.
+
+    Raises
+    ------
+    TableError
+        Naming the entry.
+    """
+    words = np.array([[word % (1 << 64) for word in pair] for pair in marks], dtype=np.uint64)
+    for key, told in marks_as_told(plan, words).items():
+        if plan.group_marks.get(key) != told:
+            raise TableError(
+                "{entry} is released by groups of records, and these are not the groups that the"
+                " plan was made from: this is another table.",
+                "Make the plan again from the table as it is now.",
+                entry=key,
+            )
+
+
+def refuse_large(entry: str, largest: int) -> None:
+    """Refuse groups of which the largest has more rows than are drawn from together.
+
+    Raises
+    ------
+    TableError
+        Naming the entry.
+    """
+    if largest > MOST_TOGETHER:
+        raise TableError(
+            "{entry} is released by groups of records, with a group of {largest:,}: more than"
+            " {most:,} {most:record|records} are not drawn from on one worker.",
+            "Choose more public columns or finer bins, or release without an engine.",
+            entry=entry,
+            largest=largest,
+            most=MOST_TOGETHER,
         )
 
 

@@ -67,6 +67,15 @@ def test_as_published_every_value_of_every_group_keeps_its_tails(counts, retenti
         assert low >= Fraction(str(delta)) - Fraction(1, 10**9) or high >= 1 - Fraction(str(delta))
 
 
+@pytest.mark.parametrize("limits", [BLIND, replace(BLIND, epsilon=0.5, delta=0.1)])
+def test_how_many_are_drawn_of_a_group_does_not_depend_on_the_sizes_of_others(limits):
+    sizes = np.array([1, 2, 5, 7, 12, 40, 41, 77, 300, 5000])
+    together = blind_sizes(limits, sizes, Silent())
+    for size, drawn in zip(sizes, together, strict=True):
+        assert blind_sizes(limits, np.array([size]), Silent()).tolist() == [drawn]
+        assert sizes_of(limits, [size - 1, 1]).tolist() == [drawn]
+
+
 @pytest.mark.few(9)
 @pytest.mark.parametrize("delta", [0.1, 0.17, 0.3])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 8])

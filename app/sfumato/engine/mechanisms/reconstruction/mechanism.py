@@ -133,8 +133,10 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
                 " are made to estimate that distribution.",
             )
         # Blindly, groups are prepared for whatever they could hold.
-        known = groups is not None and limits.sampling is Sampling.PUBLISHED
-        limits.check(float(groups.largest_shares.max()) if known and groups else 1.0)
+        if groups is None or limits.sampling is Sampling.BLIND:
+            limits.check()
+        elif groups.count:
+            limits.check(float(groups.largest_shares.max()))
 
     def limits(self, attributes: Attributes, settings: Settings) -> Limits:
         """Return what is asked of every group.
