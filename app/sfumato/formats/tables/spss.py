@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.statistical.package import Moments, NameRules, Package, WriteRules
@@ -171,8 +171,9 @@ class _Spss(StatisticalFormat):
         return _RULES.names.fit(columns)
 
     def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
-        table = in_order(table, order)
-        result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, context)
+        table = in_order(table, order, Part(context, 0.0, 0.3), path.parent)
+        rest = Part(context, 0.3, 1.0)
+        result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, rest)
         if not holds_rows(path, _PACKAGE, table.rows):
             raise not_whole()
         with path.open("r+b") as file:

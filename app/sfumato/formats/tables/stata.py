@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.statistical.package import Moments, NameRules, Package, WriteRules
 from sfumato.formats.statistical.reading import StatisticalFormat
@@ -81,8 +81,9 @@ class _Stata(StatisticalFormat):
         return _RULES.names.fit(columns)
 
     def write(self, table: Table, path: Path, context: Context, order: Rows = None) -> WriteResult:
-        table = in_order(table, order)
-        result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, context)
+        table = in_order(table, order, Part(context, 0.0, 0.3), path.parent)
+        rest = Part(context, 0.3, 1.0)
+        result = write_statistical(table, path, _write_data, _RULES, _PACKAGE, rest)
         _finish(path)
         return result
 

@@ -49,12 +49,12 @@ from sfumato.project.release.long_table import (
     frame_of,
     naming_rows,
     put_keys,
+    refuse_repeated,
     repeated_keys,
     stays_number,
     weights_in,
 )
 from sfumato.project.release.value_counts import OpenColumn, ValueCounts, series_of
-from sfumato.project.release.workers import refuse_repeated
 
 _COUNTED: Final = 1 << 16
 """The values of a column that has more different ones are not counted one by one."""
@@ -356,7 +356,7 @@ class LongSurvey:
                     with naming_rows(rows):
                         put_keys(buckets, _hashes(batch, name, keys))
                 self.repeated[name] = repeated_keys(buckets)
-        refuse_repeated(name, self.repeated[name])
+        refuse_repeated(self.table, name, self.repeated[name])
 
 
 def _hashes(batch: pa.RecordBatch, name: str, keys: KeyRing) -> npt.NDArray[np.uint64]:
