@@ -17,7 +17,8 @@ from sfumato.engine.core.progress import Silent
 from sfumato.formats.tables import delimited
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import SourceChanged
-from sfumato.project.release.release import make_release, prepared_of, sent_plan
+from sfumato.project.release.prepared import PreparedTable
+from sfumato.project.release.release import make_release, sent_plan
 from sfumato.project.release.release_plan import plan_of
 from sfumato.project.release.workers import KeySource
 from tests.cluster.sent import by_groups, forms_of
@@ -120,10 +121,8 @@ def test_an_engines_rows_make_the_bundle_that_is_made_here(ward, tmp_path, case,
 def sent_units(project, folder):
     """Put a plan's keys into a folder; return the plan and all its keys."""
     table = long_of(project)
-    prepared = prepared_of(project, table)
-    plan, keys = sent_plan(
-        project, plan_of(project, table, "Clinic A", "", prepared.material), prepared
-    )
+    prepared = PreparedTable(project, table)
+    plan, keys = sent_plan(project, plan_of(project, prepared, "Clinic A", "", Silent()), prepared)
     (folder / "keys.bin").write_bytes(keys.to_bytes())
     return plan, keys.to_bytes(), KeySource.in_file(folder / "keys.bin")
 

@@ -18,6 +18,7 @@ from sfumato.formats.reading import detect_options
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.errors import SourceChanged, TargetExists
 from sfumato.project.ledger import ReleaseState
+from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.release_plan import bundle_name, plan_of
@@ -166,7 +167,7 @@ def test_a_release_from_the_same_table_again_says_nothing_of_editions(tmp_path, 
 def test_a_release_that_nobody_got_is_no_edition(tmp_path, out):
     project, first = begin(tmp_path)
     with project:
-        planned = plan_of(project, first, "Clinic A")
+        planned = plan_of(project, PreparedTable(project, first), "Clinic A", "", Silent())
 
         def take_its_name(step):
             if step == "prepared":

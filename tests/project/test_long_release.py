@@ -288,7 +288,7 @@ MISFITS = {
     "a value outside": ("illness", 211, "Secret", DomainError, "illness.*row 212"),
     "a missing value": ("illness", 211, None, DomainError, "illness.*row 212"),
     "no key": ("person", 211, None, TableError, "person.*row 212"),
-    "a key twice": ("person", 211, "P00007é", TableError, "1 key stands in several rows"),
+    "a key twice": ("person", 211, "P00007é", TableError, "rows 27 and 212 share a key"),
 }
 
 

@@ -184,7 +184,7 @@ MISFITS = {
     "a number outside": ("grade", 77, "", "grade.*row 212"),
     "an infinity": ("stay", float("inf"), "", "stay.*row 212"),
     "no key": ("person", None, "", "person.*row 212"),
-    "a key twice": ("person", "P00007", "", "1 key stands in several rows"),
+    "a key twice": ("person", "P00007", "", "rows 8 and 212 share a key"),
 }
 
 

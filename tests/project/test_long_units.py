@@ -160,7 +160,7 @@ def test_a_row_without_a_unit_and_a_key_that_stands_twice_are_refused(ward, tmp_
     frame = of_units(frame_of())
     for column, row, value, words in (
         ("house", 211, None, "house .*first in row 212"),
-        ("person", 211, frame["person"][3], "1 key stands in several rows"),
+        ("person", 211, frame["person"][3], "rows 4 and 212 share a key"),
     ):
         wrong = frame.assign(**{column: frame[column].astype(object)})
         wrong.loc[row, column] = value

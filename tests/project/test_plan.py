@@ -12,8 +12,10 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import plan_release
+from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.release import PreparedTable, make_release
+from sfumato.project.release.prepared import PreparedTable
+from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of, plan_for
 from tests.project import test_attacker
 from tests.project.adopting import settled, ward
@@ -80,14 +82,13 @@ def test_a_table_released_in_parts_is_the_whole_where_rows_stand_alone():
 
 
 def test_what_all_recipients_share_is_computed_once(tmp_path, monkeypatch):
-    counted = []
-    module = "sfumato.project.release.release"
-    for name in ("material_of", "alone_in_release"):
-        real = getattr(__import__(module, fromlist=[name]), name)
-        monkeypatch.setattr(
-            f"{module}.{name}",
-            lambda *given, real=real, name=name: counted.append(name) or real(*given),
-        )
+    told, real = [], LongTable.read
+
+    def read(table, names, text, context):
+        told.append(text)
+        return real(table, names, text, context)
+
+    monkeypatch.setattr(LongTable, "read", read)
     with new_project(tmp_path) as project:
         table = a_table()
         prepared = PreparedTable(project, table)
@@ -95,5 +96,5 @@ def test_what_all_recipients_share_is_computed_once(tmp_path, monkeypatch):
             make_release(
                 *(project, table, name, tmp_path / "out", "csv", Silent()), prepared=prepared
             )
-        assert sorted(counted) == ["alone_in_release", "material_of"]
+        assert sorted(told) == ["Looking at the rows", *["Releasing the rows"] * 2]
         assert [record.recipient for record in project.releases] == ["Institute B", "Public C"]

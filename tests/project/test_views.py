@@ -28,7 +28,8 @@ from sfumato.engine.core.progress import Silent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.release import PreparedTable, make_release
+from sfumato.project.release.prepared import PreparedTable
+from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of, material_of, plan_for
 from sfumato.project.release.uniqueness import release_sentence
 from sfumato.project.release.views import coarsening_of

@@ -30,7 +30,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.commands.shared.engines import lines_of_classes, rows_by
     from sfumato.project.errors import ReleaseError
     from sfumato.project.release.long_table import LongTable
-    from sfumato.project.release.release import make_release, prepared_of
+    from sfumato.project.release.prepared import PreparedTable
+    from sfumato.project.release.release import make_release
     from sfumato.project.release.uniqueness import RELEASE_ADVICE, release_sentence
 
     recipients, engine = arguments.recipient, arguments.engine
@@ -49,7 +50,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         cautions = row_order_caution(project.document)
         checked = settle(project, table, recipients, arguments.accept, Part(whole, 0.0, 0.1))
         context = Part(whole, 0.1, 1.0)
-        prepared = prepared_of(project, table)
+        prepared = PreparedTable(project, table)
         made_by = None
         if engine:
             assert isinstance(table, LongTable)  # or the engine would have been refused

@@ -17,7 +17,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Integers
 from sfumato.engine.core.wording import filled
 from sfumato.engine.table.table import Table
-from sfumato.formats.columns.arrays import Chosen
+from sfumato.formats.columns.arrays import Chosen, NativeColumn
 from sfumato.formats.errors import TooLarge, UnknownFormat, Way
 from sfumato.formats.files import digest_of
 from sfumato.formats.options import ReadOptions
@@ -166,10 +166,13 @@ class RowStream:
     made
         Makes them as batches of any size, in the order in which they are written. It is told of
         the progress, and which folder may take files meanwhile.
+    fits
+        Whether all of them may be held in memory.
     """
 
     rows: int
     made: Callable[[Context, Path], Iterator[pa.RecordBatch]] = field(repr=False)
+    fits: bool = False
 
     def blocks(self, size: int, context: Context, folder: Path) -> Iterator[pa.RecordBatch]:
         """Yield the rows so many at a time; see `in_blocks`."""
@@ -223,14 +226,25 @@ def arrays_of(
         yield [column.block(part) for column in columns.values()]
 
 
-def in_order(table: Table, order: Rows) -> Table:
+def in_order(table: Table, order: Rows, context: Context, folder: Path) -> Table:
     """Return a table with its rows in an order, numbered from 0; None for as they stand.
+
+    Other parameters are those of `arrays_of`.
 
     Raises
     ------
     TooLarge
-        If its rows are made while they are written, which the format does not allow.
+        If its rows are made while they are written, and may not be held in memory.
     """
+    if isinstance(order, RowStream) and order.fits:
+        made = pa.Table.from_batches(list(order.made(context, folder)))
+        read = {}
+        for name in table.columns:
+            column = NativeColumn(name, made.schema.field(name).type, order.rows)
+            for chunk in made[name].chunks:
+                column.add(chunk)
+            read[name] = pd.Series(column.finish(), name=name)
+        return replace(table, frame=pd.DataFrame(read, copy=False))
     if isinstance(order, RowStream):
         raise TooLarge(
             "Files of this format are made in memory, and the table has {rows:,} {rows:row|rows}.",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -30,7 +28,7 @@ from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batches import arrow_type
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.long_table import LongTable, writable
 from sfumato.project.release.release_columns import check_columns
 from sfumato.project.release.release_compatibility import check_source
 
@@ -156,7 +154,7 @@ def open_long_source(
     digest = digest or batches.digest or digest_of_source(path, options, context)
     _check_digest(path, document, digest)
     found = replace(document, source=replace(source, path=str(path)))
-    return LongTable(batches, _writable(beside)), found
+    return LongTable(batches, writable(beside)), found
 
 
 def long_source_at(
@@ -174,15 +172,11 @@ def long_source_at(
     if batches is None:
         return None
     digest = batches.digest or digest_of_source(path, options, context)
-    table = LongTable(batches, _writable(room))
+    table = LongTable(batches, writable(room))
     read_as = None
     if batches.types_suffice:
         read_as = {name: str(kind) for name, kind in batches.types.items()}
     return table, Source(str(path), digest, batches.rows, options.to_dict(), read_as)
-
-
-def _writable(room: Path) -> Path:
-    return room if os.access(room, os.W_OK) else Path(tempfile.gettempdir())
 
 
 def locate_source(document: Document, path: Place, context: Context) -> Document:

@@ -222,7 +222,8 @@ def pseudonyms(column: pd.Series, key: AttributeKey, context: Context) -> pd.Ser
 
 _ROWS: Final = 1 << 20
 """Rows whose keys are texts at a time."""
-_NAMED_ROWS: Final = 5
+NAMED_ROWS: Final = 5
+"""So many pairs of rows with one key are named."""
 
 Ids = Words
 
@@ -336,13 +337,18 @@ def _refuse_duplicates(column: pd.Series, ids: Ids, key: AttributeKey) -> None:
         first = first_rows.setdefault(found.tobytes(), row)
         if first != row:
             pairs.append((first + 1, row + 1))
-        if len(pairs) > _NAMED_ROWS:
+        if len(pairs) > NAMED_ROWS:
             break
     if pairs:
-        raise TableError(
-            "The record key {column} is not unique: {pairs} share a key{more}.",
-            "Choose a column whose values are unique, or identify records by position.",
-            column=column.name,
-            pairs=", ".join(f"rows {one} and {other}" for one, other in pairs[:_NAMED_ROWS]),
-            more=", and there are more" if len(pairs) > _NAMED_ROWS else "",
-        )
+        raise repeated_key(str(column.name), pairs)
+
+
+def repeated_key(name: str, pairs: Sequence[tuple[int, int]]) -> TableError:
+    """Return what is said of a record key that rows share, in pairs of rows from 1 on."""
+    return TableError(
+        "The record key {column} is not unique: {pairs} share a key{more}.",
+        "Choose a column whose values are unique, or identify records by position.",
+        column=name,
+        pairs=", ".join(f"rows {one} and {other}" for one, other in pairs[:NAMED_ROWS]),
+        more=", and there are more" if len(pairs) > NAMED_ROWS else "",
+    )

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import Value
-from sfumato.engine.core.progress import Context
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn
 from sfumato.formats.errors import BeyondFormat, grouped
@@ -175,9 +175,10 @@ class WritableFormat(StatisticalFormat):
         """Write a table, with the same bytes at any time; see `write_statistical`."""
         import pyreadstat  # noqa: PLC0415
 
-        table = in_order(table, order)
+        table = in_order(table, order, Part(context, 0.0, 0.3), path.parent)
         write_data = partial(getattr(pyreadstat, self.writer), **self.settings)
-        result = write_statistical(table, path, write_data, self.rules, self.package, context)
+        rest = Part(context, 0.3, 1.0)
+        result = write_statistical(table, path, write_data, self.rules, self.package, rest)
         self.finish(path, table.rows)
         return result
 

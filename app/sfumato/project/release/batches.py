@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -23,6 +23,7 @@ from sfumato.formats.columns.arrays import (
     text_array,
     unmasked,
 )
+from sfumato.formats.table_format import BATCH_ROWS, Batches
 
 ColumnType = str | tuple[str, ...]
 """The name of a column's Arrow type, or the texts of which it has one, in their order."""
@@ -116,6 +117,42 @@ def table_of(batch: pa.RecordBatch, schema: Schema) -> Table:
     return Table(pd.DataFrame(frame, index=range(batch.num_rows), copy=False), is_part=True)
 
 
+def batches_of(table: Table) -> Batches:
+    """Return a table's rows as batches, which are not copied where Arrow allows it.
+
+    Raises
+    ------
+    UnsupportedColumn
+        If a column holds something that is neither number, text, date nor yes/no.
+    """
+    columns = {name: ArrowColumn(name, table.column(name)) for name in table.columns}
+    known: dict[str, pa.Array] = {}
+    types = {
+        name: arrow_type(()) if is_ordered(each.series) and each.type == pa.string() else each.type
+        for name, each in columns.items()
+    }
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        for name in names:
+            if name not in known:
+                known[name] = _array(columns[name])
+        whole = pa.table([known[name] for name in names], names=list(names))
+        return iter(whole.to_batches(max_chunksize=BATCH_ROWS))
+
+    return Batches(types, table.rows, table.value_labels, table.column_labels, read)
+
+
+def _array(column: ArrowColumn) -> pa.Array:
+    """Return a column as an array, texts of categories as a dictionary."""
+    if column.categories is None or column.type != pa.string():
+        return column.block(slice(None))
+    # Batches of one table have one type, however many texts there are in each.
+    codes = column.series.cat.codes.to_numpy().astype(np.int32)
+    texts = ArrowColumn(column.name, column.values).block(slice(None)).cast(pa.string())
+    places = pa.array(codes, mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(places, texts, ordered=is_ordered(column.series))
+
+
 def with_codes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches whose texts, where those of the first rows repeat, are each held but once.
 
@@ -135,7 +172,10 @@ def with_codes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _are_texts(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind))
+    """Whether values are texts, and not categories in an order."""
+    if pa.types.is_dictionary(kind):
+        return bool(pa.types.is_string(kind.value_type)) and not kind.ordered
+    return bool(pa.types.is_string(kind))
 
 
 def _encoded(texts: pa.Array) -> pa.DictionaryArray:
@@ -161,22 +201,12 @@ def batch_of(frame: pd.DataFrame, schema: pa.Schema, *, coded: bool = False) -> 
     """
     arrays = []
     for field in schema:
-        series = frame[field.name]
-        if pa.types.is_dictionary(field.type):
-            codes = series.cat.codes.to_numpy().astype(np.int32)
-            texts = pa.array(series.cat.categories.to_list(), type=pa.string())
-            places = pa.array(codes, mask=codes < 0)
-            arrays.append(pa.DictionaryArray.from_arrays(places, texts, ordered=True))
-            continue
-        categories = getattr(series.dtype, "categories", None)
-        if coded and field.type == pa.string() and categories is not None:
-            codes = series.cat.codes.to_numpy()
-            texts = ArrowColumn(field.name, pd.Series(categories)).block(slice(None))
-            places = pa.array(codes, mask=codes < 0)
-            arrays.append(pa.DictionaryArray.from_arrays(places, texts.cast(pa.string())))
-            continue
-        array = ArrowColumn(field.name, series).block(slice(None))
-        arrays.append(_cast(array, field.name, field.type))
+        column = ArrowColumn(field.name, frame[field.name])
+        held_once = pa.types.is_dictionary(field.type) or (coded and field.type == pa.string())
+        array = _array(column) if held_once else column.block(slice(None))
+        if not pa.types.is_dictionary(array.type):
+            array = _cast(array, field.name, field.type)
+        arrays.append(array)
     return pa.record_batch(arrays, names=schema.names)
 
 

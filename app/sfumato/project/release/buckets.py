@@ -1,7 +1,8 @@
 """Rows put aside on the disk by the first bits of a number, and read back bucket by bucket.
 
-The files have no names: nobody else can open them, and they are gone with the process, however it
-ends. (Windows gives them names, and removes them when they are closed.)
+What fits into one bucket stays in memory. The files have no names: nobody else can open them, and
+they are gone with the process, however it ends. (Windows gives them names, and removes them when
+they are closed.)
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Buckets:
         self._stack = ExitStack()
         self._files: list[IO[bytes]] = []
         self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
+        self._kept: list[pa.RecordBatch] = []
         self.folder, self._again = folder, again
         if again:
             weakref.finalize(self, self._stack.close)
@@ -67,15 +69,15 @@ class Buckets:
             raise refusal_to_write(error, self.folder) from None
 
     def _add(self, batch: pa.RecordBatch, numbers: npt.NDArray[np.uint64]) -> None:
+        if not self._bits:
+            self._kept.append(batch)
+            return
         if not self._writers:
             for _ in range(1 << self._bits):
                 nameless = tempfile.TemporaryFile(dir=self.folder, buffering=_BUFFER)  # noqa: SIM115
                 file = self._stack.enter_context(nameless)
                 self._files.append(file)
                 self._writers.append(pa.ipc.new_stream(file, batch.schema))
-        if not self._bits:
-            self._writers[0].write_batch(batch)
-            return
         places = (numbers >> np.uint64(64 - self._bits)).astype(np.uint8)
         order = np.argsort(places, kind="stable")
         sorted_apart = batch.take(pa.array(order))
@@ -86,6 +88,10 @@ class Buckets:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows of each bucket, in the order in which they came; see `again`."""
+        if self._kept:
+            kept = pa.Table.from_batches(self._kept)
+            self._kept = self._kept if self._again else []
+            yield from kept.combine_chunks().to_batches()
         for writer, file in zip(self._writers, self._files, strict=True):
             writer.close()
             file.seek(0)

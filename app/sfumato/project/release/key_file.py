@@ -21,7 +21,8 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.recovery import end_release
 from sfumato.project.release.bundle_making import prepare, refuse_existing, taking_turns
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.release import making_of, prepared_of, sent_plan
+from sfumato.project.release.prepared import PreparedTable
+from sfumato.project.release.release import making_of, sent_plan
 from sfumato.project.release.release_plan import plan_of
 from sfumato.project.store.files import Staging
 
@@ -54,8 +55,8 @@ def make_plan(
     with taking_turns(project, context):
         for path in (plan_path, keys_path):
             refuse_existing(path)
-        prepared = prepared_of(project, table)
-        release = plan_of(project, table, recipient_name, override, prepared.material)
+        prepared = PreparedTable(project, table)
+        release = plan_of(project, prepared, recipient_name, override, context)
         plan, keys = sent_plan(project, release, prepared)
         content = f"{plan.to_json()}\n".encode()
         files = BundleFiles({plan_path.name: sha256(content).hexdigest()})

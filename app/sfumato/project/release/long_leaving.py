@@ -25,7 +25,13 @@ from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.marks import Marks
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.long_table import LongTable, naming_rows, put_keys, repeated_keys
+from sfumato.project.release.long_table import (
+    LongTable,
+    naming_rows,
+    put_keys,
+    refuse_repeated,
+    repeated_keys,
+)
 from sfumato.project.release.long_units import LongUnits, Places, row_marks, units_in
 from sfumato.project.release.units import (
     check_unit,
@@ -35,7 +41,6 @@ from sfumato.project.release.units import (
     varies_within,
 )
 from sfumato.project.release.value_counts import MOST_VALUES, series_of
-from sfumato.project.release.workers import refuse_repeated
 
 Shown = Callable[[pa.RecordBatch, Places], Mapping[str, pd.Series]]
 """Makes columns, by name, of some rows of a table that stand in some places."""
@@ -66,7 +71,7 @@ def leaving_rows(
 
     def find() -> LongTable:
         found = _Units(table, unit, specs, document.record_key).units(keys, context)
-        return LongTable(table.batches, table.folder, found)
+        return LongTable(table.batches, table.folder, found, table.held)
 
     return table.keep(asked, find)
 
@@ -201,7 +206,7 @@ class _Units:
                 names = [str(place) for place in range(len(columns))]
                 apart.add(pa.record_batch(columns, names=names), units)
             if record_key is not None:
-                refuse_repeated(record_key, repeated_keys(known))
+                refuse_repeated(table, record_key, repeated_keys(known))
             for bucket in apart:
                 context.report(0.9, "Looking at the units")
                 self._look_at(*(column.to_numpy() for column in bucket.columns))

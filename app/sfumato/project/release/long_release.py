@@ -38,9 +38,9 @@ from sfumato.project.errors import SourceChanged
 from sfumato.project.release.batches import batch_of, table_of
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_groups import GroupsInParts
-from sfumato.project.release.long_table import LongTable, naming_rows, rows_done
+from sfumato.project.release.long_table import LongTable, naming_rows, refuse_repeated, rows_done
 from sfumato.project.release.plan import Plan, Releaser, request_of
-from sfumato.project.release.workers import MOST_TOGETHER, refuse_repeated
+from sfumato.project.release.workers import MOST_TOGETHER
 
 UNIT: Final = "sfumato unit"
 """The last column of rows that say whose they are."""
@@ -57,7 +57,7 @@ def stream_of(releaser: Releaser, table: LongTable, whose: bool = False) -> RowS
     Where a row does not fit the plan, or record keys repeat, making them raises what
     `Releaser.release_batch` and `refuse_repeated` do.
     """
-    return RowStream(table.rows, lambda *given: _made(releaser, table, whose, *given))
+    return RowStream(table.rows, lambda *given: _made(releaser, table, whose, *given), table.held)
 
 
 def drawn_groups(
@@ -220,7 +220,7 @@ def _made(
             buckets.add(_with_words(put, words, hashes[:, 1].copy()), words[:, 0])
         done, part = 0, Part(context, 0.6, 1.0)
         for ordered, repeated in made_ahead(map(_in_order, made_ahead(buckets))):
-            refuse_repeated(plan.record_key, repeated)
+            refuse_repeated(table, plan.record_key, repeated)
             part.report(done / table.rows, rows_done("Writing the file", done, table.rows))
             done += len(ordered)
             if not plan.rows_as_in_table:

@@ -53,6 +53,7 @@ from sfumato.project.release.long_table import (
     frame_of,
     naming_rows,
     put_keys,
+    refuse_repeated,
     repeated_keys,
     stays_number,
     weights_in,
@@ -61,7 +62,6 @@ from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.units import propose_unit, with_once_drawn
 from sfumato.project.release.value_counts import OpenColumn, ValueCounts, series_of
 from sfumato.project.release.weights import check_weights
-from sfumato.project.release.workers import refuse_repeated
 
 _COUNTED: Final = 1 << 16
 """The values of a column that has more different ones are not counted one by one."""
@@ -380,7 +380,7 @@ class LongSurvey:
                     with naming_rows(rows):
                         put_keys(buckets, _hashes(batch, name, keys))
                 self.repeated[name] = repeated_keys(buckets)
-        refuse_repeated(name, self.repeated[name])
+        refuse_repeated(self.table, name, self.repeated[name])
 
 
 def _hashes(batch: pa.RecordBatch, name: str, keys: KeyRing) -> npt.NDArray[np.uint64]:

@@ -7,6 +7,8 @@ are drawn from a long table in memory.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,14 +25,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
+from sfumato.engine.core.errors import SfumatoError, TableError
 from sfumato.engine.core.parallel import made_ahead, side_by_side
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
-from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
+from sfumato.engine.randomness.record_ids import NAMED_ROWS, key_hashes, repeated_key
 from sfumato.engine.table.marks import Marks
 from sfumato.engine.table.table import (
     Attribute,
@@ -44,7 +47,7 @@ from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.model import Document
-from sfumato.project.release.batches import with_codes
+from sfumato.project.release.batches import batches_of, with_codes
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
 from sfumato.project.release.groups import is_known_to_others, public_names
@@ -65,8 +68,9 @@ from sfumato.project.release.weights import (
 SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""
 _KEPT: Final = 16
+_SIGNED: Final = pa.scalar((1 << 63) - 1, pa.uint64())
+"""The largest of the whole numbers with a sign."""
 _MISSING: Final = object()
-_LARGEST: Final = pa.scalar((1 << 63) - 1, pa.uint64())
 _Found = TypeVar("_Found")
 _COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "microsecond"}
 
@@ -125,11 +129,21 @@ class LongTable:
         Where there is room for numbers of all rows.
     units
         Says which rows leave, where not all of them do; only these are read then.
+    held
+        Whether all rows are in memory anyway.
     """
+
+    @classmethod
+    def of(cls, table: Table | LongTable, beside: Path) -> LongTable:
+        """Return a table that may be in memory as one whose rows are read whenever needed."""
+        if isinstance(table, LongTable):
+            return table
+        return cls(batches_of(table), writable(beside), held=True)
 
     batches: Batches
     folder: Path
     units: LongUnits | None = None
+    held: bool = False
     _known: dict[tuple[str, bool, bool], Summary] = field(default_factory=dict, repr=False)
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
@@ -146,7 +160,7 @@ class LongTable:
     @property
     def whole(self) -> LongTable:
         """The table with the rows, too, that don't leave."""
-        return self if self.units is None else LongTable(self.batches, self.folder)
+        return self if self.units is None else replace(self, units=None, _known={}, _kept={})
 
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it; the last few are kept."""
@@ -231,6 +245,11 @@ class LongTable:
         return found
 
 
+def writable(folder: Path) -> Path:
+    """Return a folder that takes files, this one if it does."""
+    return folder if os.access(folder, os.W_OK) else Path(tempfile.gettempdir())
+
+
 def rows_done(text: str, done: int, rows: int) -> Sentence:
     """Return what is done of rows, and with how many."""
     return Sentence(
@@ -239,23 +258,6 @@ def rows_done(text: str, done: int, rows: int) -> Sentence:
         done=done,
         rows=rows,
     )
-
-
-def in_memory(table: Table | LongTable) -> Table:
-    """Return a table that is in memory.
-
-    Raises
-    ------
-    PolicyError
-        If it is not, for whatever needs all rows at once.
-    """
-    if isinstance(table, LongTable):
-        raise PolicyError(
-            "What is asked for needs all rows of the table at once, and it is too long for the"
-            " memory that may be taken.",
-            "Let more memory be taken.",
-        )
-    return table
 
 
 @contextmanager
@@ -506,10 +508,36 @@ def weights_in(batch: pa.RecordBatch, document: Document) -> npt.NDArray[np.floa
     return found[0] if found else None
 
 
-def put_keys(buckets: Buckets, hashes: npt.NDArray[np.uint64]) -> None:
-    """Put the keyed hashes of rows' record keys aside, shape (n, 2)."""
-    words = [hashes[:, 0].copy(), hashes[:, 1].copy()]
-    buckets.add(pa.record_batch(words, names=["first", "second"]), words[0])
+def refuse_repeated(table: LongTable, name: str | None, count: int) -> None:
+    """Refuse a table in which several rows share a record key, where some do.
+
+    Raises
+    ------
+    TableError
+        Naming the first rows, which are looked for now.
+    """
+    if not count or name is None:
+        return
+    pairs, keys = list[tuple[int, int]](), KeyRing(token_bytes(SECRET_BYTES))
+    with Buckets(table.folder, table.rows) as buckets:
+        for batch, rows in table.read([name], "Looking for a row", Silent()):
+            put_keys(buckets, key_hashes(series_of(batch[name], name), keys, Silent()), rows)
+        for bucket in buckets:
+            found = bucket.to_pandas()
+            firsts = found.groupby(["first", "second"])["row"].transform("first")
+            again = found["row"] > firsts
+            pairs += zip(found["row"][again], firsts[again], strict=True)
+            pairs = sorted(pairs)[: NAMED_ROWS + 1]
+    raise repeated_key(name, [(first + 1, row + 1) for row, first in pairs])
+
+
+def put_keys(
+    buckets: Buckets, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64] | None = None
+) -> None:
+    """Put the keyed hashes of rows' record keys aside, shape (n, 2), with their places if given."""
+    words = {"first": hashes[:, 0].copy(), "second": hashes[:, 1].copy()}
+    placed = {} if rows is None else {"row": rows}
+    buckets.add(pa.record_batch({**words, **placed}), words["first"])
 
 
 def repeated_keys(buckets: Buckets) -> int:
@@ -542,14 +570,14 @@ class _Witnesses:
             values = batch[name]
             if values.null_count:
                 found += self._first(name, "missing", pc.is_null(values))
-            if pa.types.is_timestamp(kind):
+            if pa.types.is_uint64(kind):
+                found += self._first(name, "large", pc.greater(values, _SIGNED))
+            elif pa.types.is_timestamp(kind):
                 if unit := precision(values.to_pandas()):
                     coarser = pc.floor_temporal(values, unit=_COARSER[unit])
                     found += self._first(name, unit, pc.not_equal(coarser, values))
             elif pa.types.is_floating(kind):
                 found += self._first(name, "infinite", pc.is_inf(values))
-            elif kind == pa.uint64():
-                found += self._first(name, "large", pc.greater(values, _LARGEST))
             elif pa.types.is_string(kind) and name in self._leaving:
                 found += self._first(name, "formula", begin_formulas(values))
         return np.array(found, dtype=np.int64)

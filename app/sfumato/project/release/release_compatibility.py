@@ -18,7 +18,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_identity
-from sfumato.engine.table.table import Attribute, Table
+from sfumato.engine.table.table import Attribute
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Source
@@ -26,7 +26,7 @@ from sfumato.project.errors import SourceChanged
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import suppressed_together
-from sfumato.project.release.views import Coarsening, coarsened, coarsening_of, nested_in
+from sfumato.project.release.views import Coarsening, coarsening_of, nested_in
 
 
 def domain_fingerprints(attributes: Mapping[str, Attribute]) -> dict[str, str]:
@@ -328,7 +328,7 @@ def _sentence(
 
 def crossing_views(
     document: Document,
-    table: Table | LongTable,
+    table: LongTable,
     source: Source,
     coarsening: Coarsening | None,
     releases: Iterable[ReleaseRecord],
@@ -370,7 +370,7 @@ def crossing_views(
 
 
 def _in_one_chain(
-    document: Document, table: Table | LongTable | None, one: Coarsening, other: Coarsening
+    document: Document, table: LongTable | None, one: Coarsening, other: Coarsening
 ) -> bool:
     shared = set(one.hierarchies) & set(other.hierarchies)
     if any(one.hierarchies[name] != other.hierarchies[name] for name in shared):
@@ -383,7 +383,7 @@ def _in_one_chain(
 
 def _suppression_nested(
     document: Document,
-    table: Table | LongTable | None,
+    table: LongTable | None,
     finer: Coarsening,
     coarser: Coarsening,
 ) -> bool:
@@ -394,12 +394,7 @@ def _suppression_nested(
     known = {column.name for column in document.columns}
     if not {*finer.hierarchies, *coarser.hierarchies} <= known:
         return False
-    if isinstance(table, LongTable):
-        both = suppressed_together(table, document.columns, (finer, coarser), Silent())
-    else:
-        views = (coarsened(each, document.columns, table).view for each in (finer, coarser))
-        both = [view.suppressed for view in views]
-    hidden, above = both
+    hidden, above = suppressed_together(table, document.columns, (finer, coarser), Silent())
     return not bool((hidden & ~above).any())
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hmac
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sfumato.engine.core.progress import Silent
+from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Table
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
 from sfumato.project.document.model import Document, Recipient, Source
@@ -16,9 +16,9 @@ from sfumato.project.errors import ReleaseError, SourceChanged
 from sfumato.project.ledger import order_to_tell
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import check_byproducts, exact_byproducts
-from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_table import LongTable, in_memory
-from sfumato.project.release.release_columns import Material, leaving_table, material_of
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.prepared import PreparedTable
+from sfumato.project.release.release_columns import Material
 from sfumato.project.release.release_compatibility import (
     check_crossing,
     check_exposure,
@@ -74,15 +74,14 @@ class ReleasePlan:
 
 def plan_of(
     project: ProjectFile,
-    table: Table | LongTable,
+    prepared: PreparedTable,
     recipient_name: str,
-    override: str = "",
-    encoded: Callable[[], Material] | None = None,
+    override: str,
+    context: Context,
 ) -> ReleasePlan:
     """Plan a release, and refuse one that must not be made.
 
-    Parameters are those of `sfumato.project.release.release.make_release`; `encoded` returns the
-    table as it is encoded, where that is kept.
+    Parameters are those of `sfumato.project.release.release.make_release`.
 
     Raises
     ------
@@ -91,26 +90,21 @@ def plan_of(
     LadderError, SourceChanged
         If it would not stand beside the releases made before.
     SfumatoError
-        As `sfumato.project.release.release_columns.released_columns`.
+        As `PreparedTable.material`.
     """
     document = project.document
-    source = source_of(document, table)
+    source = source_of(document, prepared.table)
     recipient = _recipient_called(document, recipient_name)
     releases = project.releases
     check_source(document, source, releases)
-    material = encoded() if encoded is not None else material_of(document, in_memory(table))
+    material = prepared.material(context)
     entries = plan_release(document, material.attributes, recipient)
     check_ladders(document, entries, domain_fingerprints(material.attributes), releases)
     coarsening = coarsening_of(document, recipient)
     exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
     crossing: Mapping[str, str] = {}
     if coarsening is not None:
-        left: Table | LongTable
-        if isinstance(table, LongTable):
-            left = leaving_rows(table, document, project.keys, Silent())
-        else:
-            left = leaving_table(document, table, project.keys)
-        crossing = crossing_views(document, left, source, coarsening, releases)
+        crossing = crossing_views(document, prepared.left, source, coarsening, releases)
     override = override.strip()
     if not override:
         check_exposure(exposed)

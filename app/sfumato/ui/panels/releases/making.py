@@ -12,7 +12,8 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.release import ReleaseOutcome, make_release, prepared_of
+from sfumato.project.release.prepared import PreparedTable
+from sfumato.project.release.release import ReleaseOutcome, make_release
 from sfumato.project.release.release_columns import attributes_of
 
 
@@ -97,7 +98,7 @@ def make_all(
         checked = examine(document, leaving, known, project.releases, ready)
     except SfumatoError as error:
         return Made((), tuple(Refusal(name, error) for name in order.recipients))
-    prepared, rest = prepared_of(project, table), Part(context, first, 1.0)
+    prepared, rest = PreparedTable(project, table), Part(context, first, 1.0)
     for place, recipient in enumerate(order.recipients):
         part = Part(rest, place / count, (place + 1) / count)
         part.report(0.0, recipient)

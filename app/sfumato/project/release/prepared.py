@@ -1,0 +1,165 @@
+"""What releases of a table have in common, whoever they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.mechanisms.adoption import adopted_in
+from sfumato.engine.mechanisms.base import Adopted
+from sfumato.engine.randomness.keys import DerivedKeys
+from sfumato.engine.table.table import Table
+from sfumato.formats.table_format import RowStream
+from sfumato.project.adoption.rows import Rungs
+from sfumato.project.document.entry_plan import check_policy
+from sfumato.project.document.model import Recipient
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.batches import table_of
+from sfumato.project.release.brought_together import group_columns, mark_of, marks_as_told
+from sfumato.project.release.long_leaving import leaving_rows
+from sfumato.project.release.long_release import drawn_groups, fitted_rows, stream_of
+from sfumato.project.release.long_table import LongTable, Summary, naming_rows
+from sfumato.project.release.long_views import (
+    LongView,
+    counted_view,
+    long_view,
+    suppressed_in_parts,
+)
+from sfumato.project.release.plan import Plan, Releaser
+from sfumato.project.release.release_columns import Material, check_columns, material_with
+from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.views import Coarsening, coarsening_of
+
+RowsBy = Callable[[Plan, DerivedKeys, Context, Path], Iterator[pa.RecordBatch]]
+"""What makes a plan's rows of the source table in this process's place, see `RowStream`."""
+
+
+class PreparedTable:
+    """What releases of a table have in common, whoever they are for: computed once.
+
+    Parameters
+    ----------
+    project
+        Whose saved document and keys count. Where the document changes, all is computed anew.
+    table
+        The source table, in memory or not.
+    """
+
+    def __init__(self, project: ProjectFile, table: Table | LongTable) -> None:
+        self._project, self.table = project, LongTable.of(table, project.path.parent)
+        source = project.document.source
+        digest = "" if source is None else source.digest
+        matched = self.table.to_match(Silent())
+        self._rungs = Rungs(matched, (project.path.parent,), digest)
+
+    @property
+    def left(self) -> LongTable:
+        """The rows that leave by the project's document."""
+        return leaving_rows(self.table, self._project.document, self._project.keys, Silent())
+
+    def summary(self, context: Context) -> Summary:
+        """Return what is known of the table by the project's document."""
+        return self.left.summary(self._project.document, context)
+
+    def material(self, context: Context) -> Material:
+        """Return every attribute of the policy, and rows that show every sort of value.
+
+        Raises
+        ------
+        PolicyError
+            If the policy is not complete, see `check_policy`.
+        SfumatoError
+            If the table does not fit the document.
+        """
+        document = self._project.document
+        check_policy(document)
+        check_columns(document, self.table)
+        summary = self.summary(context)
+        return material_with(document, summary.witnesses, summary.encoded)
+
+    def seen(self, coarsening: Coarsening | None) -> LongView | None:
+        """Return what a view makes of the table; raises what `long_view` does."""
+        if coarsening is None:
+            return None
+        columns = self.material(Silent()).document.columns
+        return long_view(self.left, columns, coarsening, Silent())
+
+    def suppressed(self, seen: LongView) -> tuple[str, ...]:
+        """Return what a plan lists of the rows that a view suppresses, found in one pass."""
+        return suppressed_in_parts(seen, self.left, self._project.keys, Silent())
+
+    def group_marks(self, plan: Plan) -> dict[str, str]:
+        """Return by what a plan knows the groups of its entries again, found in one pass."""
+        if not plan.groups:
+            return {}
+        names, found = group_columns(plan), np.zeros((len(plan.groups), 2), dtype=np.uint64)
+        for batch, _ in self.left.read(names, "Looking at the groups", Silent()):
+            table = table_of(batch, {name: plan.schema[name] for name in names})
+            found += mark_of(plan, table, self._project.keys)
+        return marks_as_told(plan, found)
+
+    def alone(self, context: Context, recipient: Recipient) -> AloneInRelease | None:
+        """Return how many records are unique on what a recipient sees unperturbed."""
+        document = self.material(Silent()).document
+        if coarsening_of(document, recipient) is None:
+            return self.summary(context).alone
+        return counted_view(self.left, document, recipient, context).alone
+
+    def released(
+        self, plan: Plan, seen: LongView | None, context: Context
+    ) -> tuple[pd.DataFrame, RowStream]:
+        """Return some released rows of every sort, and what makes all while they are written."""
+        keys, left = self._project.keys, self.left
+        summary = self.summary(Part(context, 0.0, 0.5))
+        groups = drawn_groups(plan, keys, summary.groups, left, Part(context, 0.5, 0.8))
+        adopted = self._adopted(Part(context, 0.8, 0.9))
+        releaser = plan.bind(keys, seen, True, groups, adopted, placed=True)
+        with naming_rows(summary.left_places):
+            frame, _ = releaser.shown_alone(summary.left, summary.left_places)
+        if len(plan.released) == 1 and not frame.isna().any(axis=None):
+            frame = self._with_missing(frame, releaser, Part(context, 0.9, 1.0))
+        return frame, stream_of(releaser, left)
+
+    def _adopted(self, context: Context) -> dict[str, tuple[Adopted, ...]]:
+        """Return the rows of all adopted releases, by the key of the policy entry."""
+        material = self.material(Silent())
+        entries = [each for each in material.document.policy if adopted_in(each.settings)]
+        found = {}
+        for place, entry in enumerate(entries):
+            part = Part(context, place / len(entries), (place + 1) / len(entries))
+            attributes = [material.attributes[name] for name in entry.attributes]
+            found[entry.key] = self._rungs.of(entry.settings, attributes, part)
+        return found
+
+    def _with_missing(
+        self, frame: pd.DataFrame, releaser: Releaser, context: Context
+    ) -> pd.DataFrame:
+        """Return released rows of a single column with a missing value, where any row has one.
+
+        As text, how such a column is written depends on that; and it is not known by the source
+        table where a missing value is one of those that are drawn.
+        """
+        plan = releaser.plan
+        domains = [plan.column(name).domain for name in plan.released]
+        if any(domain is not None and None in domain.values for domain in domains):
+            for batch, rows in self.left.read(tuple(plan.schema), "Looking at the rows", context):
+                with naming_rows(rows):
+                    shown, _ = releaser.shown_alone(table_of(batch, plan.schema), rows)
+                if shown.isna().any(axis=None):
+                    return pd.concat([frame, shown], ignore_index=True)
+        return frame
+
+    def made_by(self, rows_by: RowsBy, plan: Plan, keys: DerivedKeys) -> RowStream:
+        """Return a plan's rows, which are made elsewhere while they are written."""
+        left = self.left
+
+        def made(context: Context, folder: Path) -> Iterator[pa.RecordBatch]:
+            found = rows_by(plan, keys, Part(context, 0.0, 0.7), folder)
+            return fitted_rows(plan, found, left, Part(context, 0.7, 1.0))
+
+        return RowStream(left.rows, made)
