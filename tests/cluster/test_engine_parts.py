@@ -9,11 +9,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from sfumato.formats.delimited import records
 
 from sfumato.commands.shared import engines
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Silent
+from sfumato.formats import records
 from sfumato.formats.tables import delimited
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import SourceChanged
