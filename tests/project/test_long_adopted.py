@@ -146,6 +146,7 @@ def test_it_does_not_matter_how_many_rows_are_read_at_once(ward, tmp_path, monke
         _, whole = released(project, whole_of(project), "Clinic B", tmp_path / "whole")
         monkeypatch.setattr(delimited, "BATCH_ROWS", size)
         monkeypatch.setattr(buckets, "BUCKET_ROWS", size)
+        monkeypatch.setattr(buckets, "BUCKET_NUMBERS", size)
         _, parts = released(project, long_of(project), "Clinic B", tmp_path / "parts")
     assert parts == whole
 

@@ -82,6 +82,7 @@ def document_of(source, public=("sex", "age", "wage"), record_key="person", **se
 def file(request, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_LONG", 1)
     monkeypatch.setattr(buckets, "BUCKET_ROWS", 200)
+    monkeypatch.setattr(buckets, "BUCKET_NUMBERS", 200)
     path = tmp_path / f"ward.{request.param}"
 
     def written(frame):

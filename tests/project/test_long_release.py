@@ -66,6 +66,7 @@ def small_parts(monkeypatch):
         monkeypatch.setattr(each, "BATCH_ROWS", 110)
     monkeypatch.setattr(parquet, "_LONG", 1)  # texts that repeat are read as dictionaries
     monkeypatch.setattr(buckets, "BUCKET_ROWS", 110)
+    monkeypatch.setattr(buckets, "BUCKET_NUMBERS", 110)
     monkeypatch.setattr(long_table, "SAMPLE", 90)
 
 

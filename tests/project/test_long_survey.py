@@ -55,6 +55,7 @@ file = "zip.csv"
 def small_parts(monkeypatch):
     monkeypatch.setattr(parquet, "BATCH_ROWS", 70)
     monkeypatch.setattr(buckets, "BUCKET_ROWS", 40)
+    monkeypatch.setattr(buckets, "BUCKET_NUMBERS", 40)
     monkeypatch.setattr(long_table, "SAMPLE", 90)
 
 

@@ -300,9 +300,15 @@ def proposed_key(document: Document, known: Sequence[Proposal]) -> tuple[str, st
 
 
 def repeated_units(
-    table: Table | LongTable, context: Context, asked: Sequence[str] = ()
+    table: Table | LongTable,
+    context: Context,
+    asked: Sequence[str] = (),
+    among: Sequence[str] | None = None,
 ) -> tuple[RepeatedUnit, ...]:
     """Return the columns by which rows may belong together, or those that are asked for.
+
+    Of a long table all rows are read, unless it is known `among` which columns these can be, and
+    there is none.
 
     Raises
     ------
@@ -319,7 +325,9 @@ def repeated_units(
             raise no_column(name)
 
     def find() -> tuple[RepeatedUnit, ...]:
-        found = RowsOfUnits(whole.columns, tuple(dict.fromkeys(asked)))
+        if not asked and among is not None and not among:
+            return ()
+        found = RowsOfUnits(whole.columns, tuple(dict.fromkeys(asked)), among)
         for batch, _ in whole.read(whole.columns, "Looking for rows that belong together", context):
             frame = {name: series_of(batch[name], name) for name in whole.columns}
             found.add(Table(pd.DataFrame(frame, copy=False), whole.batches.value_labels, {}, True))

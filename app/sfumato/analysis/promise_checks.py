@@ -21,8 +21,9 @@ from sfumato.engine.core.columns import Kind, Role
 from sfumato.engine.core.progress import Part
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.table.relations import LinearRelation, Relation
-from sfumato.engine.table.repeated_units import RepeatedUnit
+from sfumato.engine.table.repeated_units import RepeatedUnit, may_name_units
 from sfumato.project.document.model import Document
+from sfumato.project.release.long_table import LongTable
 
 _NOTICED: Final = 0.05
 """Of what one row hides, a part that is worth telling."""
@@ -178,11 +179,17 @@ def _by_unit(document: Document, column: str) -> tuple[Remedy, ...]:
 
 def _pooled(examined: Examined) -> Sequence[PooledRows]:
     """Return what everybody restores by pooling, found once for all recipients."""
-    document, columns = examined.document, examined.columns
-    units: tuple[RepeatedUnit, ...] = columns.whole.keep(
-        "repeated units",
-        lambda: repeated_units(columns.source, Part(examined.context, 0.0, 0.5)),
-    )
+    document, columns = examined.document, examined.columns.whole
+    source = examined.columns.source
+
+    def find() -> tuple[RepeatedUnit, ...]:
+        among = None
+        if isinstance(source, LongTable):
+            names = [name for name in source.columns if name != document.record_key]
+            among = [name for name in names if may_name_units(columns.table.column(name))]
+        return repeated_units(source, Part(examined.context, 0.0, 0.5), among=among)
+
+    units = columns.keep("repeated units", find)
     if not units or not document.policy:
         return ()
     # Titles, notes and the like change no figure.
@@ -192,7 +199,7 @@ def _pooled(examined: Examined) -> Sequence[PooledRows]:
         context = Part(examined.context, 0.5, 1.0)
         return pooled_rows(document, examined.attributes, units, (), Basis.PLANNED, context)
 
-    return columns.whole.latest("pooled rows", asked, pool)
+    return columns.latest("pooled rows", asked, pool)
 
 
 def released_relations(document: Document, relations: Iterable[Relation]) -> tuple[Relation, ...]:

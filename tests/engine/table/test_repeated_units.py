@@ -9,7 +9,9 @@ import pytest
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.repeated_units import (
+    RowsOfUnits,
     find_repeated_units,
+    may_name_units,
     repeated_unit,
     units_of,
     varying_units,
@@ -71,3 +73,31 @@ def test_missing_numbers_are_alike():
     units = np.array([0, 0, 1, 1])
     numbers = np.array([np.nan, np.nan, 1.0, np.nan])
     assert varying_units(units, numbers).tolist() == [False, True]
+
+
+def test_no_column_that_names_units_is_ruled_out_by_rows_drawn_evenly():
+    rng = np.random.default_rng(3)
+    rows = 400_000
+    whole = pd.DataFrame(
+        {
+            "household": np.repeat(np.arange(rows // 100), 100),  # as many rows a unit as may be
+            "region": rng.integers(0, 30, rows),
+            "income": rng.lognormal(size=rows),
+        }
+    )
+    for share in (0.05, 0.2, 1.0):
+        sample = whole.sample(frac=share, random_state=1)
+        ruled = {name: may_name_units(sample[name]) for name in whole.columns}
+        assert ruled == {"household": True, "region": False, "income": False}
+
+
+@pytest.mark.parametrize("among", [None, ("household",)])
+def test_rows_are_kept_for_columns_only_that_may_name_units(among):
+    rows = 4_000
+    frame = pd.DataFrame({"household": np.arange(rows) // 4, "water": np.arange(rows) // 4 % 7})
+    found = RowsOfUnits(tuple(frame.columns), among=among)
+    for start in range(0, rows, 700):
+        found.add(Table(frame.iloc[start : start + 700].reset_index(drop=True), is_part=True))
+    [unit] = found.found()
+    assert unit.column == "household"
+    assert unit.constant == {"water": 1.0}

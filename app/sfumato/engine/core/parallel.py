@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ Worker = Callable[[slice], None]
 """Does one stretch of rows. Each thread has a worker of its own, with its own buffers."""
 
 
+_Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
 
 
@@ -30,6 +32,20 @@ def made_ahead(items: Iterable[_Made]) -> Generator[_Made]:
         while found := coming.result():
             coming = pool.submit(following)
             yield found[0]
+
+
+def made_side_by_side(
+    make: Callable[[_Item], _Made], items: Iterable[_Item], threads: int
+) -> Iterator[_Made]:
+    """Yield what is made of each item, in their order, one more ahead than there are threads."""
+    coming = deque[Future[_Made]]()
+    with ThreadPoolExecutor(threads, "made") as pool:
+        for item in items:
+            coming.append(pool.submit(make, item))
+            if len(coming) > threads:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()
 
 
 @contextmanager

@@ -211,12 +211,17 @@ class RowsOfUnits:
         The table's columns.
     asked
         Those that name units, whatever they look like; none for all that may.
+    among
+        Those that may; None for any, see `may_name_units`.
     """
 
-    def __init__(self, columns: Sequence[str], asked: Sequence[str] = ()) -> None:
+    def __init__(
+        self, columns: Sequence[str], asked: Sequence[str] = (), among: Sequence[str] | None = None
+    ) -> None:
         self._asked, self._rows = tuple(asked), 0
         most = max(_MOST_CELLS // len(columns) ** 2, _FEWEST_ROWS)
-        self._kept = {name: _KeptRows(name, most) for name in asked or columns}
+        named = columns if among is None else among
+        self._kept = {name: _KeptRows(name, most) for name in asked or named}
 
     def add(self, table: Table) -> None:
         """Look at the rows that come next."""
@@ -320,6 +325,22 @@ def _names_things(column: pd.Series) -> bool:
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
     finite = numbers[np.isfinite(numbers)]
     return not (finite != np.floor(finite)).any()
+
+
+def may_name_units(sample: pd.Series) -> bool:
+    """Return whether a column may name units, by its values in rows that are drawn evenly.
+
+    A share f of the rows has d·f different values or more on average where all rows have d; so a
+    column is ruled out that has half as many as units would show. Of 262,144 rows, that rules out
+    one that names units less than once in 10^100 times (Chernoff's bound).
+    """
+    if not _names_things(sample):
+        return False
+    try:
+        distinct = sample.nunique()
+    except TypeError:
+        return False
+    return bool(2 * MOST_ROWS_A_UNIT * distinct >= sample.count())
 
 
 def _may_be_a_unit(column: pd.Series, rows: int) -> bool:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from sfumato.engine.core.errors import TableError
-from sfumato.engine.core.parallel import made_ahead, side_by_side
+from sfumato.engine.core.parallel import made_ahead, made_side_by_side, side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Table
@@ -576,14 +576,19 @@ def write_delimited(table: Table, path: Path, context: Context, order: Rows = No
     alone = len(table.columns) == 1
     columns = {str(name): _CsvColumn(str(name), s, alone) for name, s in table.frame.items()}
     schema = pa.schema([(name, column.type) for name, column in columns.items()])
-    options = pa.csv.WriteOptions(eol="\r\n", quoting_style="needed")
-    with (
-        pa.OSFile(str(path), "wb") as sink,
-        pa.csv.CSVWriter(sink, schema, write_options=options) as writer,
-    ):
+    style = {"eol": "\r\n", "quoting_style": "needed"}
+    rows_only = pa.csv.WriteOptions(include_header=False, **style)
+
+    def lines(arrays: Sequence[pa.Array]) -> pa.Buffer:
+        sink = pa.BufferOutputStream()
+        pa.csv.write_csv(pa.record_batch(arrays, schema=schema), sink, rows_only)
+        return sink.getvalue()
+
+    with pa.OSFile(str(path), "wb") as file:
+        pa.csv.write_csv(schema.empty_table(), file, pa.csv.WriteOptions(**style))
         blocks = arrays_of(table, columns, order, _ROWS, context, path.parent)
-        for arrays in made_ahead(blocks):
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
+        for part in made_side_by_side(lines, made_ahead(blocks), pa.cpu_count()):
+            file.write(part)
     context.report(1.0, "Finishing the file")
     return WriteResult({name: name for name in columns})
 

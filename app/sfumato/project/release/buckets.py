@@ -22,6 +22,8 @@ from sfumato.formats.files import refusal_to_write
 
 BUCKET_ROWS: Final = 1 << 19
 """Into so many rows a bucket the rows are spread, where that is no more than `_MOST` buckets."""
+BUCKET_NUMBERS: Final = 1 << 24
+"""The same where a row is a single number of 64 bits."""
 _MOST: Final = 256
 _BUFFER: Final = 1 << 16
 
@@ -37,10 +39,13 @@ class Buckets:
         About how many rows will come.
     again
         Whether they are read more than once; the files then stay as long as the object does.
+    numbers
+        Whether each row is a single number.
     """
 
-    def __init__(self, folder: Path, rows: int, again: bool = False) -> None:
-        self._bits = min(_MOST - 1, rows // BUCKET_ROWS).bit_length()
+    def __init__(self, folder: Path, rows: int, again: bool = False, numbers: bool = False) -> None:
+        size = BUCKET_NUMBERS if numbers else BUCKET_ROWS
+        self._bits = min(_MOST - 1, rows // size).bit_length()
         self._stack = ExitStack()
         self._files: list[IO[bytes]] = []
         self._writers: list[pa.ipc.RecordBatchStreamWriter] = []

@@ -339,9 +339,10 @@ class _Pass:
     def summary(self, context: Context) -> Summary:
         """Read all rows; see `LongTable.summary`."""
         table = self.table
+        alone = table.units is None and weight_column(self.document) is None
         with (
-            Buckets(table.folder, table.rows) as shown,
-            Buckets(table.folder, table.rows) as some,
+            Buckets(table.folder, table.rows, numbers=alone) as shown,
+            Buckets(table.folder, table.rows, numbers=alone) as some,
             side_by_side(pa.cpu_count()) as beside,
         ):
             self.beside, reading = beside, Part(context, 0.0, 0.9)
