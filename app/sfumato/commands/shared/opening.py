@@ -86,11 +86,6 @@ MEMORY: Final = option(
 )
 
 
-def never_whole(_project: ProjectFile) -> str:
-    """Say that what is asked for needs no table as a whole, whatever releases need."""
-    return ""
-
-
 @contextmanager
 def opened(
     arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
