@@ -529,7 +529,7 @@ def test_rows_are_counted_however_many_quasi_identifiers_there_are(sizes, seed, 
     rng = np.random.default_rng(seed)
     some = [rng.integers(0, size, 3) for size in sizes]
     rows = np.stack([values[rng.integers(0, 3, 40)] for values in some], axis=1)
-    packing, counted = value_counts.Packing(sizes), long_views._Counted()
+    packing, counted = value_counts.Packing(sizes), long_views._Counted(1 << 22, TableError)
     for part in np.array_split(rows, parts):
         counted.add(packing.pack(list(part.T)))
     keys, counts = counted.finished()

@@ -16,7 +16,6 @@ from sfumato.engine.generalization.criteria import (
     KAnonymity,
     RecursiveDiversity,
 )
-from sfumato.engine.generalization.publication import publish
 from sfumato.engine.generalization.risk import risk_of_classes
 from sfumato.engine.generalization.search import Method, search
 from tests.engine.generalization.tables import (
@@ -26,6 +25,7 @@ from tests.engine.generalization.tables import (
     coded_tables,
     minimal_nodes,
     others_for,
+    publish,
     quasi,
     source_frame,
     values_of,

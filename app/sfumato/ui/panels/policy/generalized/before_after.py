@@ -293,7 +293,7 @@ def _sentence(view: View) -> str:
         classes=grouped(risk.classes),
         smallest=grouped(risk.smallest),
     )
-    if view.left_out and view.publication.suppressed == "dropped":
+    if view.left_out and view.made.drops:
         words += " " + tr(
             "{count} {count:record is|records are} left out.", count=grouped(view.left_out)
         )
