@@ -48,7 +48,7 @@ from sfumato.project.release.uniqueness import alone_in_release
 from sfumato.project.release.views import coarsened, coarsening_of, told_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
-from sfumato.project.verification.long_verification import _Compared
+from sfumato.project.verification.long_comparison import Compared
 from tests.project.batched import hospital, hospital_document
 from tests.project.making import new_project
 from tests.thorough import tried
@@ -685,6 +685,6 @@ def test_an_altered_text_is_found_whether_texts_are_held_once_or_row_by_row(code
         pa.array(["a", None, "", "a", "d", None]),
     )
     pair = [t.dictionary_encode() if c else t for t, c in zip((made, shown), coded, strict=True)]
-    compared = _Compared()
+    compared = Compared()
     compared.add(*(pa.record_batch({"town": values}) for values in pair))
     assert compared.differing == {"town": (3, 4)}

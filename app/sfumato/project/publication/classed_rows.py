@@ -26,7 +26,8 @@ from sfumato.engine.generalization.publication import (
 )
 from sfumato.engine.table.repeated_units import units_among
 from sfumato.engine.table.table import Table
-from sfumato.project.release.value_counts import Packing
+from sfumato.project.release.long_release import Chosen
+from sfumato.project.release.value_counts import Packing, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,6 +104,12 @@ class ClassedRows:
             return np.ones(table.rows, dtype=np.bool_)
         kept: Flags = self.classes.kept[self.classes_of(table)]
         return kept
+
+    def chosen(self) -> Chosen | None:
+        """Return which rows are published, where not all are."""
+        if not self.drops:
+            return None
+        return Chosen(self.rows, lambda batch: self.leaves(columns_of(batch, self.changed)))
 
     def shown_in(self, table: Table) -> Mapping[str, pd.Series]:
         """Return the quasi-identifiers of some rows as they are published, by name.

@@ -34,6 +34,8 @@ from sfumato.project.release.value_counts import columns_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sfumato.project.publication.generalization_pipeline import Prepared
+
 
 @dataclass(frozen=True)
 class CountedRows:
@@ -56,17 +58,15 @@ class PromisedRows:
 
     Parameters
     ----------
-    made
-        What they are made by.
-    by_unit
-        Whether it is known whose they are.
-    rows
-        About how many there are.
+    prepared
+        What is promised, and of which table.
+    stack
+        Closes what was put aside on the disk.
     """
 
-    def __init__(self, made: ClassedRows, by_unit: bool, stack: ExitStack) -> None:
-        self._made, self._by_unit = made, by_unit
-        decided, table = made.prepared.decided, made.prepared.table
+    def __init__(self, prepared: Prepared, stack: ExitStack) -> None:
+        self._prepared, self._by_unit = prepared, prepared.document.unit is not None
+        decided, table = prepared.decided, prepared.table
         self._rows = PublishedRows(decided.quasi_identifiers, decided.sensitive)
         self._key = AttributeKey(token_bytes(SECRET_BYTES))
         self._pairs = stack.enter_context(Buckets(table.folder, table.rows))
@@ -77,10 +77,13 @@ class PromisedRows:
         if self._by_unit:
             put_marks(self._pairs, classes, self._key, whose=whose)
 
-    def checked(self) -> PublicationCheck:
-        """Return whether they keep what is promised; see `PublishedRows.checked`."""
-        prepared, units = self._made.prepared, None
-        if self._by_unit:
+    def checked(self, by_unit: bool = True) -> PublicationCheck:
+        """Return whether they keep what is promised; see `PublishedRows.checked`.
+
+        Units are counted, where there are such, if it was known whose the rows are.
+        """
+        prepared, units = self._prepared, None
+        if self._by_unit and by_unit:
             units = [int(n) for bucket in self._pairs for n in units_by_class(bucket)[2]]
         return self._rows.checked(prepared.criteria, prepared.others, prepared.values, units)
 
@@ -101,7 +104,7 @@ def counted_rows(made: ClassedRows, context: Context) -> CountedRows:
     key = AttributeKey(token_bytes(SECRET_BYTES))
     read = dict.fromkeys([*made.columns, *(() if unit is None else unit.columns)])
     with ExitStack() as stack:
-        promised = PromisedRows(made, unit is not None, stack)
+        promised = PromisedRows(prepared, stack)
         before, after = (stack.enter_context(Buckets(table.folder, table.rows)) for _ in "ba")
         reading, rest = Part(context, 0.0, 0.9), Part(context, 0.9, 1.0)
         for batch, rows in table.read(list(read), "Generalizing the rows", reading):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+
+import pyarrow as pa
 
 from sfumato import __version__
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
@@ -23,6 +25,7 @@ from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.marks import Marks
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import Generalized
 from sfumato.formats.bundles.writing import BundleContents
@@ -51,8 +54,9 @@ from sfumato.project.publication.population import read_population, risks_of, to
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.batches import schema_of
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
-from sfumato.project.release.long_release import Chosen, stream_of
-from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.long_release import stream_of
+from sfumato.project.release.long_table import LongTable, Witnesses
+from sfumato.project.release.long_units import Places, units_in
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release_compatibility import check_exposure, check_source
 from sfumato.project.release.release_plan import bundle_stem, source_of
@@ -334,23 +338,37 @@ def _contents(
 
 
 def rows_made(
-    made: ClassedRows, keys: KeyRing, release_id: str, rows_as_in_table: bool
+    made: ClassedRows,
+    keys: KeyRing,
+    release_id: str,
+    rows_as_in_table: bool,
+    whose: KeyRing | None = None,
 ) -> tuple[Table, RowStream]:
-    """Return published rows of every sort, and what makes all of them while they are written."""
+    """Return published rows of every sort, and what makes all of them while they are written.
+
+    Where rows belong to units, a last column says `whose` they are, under keys if these are given.
+    """
     document, table = made.prepared.document, made.prepared.table
-    summary = looked_at(document, table, Silent())
+    unit, of_rows = document.unit, None
+    read = {*made.columns, *(() if document.record_key is None else (document.record_key,))}
+    if unit is not None and whose is not None:
+        read |= set(unit.columns)
+
+        def of_rows(batch: pa.RecordBatch, _places: Places) -> Marks:
+            return units_in(batch, unit, whose)
+
+    witnesses, places = _of_every_sort(made, read)
     plan = Plan(
         columns=document.columns,
         record_key=document.record_key,
         entries=(),
         released=made.columns,
         rows_as_in_table=rows_as_in_table,
-        schema=schema_of(summary.witnesses, {*made.columns, document.record_key}),
+        schema=schema_of(witnesses, read),
         release_id=release_id,
     )
     releaser = plan.bind(keys, made, leaving=True, placed=True)
-    frame, _ = releaser.shown_alone(summary.witnesses, summary.places)
-    chosen = Chosen(made.rows, made.leaves) if made.drops else None
+    frame, _ = releaser.shown_alone(witnesses, places)
     labels = {
         name: texts
         for name, texts in table.batches.value_labels.items()
@@ -358,7 +376,22 @@ def rows_made(
     }
     named = table.batches.column_labels
     titles = {name: text for name, text in named.items() if name in made.columns}
-    return Table(frame, labels, titles), stream_of(releaser, table, chosen=chosen)
+    return Table(frame, labels, titles), stream_of(releaser, table, of_rows, made.chosen())
+
+
+def _of_every_sort(made: ClassedRows, names: Collection[str]) -> tuple[Table, Places]:
+    """Return rows that show, of some columns, whatever decides how published ones are stored."""
+    table, chosen = made.prepared.table, made.chosen()
+    if chosen is None:
+        summary = looked_at(made.prepared.document, table, Silent())
+        return summary.witnesses, summary.places
+    types = {name: kind for name, kind in table.batches.types.items() if name in names}
+    found = Witnesses(types, made.columns)
+    for read in table.read(list(types), "Looking at the rows", Silent()):
+        batch, rows = chosen.of(*read)
+        if len(rows):
+            found.keep(batch, found.of(batch), rows)
+    return found.gathered(table.batches)
 
 
 def _spec(made: ClassedRows, spec: ColumnSpec) -> ColumnSpec:

@@ -31,18 +31,21 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import GroupProtection, ReleaseRequest
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import Hashes, order_words
-from sfumato.engine.table.table import Dealt, GroupRows, Table
+from sfumato.engine.table.marks import Marks
+from sfumato.engine.table.table import Dealt, GroupRows
 from sfumato.formats.columns.arrays import Distinct
 from sfumato.formats.table_format import RowStream
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.errors import SourceChanged
-from sfumato.project.release.batches import Schema, batch_of, table_of
+from sfumato.project.release.batches import batch_of, table_of
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.long_groups import GroupsInParts
 from sfumato.project.release.long_table import LongTable, naming_rows, refuse_repeated, rows_done
 from sfumato.project.release.plan import Plan, Releaser, request_of
 from sfumato.project.release.workers import MOST_TOGETHER
 
+Whose = Callable[[pa.RecordBatch, npt.NDArray[np.int64]], Marks]
+"""Returns a number for the unit of each of some rows, which stand in these places of the table."""
 UNIT: Final = "sfumato unit"
 """The last column of rows that say whose they are."""
 MOST_DEALT: Final = 1 << 25
@@ -52,12 +55,12 @@ _WORDS: Final = ("sfumato order 1", "sfumato order 2", "sfumato key")
 
 
 def stream_of(
-    releaser: Releaser, table: LongTable, whose: bool = False, chosen: Chosen | None = None
+    releaser: Releaser, table: LongTable, whose: Whose | None = None, chosen: Chosen | None = None
 ) -> RowStream:
     """Return the rows of a release, to be made while they are written.
 
-    Where it is asked `whose` they are, a last column says so by numbers (`LongUnits.of`). Only
-    those that are `chosen` leave.
+    Where it is asked `whose` they are, a last column (`UNIT`) says so. Only those that are
+    `chosen` leave.
     Where a row does not fit the plan, or record keys repeat, making them raises what
     `Releaser.release_batch` and `refuse_repeated` do.
     """
@@ -78,13 +81,13 @@ class Chosen:
     """
 
     rows: int
-    among: Callable[[Table], Flags]
+    among: Callable[[pa.RecordBatch], Flags]
 
     def of(
-        self, batch: pa.RecordBatch, places: npt.NDArray[np.int64], schema: Schema
+        self, batch: pa.RecordBatch, places: npt.NDArray[np.int64]
     ) -> tuple[pa.RecordBatch, npt.NDArray[np.int64]]:
         """Return those of some rows that leave, and where they stand."""
-        leave = self.among(table_of(batch, schema))
+        leave = self.among(batch)
         return batch.filter(pa.array(leave)), places[leave]
 
 
@@ -228,7 +231,7 @@ def fitted_rows(
 def _made(
     releaser: Releaser,
     table: LongTable,
-    whose: bool,
+    whose: Whose | None,
     chosen: Chosen | None,
     context: Context,
     folder: Path,
@@ -239,13 +242,13 @@ def _made(
 
     def each() -> Iterator[tuple[pa.RecordBatch, Hashes, Hashes]]:
         for read in table.read(tuple(plan.schema), "Releasing the rows", part):
-            batch, rows = read if chosen is None else chosen.of(*read, plan.schema)
+            batch, rows = read if chosen is None else chosen.of(*read)
             if not len(rows):
                 continue
             with naming_rows(rows):
                 released, hashes = releaser.release_part(batch, coded=True, places=rows)
-            if whose and table.units is not None:
-                released = released.append_column(UNIT, pa.array(table.units.of(batch, rows).units))
+            if whose is not None:
+                released = released.append_column(UNIT, pa.array(whose(batch, rows)))
             yield released, hashes, order_words(hashes[:, 0].copy(), order_key)
 
     with Buckets(folder, table.rows) as buckets:

@@ -330,8 +330,8 @@ class _Pass:
         if len(self.marked) == len(self.open) or not count_unique:
             self.marked = []
         self.count_unique = count_unique and bool(self.open)
-        self.witnesses = _Witnesses(self.types, leaving)
-        self.left = _Witnesses(self.types, leaving)
+        self.witnesses = Witnesses(self.types, leaving)
+        self.left = Witnesses(self.types, leaving)
         self.sampling, self.from_all = Sampling(table), Sampling(table.whole)
         self.beside: Callable[..., Iterator[Any]] = map
         self.key = AttributeKey(token_bytes(SECRET_BYTES))
@@ -353,7 +353,7 @@ class _Pass:
                 sizes = class_sizes(shown, table.rows, counting, self.key)
             if self.marked:
                 marked = class_sizes(some, table.rows, counting, self.key)
-        witnesses, rows = self._gathered(self.witnesses)
+        witnesses, rows = self.witnesses.gathered(table.batches)
         encoded = {name: self._encoded(witnesses, rows, name) for name in self.attributes}
         groups = {key: each.found(encoded) for key, each in self.groups.items()}
         for found in groups.values():
@@ -361,7 +361,7 @@ class _Pass:
         left = witnesses, rows
         sample = every = self.sampling.sample()
         if table.units is not None:
-            left, every = self._gathered(self.left), self.from_all.sample()
+            left, every = self.left.gathered(table.batches), self.from_all.sample()
         return Summary(
             sample,
             every,
@@ -401,14 +401,6 @@ class _Pass:
             put_marks(shown, marks, self.key, weights, whose)
         if self.marked:
             put_marks(some, known, self.key, whose=whose)
-
-    def _gathered(self, witnesses: _Witnesses) -> tuple[Table, npt.NDArray[np.int64]]:
-        """Return witnesses as a table, and their places in the table."""
-        batches = self.table.batches
-        kept, rows = witnesses.gathered()
-        labels = (batches.value_labels, batches.column_labels)
-        frame = frame_of(kept, self.types, orders=batches.orders)
-        return Table(frame, *labels, is_part=True), rows
 
     def _count_values(self, batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> None:
         firsts = [self.witnesses.of(batch)]
@@ -554,8 +546,16 @@ def repeated_keys(buckets: Buckets) -> int:
     return repeated
 
 
-class _Witnesses:
-    """Finds the first row that shows something by which a column is stored otherwise."""
+class Witnesses:
+    """Finds the first row that shows something by which a column is stored otherwise.
+
+    Parameters
+    ----------
+    types
+        What each column is read as.
+    leaving
+        The columns whose texts may leave as they are.
+    """
 
     def __init__(self, types: Mapping[str, pa.DataType], leaving: Iterable[str]) -> None:
         self._types, self._leaving = types, frozenset(leaving)
@@ -602,9 +602,12 @@ class _Witnesses:
             self._batches.append(batch.take(pa.array(places)))
             self._rows.append(rows[places])
 
-    def gathered(self) -> tuple[list[pa.RecordBatch], npt.NDArray[np.int64]]:
-        """Return the rows that were kept, and their places in the table."""
-        return self._batches, np.concatenate(self._rows)
+    def gathered(self, batches: Batches) -> tuple[Table, npt.NDArray[np.int64]]:
+        """Return the rows that were kept, and their places in the table that was read."""
+        labels = (batches.value_labels, batches.column_labels)
+        orders = {name: order for name, order in batches.orders.items() if name in self._types}
+        frame = frame_of(self._batches, self._types, orders=orders)
+        return Table(frame, *labels, is_part=True), np.concatenate(self._rows)
 
 
 def why_not_by_row(document: Document) -> str:

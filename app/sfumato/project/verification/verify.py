@@ -349,6 +349,31 @@ def promises_kept(found: PublicationCheck, in_records: bool) -> Check:
     return Check(title, True, Sentence(said, **detail))
 
 
+def all_published(rows: int) -> Check:
+    """Say that a bundle's rows are those that were published."""
+    return Check(
+        "Table",
+        True,
+        Sentence(
+            "All {rows:,} {rows:row is the one that was|rows are those that were} published.",
+            rows=rows,
+        ),
+    )
+
+
+def other_number(found: int, made: int) -> Check:
+    """Say that a bundle has another number of rows than were published."""
+    return Check(
+        "Table",
+        False,
+        Sentence(
+            "It has {found:,} {found:row|rows}; {made:,} {made:was|were} published.",
+            found=found,
+            made=made,
+        ),
+    )
+
+
 def _check_rows(found: pd.DataFrame, made: pd.DataFrame, places: Positions) -> Check:
     """Check the rows against those of the table made again, from these rows of the source."""
     title = "Table"
@@ -359,29 +384,14 @@ def _check_rows(found: pd.DataFrame, made: pd.DataFrame, places: Positions) -> C
         (differing_rows(made[name].iloc[:rows], found[name].iloc[:rows]) for name in made), rows
     )
     if len(found) == len(made) and not differing.any():
-        return Check(
-            title,
-            True,
-            Sentence(
-                "All {rows:,} {rows:row is the one that was|rows are those that were} published.",
-                rows=rows,
-            ),
-        )
+        return all_published(rows)
     if all_within(made, found):
         what = "in another order" if len(found) == len(made) else "but not all of them"
         return Check(
             title, False, Sentence("Its rows are those that were published, {what}.", what=what)
         )
     if len(found) != len(made):
-        return Check(
-            title,
-            False,
-            Sentence(
-                "It has {found:,} {found:row|rows}; {made:,} {made:was|were} published.",
-                found=len(found),
-                made=len(made),
-            ),
-        )
+        return other_number(len(found), len(made))
     return Check(
         title,
         False,
