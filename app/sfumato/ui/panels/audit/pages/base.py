@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLayout, QVBoxLayout, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
-from sfumato.ui.panels.base import LazyWidget, PanelState, all_rows_needed
+from sfumato.ui.panels.base import LazyWidget, PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
@@ -82,8 +82,6 @@ class AuditPage(LazyWidget):
     """The panel in which what is missing is made."""
     job: ClassVar[str] = ""
     """The key of the page's job."""
-    needs_rows: ClassVar[bool] = False
-    """Whether it needs all rows at once, which a long table does not give."""
     listens: ClassVar[tuple[str, ...]] = (
         "document_changed",
         "table_changed",
@@ -115,8 +113,6 @@ class AuditPage(LazyWidget):
         self.pages = Pages(self)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.work)
-        self.long = all_rows_needed(session)
-        self.pages.addWidget(self.long)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self.pages)
@@ -203,8 +199,7 @@ class AuditPage(LazyWidget):
 
     def show_work(self, ready: bool) -> None:
         """Show the work, or what is missing for it."""
-        long = self.needs_rows and self.session.long is not None
-        self.pages.setCurrentWidget(self.long if long else self.work if ready else self.empty)
+        self.pages.setCurrentWidget(self.work if ready else self.empty)
 
     def say(self, sentence: str, explanation: str = "", icon: str = "", token: str = "") -> None:
         """Say what was found, and what it means; an icon and its colour give the verdict."""

@@ -301,4 +301,10 @@ def _sentence(view: View) -> str:
         words += " " + tr(
             "{count} {count:record shows|records show} only *.", count=grouped(view.left_out)
         )
+    shown = len(view.before)
+    if shown < view.risks[0].records:
+        words += " " + tr(
+            "{shown} {shown:record|records}, drawn evenly, {shown:is|are} shown.",
+            shown=grouped(shown),
+        )
     return words
