@@ -625,7 +625,7 @@ def generalized(saved, qtbot):
     session = saved.session
     panel = panel_of(saved, qtbot, "policy")
     document = session.document
-    for name, recipe in (("age", Intervals(10.0)), ("sex", Suppression())):
+    for name, recipe in (("age", Intervals(10.0)), ("ward", Suppression())):
         spec = replace(document.column(name), role=Role.QUASI_IDENTIFIER)
         document = document.with_column(spec).with_hierarchy(name, recipe)
     session.edit("Mark", replace(document, policy=(), recipients=()))
@@ -651,7 +651,7 @@ def test_a_generalized_table_is_searched_looked_at_and_published_in_parts(
     assert page.beside.after.model().rowCount() == 500
     assert "500 records, drawn evenly, are shown" in page.beside.sentence.text()
     page.tabs.setCurrentWidget(page.publish)
-    assert "it holds" in page.publish.check.text()
+    assert "it holds" in page.publish.check.word.text()
     type_into(page.publish.folder, str(tmp_path / "out"))
     click(page.publish.submit)
     settle(qtbot, session)
@@ -667,13 +667,13 @@ def test_a_search_in_parts_tells_how_far_it_is_and_can_be_stopped(generalized, s
     click(page.search)
     [job] = [each for each in session.runner.jobs if each.key == SEARCH]
     told = []
-    job.progressed.connect(lambda _share, text: told.append(str(text)))
+    job.progressed.connect(lambda job=job: told.append(str(job.text)))
     click(page.stop)
     settle(qtbot, session)
     assert page.finding.found is None
     click(page.search)
     [job] = [each for each in session.runner.jobs if each.key == SEARCH]
-    job.progressed.connect(lambda _share, text: told.append(str(text)))
+    job.progressed.connect(lambda job=job: told.append(str(job.text)))
     settle(qtbot, session)
     assert page.finding.searched is not None
     assert any(f"of {ROWS:,} rows" in text for text in told)
