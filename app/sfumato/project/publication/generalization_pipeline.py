@@ -150,6 +150,27 @@ def looked_at(document: Document, table: LongTable, context: Context) -> Summary
     return table.summary(replace(document, policy=alone, unit=None), context, for_checks=False)
 
 
+def sensitive_in(document: Document, table: LongTable, context: Context) -> ColumnSpec:
+    """Return the sensitive attribute with its domain, which the rows suggest where none is stated.
+
+    Raises
+    ------
+    DomainError
+        If a row does not fit it.
+    DiversityError
+        If it holds numbers without bins.
+    """
+    name = decided_in(document).sensitive
+    domain = looked_at(document, table, context).encoded[name].attribute.domain
+    if domain is None:
+        raise DiversityError(
+            "The sensitive attribute {column} holds numbers, which hardly ever repeat.",
+            "Give it bins under Attributes.",
+            column=name,
+        )
+    return replace(document.column(name), domain=domain)
+
+
 def prepare(document: Document, table: Table | LongTable, context: Context) -> Prepared:
     """Count the rows that differ by the hierarchies, and read the other holders' tables.
 
@@ -167,17 +188,11 @@ def prepare(document: Document, table: Table | LongTable, context: Context) -> P
     decided, rows = decided_in(document), in_parts(table)
     check_columns(document, table)
     check_roles(document)
-    summary = looked_at(document, rows, Part(context, 0.0, 0.2))
-    domain = summary.encoded[decided.sensitive].attribute.domain
-    if domain is None:
-        raise DiversityError(
-            "The sensitive attribute {column} holds numbers, which hardly ever repeat.",
-            "Give it bins under Attributes.",
-            column=decided.sensitive,
-        )
-    sensitive = replace(document.column(decided.sensitive), domain=domain)
+    sensitive = sensitive_in(document, rows, Part(context, 0.0, 0.2))
+    domain = sensitive.domain
     apart = _apart(document, rows, sensitive, Part(context, 0.2, 0.8))
-    assert apart.values is not None  # they are told apart by the sensitive attribute, too
+    assert apart.values is not None  # its values tell rows apart, too
+    assert domain is not None
     quasi = tuple(
         replace(each, levels=each.levels[:height], labels=each.labels[:height])
         for each, height in zip(apart.quasi, (h.height for h in apart.hierarchies), strict=True)
