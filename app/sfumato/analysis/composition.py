@@ -28,13 +28,12 @@ from sfumato.engine.generalization.search import allowed_records
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.publication.generalization_pipeline import (
-    Prepared,
     chosen_node,
-    decided_in,
     in_parts,
     prepare,
     search_table,
 )
+from sfumato.project.publication.prepared import Prepared, decided_in
 from sfumato.project.release.long_table import LongTable
 
 MOST_BREACHES: Final = 500

@@ -24,14 +24,9 @@ from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.publication.classed_rows import ClassedRows
 from sfumato.project.publication.counting import counted_rows
-from sfumato.project.publication.generalization_pipeline import (
-    Prepared,
-    Searched,
-    decided_in,
-    looked_at,
-    published_rows,
-)
+from sfumato.project.publication.generalization_pipeline import Searched, looked_at, published_rows
 from sfumato.project.publication.population import PopulationFound, read_population, risks_of
+from sfumato.project.publication.prepared import Prepared, decided_in
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.uniqueness import AloneInPublication
 from sfumato.project.release.value_counts import OpenColumn, series_of

@@ -70,12 +70,9 @@ def _candidates(found: Found, every: bool, context: Context) -> list[Choice]:
 
 def _risk(document: Document, found: Found, context: Context) -> dict[str, Any] | None:
     """Return how likely somebody is found at the levels that would be published."""
-    from sfumato.project.publication.generalization_pipeline import (
-        chosen_node,
-        decided_in,
-        rows_at,
-    )
+    from sfumato.project.publication.generalization_pipeline import chosen_node, rows_at
     from sfumato.project.publication.population import read_population, risks_of, told
+    from sfumato.project.publication.prepared import decided_in
 
     if found.searched is None or found.searched.best is None:
         return None
@@ -93,7 +90,7 @@ def _risk(document: Document, found: Found, context: Context) -> dict[str, Any] 
 def _figures(
     document: Document, table: Table | LongTable, found: Found, candidates: Sequence[Choice]
 ) -> dict[str, Any]:
-    from sfumato.project.publication.generalization_pipeline import decided_in
+    from sfumato.project.publication.prepared import decided_in
 
     decided = decided_in(document)
     names = decided.quasi_identifiers

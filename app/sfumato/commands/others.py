@@ -99,7 +99,7 @@ def _remove(project: ProjectFile, holder: str, terminal: Terminal) -> ExitCode:
 
 def _with(document: Document, other: OtherTableFile) -> Document:
     """Return a document with another holder's table; one of the same holder is replaced."""
-    from sfumato.project.publication.generalization_pipeline import decided_in
+    from sfumato.project.publication.prepared import decided_in
 
     decided = decided_in(document)
     others = tuple(each for each in decided.others if each.holder != other.holder)
@@ -110,8 +110,8 @@ def _look(
     arguments: Namespace, document: Document, domain: Domain, context: Context
 ) -> LookAtOther:
     from sfumato.project.document.generalization import OtherTableFile
-    from sfumato.project.publication.generalization_pipeline import decided_in
     from sfumato.project.publication.other_tables import look_at_other, open_other
+    from sfumato.project.publication.prepared import decided_in
 
     opened = open_other(arguments.add.absolute(), Part(context, 0.0, 0.2))
     holder = arguments.holder or opened.name

@@ -6,9 +6,9 @@ quasi-identifiers alone. So classes are found from the rows that differ, and eac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -26,13 +26,9 @@ from sfumato.engine.generalization.publication import (
 )
 from sfumato.engine.table.repeated_units import units_among
 from sfumato.engine.table.table import Table
+from sfumato.project.publication.prepared import Prepared
 from sfumato.project.release.long_release import Chosen
 from sfumato.project.release.value_counts import Packing, columns_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sfumato.project.publication.generalization_pipeline import Prepared
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ The promises are checked from the rows as they are published, by no code of the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from secrets import token_bytes
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from sfumato.engine.generalization.checker import PublicationCheck, PublishedRow
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.table.marks import Marks
 from sfumato.project.publication.classed_rows import ClassedRows
+from sfumato.project.publication.prepared import Prepared
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import (
     RowsUnits,
@@ -30,11 +31,6 @@ from sfumato.project.release.long_table import naming_rows
 from sfumato.project.release.long_units import row_marks, units_in
 from sfumato.project.release.uniqueness import AloneInPublication, published_as_they_are
 from sfumato.project.release.value_counts import columns_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sfumato.project.publication.generalization_pipeline import Prepared
 
 
 @dataclass(frozen=True)

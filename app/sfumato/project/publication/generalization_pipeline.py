@@ -9,23 +9,18 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import Value
 from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.criteria import (
     Criterion,
     DistinctDiversity,
     NonCentralizedDiversity,
 )
-from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import (
     HolderClasses,
@@ -47,56 +42,13 @@ from sfumato.formats.bundles.packages import table_file
 from sfumato.formats.files import is_file
 from sfumato.formats.reading import ReadOptions, digest_of, read_table
 from sfumato.project.document.generalization import Generalization, OtherTableFile
-from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.publication.classed_rows import ClassedRows
+from sfumato.project.publication.prepared import Prepared, decided_in
 from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.long_views import RowsApart, rows_apart
 from sfumato.project.release.release_columns import check_columns
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Everything a search needs.
-
-    Parameters
-    ----------
-    document, table
-        What is decided, and the rows.
-    coded
-        Quasi-identifiers with their levels, and the sensitive attribute; rows that are alike
-        are one.
-    hierarchies
-        One for each quasi-identifier.
-    criteria
-        What is asked; beside other tables, distinct diversity counts what remains.
-    others, holders
-        The other holders' tables, and their equivalence classes.
-    values
-        The sensitive attribute's domain as it is in the tables, None for missing; `coded.values`
-        are their names.
-    apart
-        How rows are told apart by their quasi-identifiers.
-    """
-
-    document: Document = field(repr=False)
-    table: LongTable = field(repr=False)
-    coded: CodedTable
-    hierarchies: tuple[Hierarchy, ...]
-    criteria: tuple[Criterion, ...]
-    others: tuple[OtherTable, ...]
-    holders: tuple[HolderClasses, ...]
-    values: tuple[Value, ...] = field(repr=False)
-    apart: RowsApart = field(repr=False)
-
-    @property
-    def decided(self) -> Generalization:
-        """What is decided about the generalized table."""
-        return decided_in(self.document)
-
-    def ground(self, table: Table) -> list[npt.NDArray[np.integer]]:
-        """Return the ground codes of some rows, by quasi-identifier."""
-        return self.apart.codes(table)
 
 
 @dataclass(frozen=True)
@@ -146,8 +98,8 @@ def looked_at(document: Document, table: LongTable, context: Context) -> Summary
     DomainError
         If a row does not fit the sensitive attribute's domain.
     """
-    alone = (PolicyEntry((decided_in(document).sensitive,), "uniform"),)
-    return table.summary(replace(document, policy=alone, unit=None), context, for_checks=False)
+    names = (decided_in(document).sensitive,)
+    return table.summary(replace(document, policy=(), unit=None), context, False, names)
 
 
 def sensitive_in(document: Document, table: LongTable, context: Context) -> ColumnSpec:
@@ -392,22 +344,6 @@ def read_other(other: OtherTableFile, context: Context) -> OtherTable:
     return OtherTable(
         other.holder, frame, other.quasi_identifiers, other.sensitive, dict(other.spelling)
     )
-
-
-def decided_in(document: Document) -> Generalization:
-    """Return what is decided about the generalized table.
-
-    Raises
-    ------
-    DiversityError
-        If nothing is.
-    """
-    if document.generalization is None:
-        raise DiversityError(
-            "Nothing is decided about a generalized table yet.",
-            "Give the quasi-identifiers hierarchies, and say what is asked of every class.",
-        )
-    return document.generalization
 
 
 @dataclass(frozen=True)

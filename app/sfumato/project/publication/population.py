@@ -43,7 +43,7 @@ from sfumato.project.document.generalization import PopulationFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.publication.classed_rows import ClassedRows
-from sfumato.project.publication.generalization_pipeline import Prepared, decided_in
+from sfumato.project.publication.prepared import Prepared, decided_in
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import RowsUnits, put_marks, put_weights
 from sfumato.project.release.long_table import naming_rows

@@ -43,7 +43,6 @@ from sfumato.project.publication.counting import counted_rows
 from sfumato.project.publication.generalization_pipeline import (
     Searched,
     chosen_node,
-    decided_in,
     in_parts,
     looked_at,
     published_rows,
@@ -51,6 +50,7 @@ from sfumato.project.publication.generalization_pipeline import (
     search_table,
 )
 from sfumato.project.publication.population import read_population, risks_of, told
+from sfumato.project.publication.prepared import decided_in
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.batches import schema_of
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns

@@ -215,8 +215,16 @@ class LongTable:
         chosen = self.units.leave(rows)
         return (batch, rows) if chosen.all() else (batch.filter(pa.array(chosen)), rows[chosen])
 
-    def summary(self, document: Document, context: Context, for_checks: bool = True) -> Summary:
+    def summary(
+        self,
+        document: Document,
+        context: Context,
+        for_checks: bool = True,
+        also: tuple[str, ...] = (),
+    ) -> Summary:
         """Return what is known of the table by a document, found in one pass.
+
+        Attributes of the policy are counted, and `also` others.
 
         What checks before a release need is left out where it is not `for_checks`: the values of
         columns that leave unperturbed, and unique records, which are counted where somebody sees
@@ -236,11 +244,11 @@ class LongTable:
                 for each in document.recipients
             )
         )
-        asked = (repr((document.columns, document.policy)), for_checks, count_unique)
+        asked = (repr((document.columns, document.policy, also)), for_checks, count_unique)
         for known, found in self._known.items():
             if known == asked or (known[0] == asked[0] and not for_checks):
                 return found
-        found = _Pass(self, document, for_checks, count_unique).summary(context)
+        found = _Pass(self, document, for_checks, count_unique, also).summary(context)
         self._known = {asked: found}
         return found
 
@@ -312,11 +320,16 @@ class _Pass:
     """One pass over a long table."""
 
     def __init__(
-        self, table: LongTable, document: Document, for_checks: bool, count_unique: bool
+        self,
+        table: LongTable,
+        document: Document,
+        for_checks: bool,
+        count_unique: bool,
+        also: tuple[str, ...],
     ) -> None:
         self.table, self.document, self.types = table, document, table.batches.types
         names = [name for entry in document.policy for name in entry.attributes]
-        self.attributes = dict.fromkeys(names)
+        self.attributes = dict.fromkeys([*names, *also])
         self.counters = {
             name: ValueCounts(document.column(name))
             for name in self.attributes

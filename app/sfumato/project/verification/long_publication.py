@@ -20,7 +20,8 @@ from sfumato.formats.formulas import unescaped
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.classed_rows import ClassedRows
 from sfumato.project.publication.counting import PromisedRows
-from sfumato.project.publication.generalization_pipeline import Prepared, prepare, published_rows
+from sfumato.project.publication.generalization_pipeline import prepare, published_rows
+from sfumato.project.publication.prepared import Prepared
 from sfumato.project.publication.publish import hierarchies_digest, rows_made
 from sfumato.project.release.class_sizes import RowsUnits
 from sfumato.project.release.long_table import LongTable

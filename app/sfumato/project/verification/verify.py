@@ -29,11 +29,8 @@ from sfumato.project.document.model import Document
 from sfumato.project.document.serialise import from_plain
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.publication.generalization_pipeline import (
-    Prepared,
-    prepare,
-    published_rows,
-)
+from sfumato.project.publication.generalization_pipeline import prepare, published_rows
+from sfumato.project.publication.prepared import Prepared
 from sfumato.project.publication.publish import hierarchies_digest
 from sfumato.project.release.regenerate import PoliciesInForce, Regenerator, changes_since
 from sfumato.project.verification.chain import check_entries
