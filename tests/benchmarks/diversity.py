@@ -28,11 +28,12 @@ from sfumato.engine.generalization.others import (
     holder_classes,
     minimal_sets,
 )
-from sfumato.engine.generalization.publication import equivalence_classes, publish
+from sfumato.engine.generalization.publication import equivalence_classes
 from sfumato.engine.generalization.search import SearchResult, search
 from tests.benchmarks.diversity_baseline import incognito
 from tests.benchmarks.diversity_tables import ADULT, ADULT_NAMES, ROWS, SCHEMA, adult, census
 from tests.benchmarks.harness import Case
+from tests.engine.generalization.tables import publish
 
 BASELINE = "Incognito by pandas groupby, node by node"
 ONE_NODE = "pandas groupby of one node"

@@ -366,3 +366,67 @@ def test_roles_and_roundings_are_stated_in_parts_as_in_memory(line, ending):
     assert told[1] == told[0]
     assert 'constant = ["water"]' in told[0]
     assert "top_code = 300" in told[0]
+
+
+GENERALIZED = """\
+format = 1
+other_columns = "insensitive"
+record_key = "person"
+
+[columns.person]
+role = "identifying"
+
+[columns.age]
+role = "quasi-identifier"
+
+[columns.sex]
+role = "quasi-identifier"
+
+[columns.illness]
+role = "sensitive"
+kind = "categorical"
+
+[hierarchies.age]
+kind = "intervals"
+width = 10.0
+
+[hierarchies.sex]
+kind = "suppression"
+
+[generalization]
+sensitive = "illness"
+quasi_identifiers = ["age", "sex"]
+criteria = [{ kind = "k-anonymity", k = 3 }]
+suppression = 0.2
+"""
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_generalized_table_is_searched_and_published_in_parts_as_in_memory(line, ending):
+    frame = table(60).frame.assign(age=[20 + 7 * i % 50 for i in range(60)])
+    frame = frame.astype({"sex": str, "illness": str})
+    source, rules = line.folder / f"ward.{ending}", line.folder / "generalized.toml"
+    write(frame, source)
+    rules.write_text(GENERALIZED)
+    assert line.run("init", line.project, "--table", source, "--rules", rules) == ExitCode.OK
+    frame.assign(age="*").to_csv(line.folder / "registry.csv", index=False)
+    more = ("--add", line.folder / "registry.csv", "--quasi", "sex", "--memory", "0")
+    assert line.run("others", line.project, *more) == ExitCode.OK, line.remarks
+    told = []
+    for memory in ("1000", "0"):
+        found = []
+        for asked in (("diversity", "--json", "--all"), ("others", "--with-ours", "--json")):
+            assert line.run(asked[0], line.project, *asked[1:], "--memory", memory) == ExitCode.OK
+            assert (PARTS in line.remarks) == (memory == "0"), line.remarks
+            assert WHOLE not in line.remarks
+            found.append(json.loads(line.output))
+        out = ("--out", line.folder / memory, "--memory", memory)
+        assert line.run("publish", line.project, *out) == ExitCode.OK, line.remarks
+        [bundle] = (line.folder / memory).iterdir()
+        found.append({path.name: path.read_bytes() for path in bundle.iterdir()})
+        for once in ("1000", "0"):
+            checked = ("--project", line.project, "--memory", once)
+            assert line.run("verify", bundle, *checked) == ExitCode.OK, line.output
+        told.append(found)
+    assert told[1] == told[0]
+    assert told[0][0]["risk"]["after"]["smallest"] >= 3

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import Suppression, Taxonomy
 from sfumato.engine.table.table import Table
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document
+from sfumato.project.publication.counting import counted_rows
+from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.release.uniqueness import (
     alone_from,
-    alone_in_publication,
     alone_in_release,
     left_out_sentence,
     publication_limits,
     release_sentence,
     told_alone,
 )
+from tests.project.test_population import every_row
 
 FRAME = pd.DataFrame(
     {
@@ -59,11 +61,15 @@ def test_a_release_of_sensitive_columns_only_leaves_nobody_alone():
     assert alone_in_release(alone, Table(FRAME[["ward"]]), Silent()) is None
 
 
+def alone_at(document, table, node):
+    return counted_rows(every_row(prepare(document, table, Silent()), node), Silent()).alone
+
+
 def test_what_a_generalized_table_shows_exactly_is_counted_beside_its_classes():
     document = replace(DOCUMENT, generalization=Generalization("illness", ("town",)))
-    coarser = FRAME.assign(town=["DE", "DE", "DE", "*", "*", "*"])
-    publication = SimpleNamespace(frame=coarser[["town", "stay", "illness"]])
-    found = alone_in_publication(document, Table(FRAME), publication, Silent())
+    towns = (("Bonn", "DE"), ("Lyon", "elsewhere"), ("Rome", "elsewhere"))
+    document = document.with_hierarchy("town", Taxonomy(towns))
+    found = alone_at(document, Table(FRAME), (1,))
     assert found.exact == ("stay",)
     # The third record has a stay of its own in its class; before, the last was alone as well.
     assert (found.records, found.alone, found.before, found.smallest) == (6, 1, 2, 1)
@@ -82,6 +88,6 @@ def test_where_all_is_generalized_nothing_has_to_be_said():
         columns=tuple(column for column in DOCUMENT.columns if column.name != "stay"),
         generalization=Generalization("illness", ("town",)),
     )
-    publication = SimpleNamespace(frame=FRAME[["town", "illness"]])
-    assert alone_in_publication(document, Table(FRAME), publication, Silent()) is None
+    document = document.with_hierarchy("town", Suppression())
+    assert alone_at(document, Table(FRAME.drop(columns="stay")), (1,)) is None
     assert publication_limits(document, None, advice=True) == ()

@@ -16,10 +16,11 @@ from sfumato.project.document.generalization import CriterionChoice, Generalizat
 from sfumato.project.document.model import Document
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.publication.counting import counted_rows
 from sfumato.project.publication.generalization_pipeline import (
     chosen_node,
     proposed,
-    published_table,
+    published_rows,
     search_table,
 )
 from tests.project.verifying import a_document, a_table
@@ -54,10 +55,11 @@ def test_the_best_node_is_published_and_checked_from_its_own_rows():
     document, table = decided(), a_table()
     searched = search_table(document, table, Silent())
     node = chosen_node(document, searched)
-    publication, check = published_table(document, table, searched, node)
-    assert check.holds
-    assert list(publication.frame.columns) == ["age", "illness", "zip", "income"]
-    sizes = publication.frame.groupby(["age", "zip"], observed=True).size()
+    made = published_rows(searched.prepared, node)
+    assert counted_rows(made, Silent()).check.holds
+    frame, _ = made.published(table)
+    assert list(frame.columns) == ["age", "illness", "zip", "income"]
+    sizes = frame.groupby(["age", "zip"], observed=True).size()
     assert sizes.min() >= 5
 
 
@@ -96,11 +98,11 @@ def test_records_may_be_starred_or_left_out():
     for what in Suppressed:
         document = decided(suppression=0.2, suppressed=what)
         searched = search_table(document, table, Silent())
-        publication, check = published_table(
-            document, table, searched, chosen_node(document, searched)
-        )
-        assert check.holds
-        assert (len(publication.frame) == table.rows) or what is Suppressed.DROPPED
+        made = published_rows(searched.prepared, chosen_node(document, searched))
+        assert counted_rows(made, Silent()).check.holds
+        frame, _ = made.published(table)
+        assert len(frame) == made.rows
+        assert (made.rows == table.rows) or what is Suppressed.DROPPED
 
 
 def test_nothing_decided_is_told():

@@ -48,7 +48,7 @@ from sfumato.project.release.uniqueness import alone_in_release
 from sfumato.project.release.views import coarsened, coarsening_of, told_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
-from sfumato.project.verification.long_verification import _Compared
+from sfumato.project.verification.long_comparison import Compared
 from tests.project.batched import hospital, hospital_document
 from tests.project.making import new_project
 from tests.thorough import tried
@@ -530,7 +530,7 @@ def test_rows_are_counted_however_many_quasi_identifiers_there_are(sizes, seed, 
     rng = np.random.default_rng(seed)
     some = [rng.integers(0, size, 3) for size in sizes]
     rows = np.stack([values[rng.integers(0, 3, 40)] for values in some], axis=1)
-    packing, counted = value_counts.Packing(sizes), long_views._Counted()
+    packing, counted = value_counts.Packing(sizes), long_views._Counted(1 << 22, TableError)
     for part in np.array_split(rows, parts):
         counted.add(packing.pack(list(part.T)))
     keys, counts = counted.finished()
@@ -686,6 +686,6 @@ def test_an_altered_text_is_found_whether_texts_are_held_once_or_row_by_row(code
         pa.array(["a", None, "", "a", "d", None]),
     )
     pair = [t.dictionary_encode() if c else t for t, c in zip((made, shown), coded, strict=True)]
-    compared = _Compared()
+    compared = Compared()
     compared.add(*(pa.record_batch({"town": values}) for values in pair))
     assert compared.differing == {"town": (3, 4)}

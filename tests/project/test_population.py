@@ -18,6 +18,7 @@ from sfumato.project.document.generalization import CriterionChoice, Generalizat
 from sfumato.project.document.model import Document
 from sfumato.project.document.serialise import document_from_json, document_to_json
 from sfumato.project.errors import SourceChanged, SourceMissing
+from sfumato.project.publication.classed_rows import ClassedRows
 from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.publication.population import (
     basis_text,
@@ -77,9 +78,14 @@ def measured(folder, rows, node=(1, 1), **decided):
     file = open_population(path, ("age", "sex"), Silent())
     document = a_document(population=file, **decided)
     prepared = prepare(document, a_table(), Silent())
-    found = read_population(document, a_table(), prepared, Silent())
+    found = read_population(document, prepared, Silent())
+    return found, risks_of(document, every_row(prepared, node), found, Silent())
+
+
+def every_row(prepared, node):
+    """The rows of a node, none of which stands out."""
     classes = equivalence_classes(prepared.coded, node)
-    return found, risks_of(document, a_table(), prepared, classes, found, node)
+    return ClassedRows(prepared, node, classes, prepared.decided.suppressed)
 
 
 def test_the_risk_is_counted_in_the_population(tmp_path):
@@ -142,9 +148,8 @@ def test_a_column_in_bins_is_counted_in_its_bins(tmp_path):
     decided = replace(document.generalization, population=file)
     document = replace(document, generalization=decided)
     prepared = prepare(document, a_table(), Silent())
-    found = read_population(document, a_table(), prepared, Silent())
-    classes = equivalence_classes(prepared.coded, (0, 0))
-    before, after = risks_of(document, a_table(), prepared, classes, found, (0, 0))
+    found = read_population(document, prepared, Silent())
+    before, after = risks_of(document, every_row(prepared, (0, 0)), found, Silent())
     assert (before.uniques, after.uniques) == (4, 0)
     assert after.journalist == 1 / 5
 
@@ -152,9 +157,8 @@ def test_a_column_in_bins_is_counted_in_its_bins(tmp_path):
 def test_a_sampling_fraction_is_the_simple_way(tmp_path):
     document = a_document(sampling_fraction=0.5)
     prepared = prepare(document, a_table(), Silent())
-    assert read_population(document, a_table(), prepared, Silent()) is None
-    classes = equivalence_classes(prepared.coded, (2, 1))
-    risks = risks_of(document, a_table(), prepared, classes, None, (2, 1))
+    assert read_population(document, prepared, Silent()) is None
+    risks = risks_of(document, every_row(prepared, (2, 1)), None, Silent())
     assert risks[1].basis is Basis.SAMPLED
     assert 0.5 / 6 < risks[1].journalist < 1 / 6
     facts = told(risks, None, 0.5)
@@ -168,10 +172,10 @@ def test_a_population_that_is_gone_or_another_is_refused(tmp_path):
     prepared = prepare(document, a_table(), Silent())
     write_population(tmp_path, everybody() * 2)
     with pytest.raises(SourceChanged):
-        read_population(document, a_table(), prepared, Silent())
+        read_population(document, prepared, Silent())
     path.unlink()
     with pytest.raises(SourceMissing):
-        read_population(document, a_table(), prepared, Silent())
+        read_population(document, prepared, Silent())
 
 
 def test_a_population_lacks_a_column_that_is_generalized_since(tmp_path):
@@ -179,7 +183,7 @@ def test_a_population_lacks_a_column_that_is_generalized_since(tmp_path):
     document = a_document(population=open_population(path, ("age",), Silent()))
     prepared = prepare(document, a_table(), Silent())
     with pytest.raises(DiversityError, match="without the column sex"):
-        read_population(document, a_table(), prepared, Silent())
+        read_population(document, prepared, Silent())
 
 
 def test_what_is_known_of_the_population_survives_the_file_and_the_rules(tmp_path):

@@ -12,7 +12,6 @@ from scipy.stats import nbinom
 from sfumato.engine.core.columns import Coding, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.publication import equivalence_classes
 from sfumato.engine.generalization.risk import Basis, risk_of_sizes
 from sfumato.engine.table.table import Table
 from sfumato.project.document.serialise import document_from_json, document_to_json
@@ -24,7 +23,7 @@ from sfumato.project.release.uniqueness import alone_in_release, release_sentenc
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.verify import verify_bundle
 from tests.project import making
-from tests.project.test_population import a_document, a_table
+from tests.project.test_population import a_document, a_table, every_row
 
 WEIGHTS = [10.0, 20.0, 20.0, 1.0, 50.0, 4.0]
 
@@ -76,8 +75,7 @@ def test_the_risk_estimates_a_class_in_the_population_by_the_sum_of_its_weights(
     table, document = weighted()
     prepared = prepare(document, table, Silent())
     node = (1, 0)  # decades of age; sex as it is: two classes of three
-    classes = equivalence_classes(prepared.coded, node)
-    _, after = risks_of(document, table, prepared, classes, None, node)
+    _, after = risks_of(document, every_row(prepared, node), None, Silent())
     assert after.basis is Basis.WEIGHTED
     # E[1/F | f] by summing the negative binomial law itself, class by class.
     shares = []

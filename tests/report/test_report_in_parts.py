@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from sfumato.analysis import all_rows
-from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.project.document.model import Generalization
 from sfumato.report.blocks import Paragraph
-from sfumato.report.material import Audience, ReportOptions, collect, why_reported_whole
+from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
 from tests.project import test_long_release
 from tests.project.making import noon
 from tests.project.test_long_leak import VIEWS, two_recipients
+from tests.project.test_long_publication import generalizing, other_table
 from tests.project.test_long_release import bundle, frame_of, long_of, whole_of
 from tests.project.test_long_units import by_house, of_units
 
@@ -59,7 +59,6 @@ def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, 
         illness = project.document.column("illness")
         wider = replace(illness.domain, values=(*illness.domain.values, "measles"))
         project.save_document(project.document.with_column(replace(illness, domain=wider)))
-        assert not why_reported_whole(project)
         whole, parts = (collect(project, t(project), noon, Silent()) for t in (whole_of, long_of))
     for name in ("document", "rows", "unique", "releases", "entries", "tampering"):
         assert getattr(parts, name) == getattr(whole, name), name
@@ -84,11 +83,19 @@ def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, 
         assert told == [False, True]
 
 
-def test_a_report_that_needs_all_rows_says_why(ward):
-    with ward(frame_of()) as project:
-        project.save_document(
-            replace(project.document, generalization=Generalization("illness", ("age", "zip")))
-        )
-        assert "generalized table" in why_reported_whole(project)
-        with pytest.raises(PolicyError, match="a generalized table is decided on"):
-            collect(project, long_of(project), noon, Silent())
+def test_what_a_generalized_table_leaves_beside_others_is_reported_in_parts(ward, tmp_path):
+    frame = frame_of()
+    other = other_table(tmp_path, frame)
+    decided = Generalization("illness", ("age", "zip"), others=(other,))
+    with ward(frame) as project:
+        project.save_document(replace(project.document, generalization=decided))
+        whole, parts = (collect(project, t(project), noon, Silent()) for t in (whole_of, long_of))
+    assert parts.beside.standing == whole.beside.standing
+    assert parts.beside.node == whole.beside.node
+
+
+def test_a_generalized_table_in_the_place_of_releases_is_reported_in_parts(ward):
+    with ward(frame_of(), generalizing()) as project:
+        whole, parts = (collect(project, t(project), noon, Silent()) for t in (whole_of, long_of))
+    assert parts.attributes == whole.attributes == {}
+    assert paragraphs(parts, ReportOptions())

@@ -28,12 +28,13 @@ from sfumato.engine.generalization.search import allowed_records
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.publication.generalization_pipeline import (
-    Prepared,
     chosen_node,
-    decided_in,
+    in_parts,
     prepare,
     search_table,
 )
+from sfumato.project.publication.prepared import Prepared, decided_in
+from sfumato.project.release.long_table import LongTable
 
 MOST_BREACHES: Final = 500
 """Combinations that are listed; the ones that leave fewest values come first among those found."""
@@ -99,7 +100,7 @@ def asked_of(document: Document) -> int | None:
 
 def beside_others(
     document: Document,
-    table: Table,
+    table: Table | LongTable,
     ours: Node | bool,
     l: int,  # noqa: E741 - the field's own name for it
     our_name: str,
@@ -125,6 +126,7 @@ def beside_others(
     SfumatoError
         As `sfumato.project.publication.generalization_pipeline.prepare`.
     """
+    table = in_parts(table)
     prepared = prepare(document, table, Part(context, 0.0, 0.3))
     node: Node | None = None
     problem: SfumatoError | None = None

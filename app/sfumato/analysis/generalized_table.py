@@ -9,28 +9,27 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.checker import PublicationCheck
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import (
     Loss,
-    Publication,
-    Suppressed,
     equivalence_classes,
     loss_of_classes,
 )
 from sfumato.engine.generalization.risk import Risk
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.project.publication.generalization_pipeline import (
-    Prepared,
-    Searched,
-    decided_in,
-    published_table,
-)
+from sfumato.project.publication.classed_rows import ClassedRows
+from sfumato.project.publication.counting import counted_rows
+from sfumato.project.publication.generalization_pipeline import Searched, looked_at, published_rows
 from sfumato.project.publication.population import PopulationFound, read_population, risks_of
-from sfumato.project.release.uniqueness import AloneInPublication, alone_in_publication
+from sfumato.project.publication.prepared import Prepared, decided_in
+from sfumato.project.release.long_table import LongTable
+from sfumato.project.release.uniqueness import AloneInPublication
+from sfumato.project.release.value_counts import OpenColumn, series_of
 
 CHEAP_CELLS = 1_500_000
 """Up to so many public cells are searched without being asked: it takes a moment."""
@@ -61,10 +60,11 @@ class View:
 
     Parameters
     ----------
-    publication, check
-        The table, and what an independent check of it found.
+    made, check
+        What makes the rows, and what an independent check of all of them found.
     before, after
-        The same rows, before and after; what is left out shows nothing after.
+        The same rows, before and after; what is left out shows nothing after. Of a table with more
+        rows than are drawn evenly (`SAMPLE`), these.
     grouped
         The order of the rows that puts classes together.
     risks
@@ -79,7 +79,7 @@ class View:
         The records that are alone by columns it shows exactly; None where it shows none so.
     """
 
-    publication: Publication
+    made: ClassedRows
     check: PublicationCheck
     before: pd.DataFrame = field(repr=False)
     after: pd.DataFrame = field(repr=False)
@@ -93,11 +93,13 @@ class View:
     @property
     def left_out(self) -> int:
         """The number of records that are not published, or starred."""
-        return self.publication.classes.suppressed
+        return self.made.classes.suppressed
 
 
-def is_cheap(document: Document, table: Table) -> bool:
+def is_cheap(document: Document, table: Table | LongTable) -> bool:
     """Return whether a search takes a moment only, so that it can start by itself."""
+    if isinstance(table, LongTable):
+        return False
     decided = decided_in(document)
     cells = table.rows * len(decided.quasi_identifiers)
     steady = all(choice.build().survives_growth for choice in decided.criteria)
@@ -118,7 +120,6 @@ def measure(found: Prepared, nodes: Sequence[Node], context: Context) -> tuple[M
 
 def look(
     document: Document,
-    table: Table,
     searched: Searched,
     node: Node,
     known: PopulationFound | None,
@@ -128,8 +129,9 @@ def look(
 
     Parameters
     ----------
-    document, table, searched, node
-        What is published, and from what.
+    document, searched, node
+        What is published; only what becomes of records that stand out, and what is known of the
+        population, may have changed since the search.
     known
         A population that was read before by the same hierarchies.
     context
@@ -140,55 +142,55 @@ def look(
     DiversityError
         If the node is not safe, or the starred records by themselves are not.
     """
-    context.report(0.0, "Making the table")
-    publication, check = published_table(document, table, searched, node)
-    context.report(0.6, "Comparing with the original")
-    names = list(decided_in(document).quasi_identifiers)
-    shown = [name for name in table.columns if name in publication.frame.columns]
-    before = table.frame[shown]
-    after = publication.frame[shown]
-    if publication.suppressed is Suppressed.DROPPED and len(after) < len(before):
-        after = after.reindex(before.index)
-    kept = publication.frame
-    alone = alone_in_publication(document, table, publication, Part(context, 0.6, 0.7))
-    context.report(0.7, "Measuring the risk")
-    risks, population, problem = _risks(document, table, searched, publication, known, context)
+    prepared = replace(searched.prepared, document=document)
+    made = published_rows(prepared, node)
+    counted = counted_rows(made, Part(context, 0.0, 0.5))
+    drawn = looked_at(document, prepared.table, Part(context, 0.5, 0.6)).sample
+    shown, left = made.published(drawn)
+    after = shown.reset_index(drop=True)
+    if len(left) < drawn.rows:
+        after = after.set_axis(left).reindex(np.arange(drawn.rows))
+    risks, population, problem = _risks(document, made, known, Part(context, 0.6, 0.9))
     return View(
-        publication,
-        check,
-        before.reset_index(drop=True),
-        after.reset_index(drop=True),
-        np.argsort(publication.classes.of_row, kind="stable").astype(np.int64),
+        made,
+        counted.check,
+        drawn.frame[list(made.columns)].reset_index(drop=True),
+        after,
+        np.argsort(made.classes_of(drawn), kind="stable").astype(np.int64),
         risks,
         population,
         problem,
-        {
-            name: (int(before[name].nunique(dropna=False)), int(kept[name].nunique(dropna=False)))
-            for name in names
-        },
-        alone,
+        _distinct(made, Part(context, 0.9, 1.0)),
+        counted.alone,
     )
 
 
+def _distinct(made: ClassedRows, context: Context) -> dict[str, tuple[int, int]]:
+    """Return how many different values each public column has, before and after."""
+    names = list(made.changed)
+    columns = {name: OpenColumn(ColumnSpec(name, Role.INSENSITIVE)) for name in names}
+    for batch, _ in made.prepared.table.read(names, "Comparing with the original", context):
+        for name, column in columns.items():
+            column.marks(series_of(batch[name], name), count=True)
+    found = {name: column.facts() for name, column in columns.items()}
+    return {
+        name: (facts.distinct + bool(facts.missing), len(made.labels(name)))
+        for name, facts in found.items()
+    }
+
+
 def _risks(
-    document: Document,
-    table: Table,
-    searched: Searched,
-    publication: Publication,
-    known: PopulationFound | None,
-    context: Context,
+    document: Document, made: ClassedRows, known: PopulationFound | None, context: Context
 ) -> tuple[tuple[Risk, Risk], PopulationFound | None, SfumatoError | None]:
     """Measure the risk; where the population can't be used, without it, and say why."""
-    prepared, made = searched.prepared, (publication.classes, publication.node)
     decided = decided_in(document)
+    reading, measuring = Part(context, 0.0, 0.4), Part(context, 0.4, 1.0)
     try:
         population = known
         if known is None or known.file != decided.population:
-            population = read_population(document, table, prepared, Part(context, 0.7, 0.9))
-        risks = risks_of(document, table, prepared, made[0], population, made[1])
-        return risks, population, None
+            population = read_population(document, made.prepared, reading)
+        return risks_of(document, made, population, measuring), population, None
     except SfumatoError as problem:
         alone = replace(decided, population=None, sampling_fraction=None)
         document = replace(document, generalization=alone)
-        risks = risks_of(document, table, prepared, made[0], None, made[1])
-        return risks, None, problem.with_traceback(None)
+        return risks_of(document, made, None, measuring), None, problem.with_traceback(None)

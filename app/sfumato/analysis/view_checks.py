@@ -21,11 +21,10 @@ from sfumato.engine.generalization.chain import view_of
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
 from sfumato.engine.generalization.distinct_rows import (
     DistinctRows,
-    UnitRows,
-    Units,
     Weights,
 )
 from sfumato.engine.generalization.lattice import Node
+from sfumato.engine.table.repeated_units import Units
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import canonical_json, to_plain
 from sfumato.project.release.groups import public_names
@@ -105,7 +104,7 @@ def _rows_before(document: Document, columns: ShownColumns, coarsening: Coarseni
     recipes, steps = _recipes(document, coarsening), coarsening.steps
     nodes = [tuple(step.levels[name] for name in recipes) for step in steps]
     quasi: Sequence[QuasiIdentifier]
-    units: Units | UnitRows = columns.units
+    units: Units = columns.units
     weights = None
     if isinstance(columns, LongColumns):
         apart = long_view(columns.long, document.columns, coarsening, Silent()).apart
@@ -141,7 +140,7 @@ def _grouped(
     quasi: Sequence[QuasiIdentifier],
     recipes: Mapping[str, str],
     node: Node,
-    units: Units | UnitRows,
+    units: Units,
     weights: Weights,
 ) -> DistinctRows:
     """Group the rows at a node, or join what an earlier question told apart where that will do."""

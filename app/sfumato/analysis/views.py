@@ -24,13 +24,13 @@ from sfumato.engine.generalization.chain import (
     views_of,
 )
 from sfumato.engine.generalization.coded import QuasiIdentifier
-from sfumato.engine.generalization.distinct_rows import UnitRows, Units, Weights
+from sfumato.engine.generalization.distinct_rows import Weights
 from sfumato.engine.generalization.hierarchies import propose_hierarchy
 from sfumato.engine.generalization.lattice import NodeSet
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.marks import marks_of
-from sfumato.engine.table.repeated_units import count_units, units_among, units_of
+from sfumato.engine.table.repeated_units import Units, count_units, units_among, units_of
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.entry_plan import plan_entry
 from sfumato.project.document.model import Document, Recipient, ViewRule
@@ -137,7 +137,7 @@ class _Encoded:
     """Quasi-identifiers of rows that may stand for several, whose these are, and how many."""
 
     quasi: tuple[QuasiIdentifier, ...]
-    units: Units | UnitRows
+    units: Units
     weights: Weights
     counted: int
 

@@ -15,7 +15,7 @@ from sfumato.commands.shared.groups import (
     with_decision,
     with_population,
 )
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sfumato.engine.table.table import Table
     from sfumato.project.document.model import Document
     from sfumato.project.publication.generalization_pipeline import Found, Searched
+    from sfumato.project.release.long_table import LongTable
 
 _SHOWN: Final = 20
 """Candidates that are listed unless all are asked for."""
@@ -37,7 +38,8 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.publication.generalization_pipeline import find
 
     changes = changes_population(arguments)
-    with opened(arguments, terminal, 0.2, not changes) as (project, table, context):
+    opening = opened_by_parts(arguments, terminal, 0.2, not changes)
+    with opening as (project, table, context):
         document = with_decision(project.document)
         if changes:
             document = with_population(document, arguments, Part(context, 0.0, 0.05))
@@ -46,7 +48,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
         found = find(document, table, Part(context, 0.05, 0.6))
         candidates = _candidates(found, arguments.all, Part(context, 0.6, 0.9))
         figures = _figures(document, table, found, candidates)
-        figures["risk"] = _risk(document, table, found, Part(context, 0.9, 1.0))
+        figures["risk"] = _risk(document, found, Part(context, 0.9, 1.0))
     figures["proposed"] = is_proposed
     if not arguments.json:
         for remark in _remarks(figures):
@@ -66,13 +68,11 @@ def _candidates(found: Found, every: bool, context: Context) -> list[Choice]:
     return rank(found.prepared.coded, nodes, found.prepared.criteria, context)
 
 
-def _risk(
-    document: Document, table: Table, found: Found, context: Context
-) -> dict[str, Any] | None:
+def _risk(document: Document, found: Found, context: Context) -> dict[str, Any] | None:
     """Return how likely somebody is found at the levels that would be published."""
-    from sfumato.engine.generalization.publication import equivalence_classes
-    from sfumato.project.publication.generalization_pipeline import chosen_node, decided_in
+    from sfumato.project.publication.generalization_pipeline import chosen_node, rows_at
     from sfumato.project.publication.population import read_population, risks_of, told
+    from sfumato.project.publication.prepared import decided_in
 
     if found.searched is None or found.searched.best is None:
         return None
@@ -81,17 +81,16 @@ def _risk(
         node = chosen_node(document, found.searched)
     except DiversityError:
         return None  # publishing says why these levels can't be published
-    classes = equivalence_classes(prepared.coded, node, prepared.criteria)
-    population = read_population(document, table, prepared, context)
-    risks = risks_of(document, table, prepared, classes, population, node)
+    population = read_population(document, prepared, Part(context, 0.0, 0.5))
+    risks = risks_of(document, rows_at(prepared, node), population, Part(context, 0.5, 1.0))
     unit = "" if document.unit is None else document.unit.name
     return told(risks, population, decided.sampling_fraction, unit)
 
 
 def _figures(
-    document: Document, table: Table, found: Found, candidates: Sequence[Choice]
+    document: Document, table: Table | LongTable, found: Found, candidates: Sequence[Choice]
 ) -> dict[str, Any]:
-    from sfumato.project.publication.generalization_pipeline import decided_in
+    from sfumato.project.publication.prepared import decided_in
 
     decided = decided_in(document)
     names = decided.quasi_identifiers
@@ -220,6 +219,7 @@ COMMAND = Command(
             ),
         ),
         POPULATION,
+        MEMORY,
         JSON,
     ),
     _run,

@@ -19,7 +19,7 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.groups import with_decision
-from sfumato.commands.shared.opening import open_project, source_of
+from sfumato.commands.shared.opening import MEMORY, open_project, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sfumato.project.document.model import Document
     from sfumato.project.project_file import ProjectFile
     from sfumato.project.publication.other_tables import LookAtOther, OpenedOther
+    from sfumato.project.release.long_table import LongTable
 
 _SHOWN: Final = 20
 _MISSING: Final = "(missing)"
@@ -47,16 +48,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
             worded("sfumato: --holder, --sensitive, --quasi and --value go with --add FILE")
         )
         return ExitCode.USAGE
-    changes = arguments.add is not None or arguments.remove is not None
-    with (
-        open_project(arguments, terminal, read_only=not changes) as project,
-        terminal.working() as context,
-    ):
-        if arguments.remove is not None:
+    if arguments.remove is not None:
+        with open_project(arguments, terminal) as project:
             return _remove(project, arguments.remove, terminal)
-        table = source_of(project, Part(context, 0.0, 0.2))
+    reading = opened_by_parts(arguments, terminal, 0.2, arguments.add is None)
+    with reading as (project, table, context):
         document = with_decision(project.document)
-        domain = _domain(document, table)
+        domain = _domain(document, table, Part(context, 0.0, 0.2))
         if arguments.add is not None:
             look = _look(arguments, document, domain, Part(context, 0.2, 0.6))
             if not _say_look(look, domain, terminal):
@@ -74,18 +72,11 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-def _domain(document: Document, table: Table) -> Domain:
-    from sfumato.engine.table.table import encode_attribute
-    from sfumato.project.publication.generalization_pipeline import decided_in
+def _domain(document: Document, table: Table | LongTable, context: Context) -> Domain:
+    from sfumato.project.publication.generalization_pipeline import in_parts, sensitive_in
 
-    name = decided_in(document).sensitive
-    domain = encode_attribute(table, document.column(name)).attribute.domain
-    if domain is None:
-        raise DiversityError(
-            "The sensitive attribute {column} holds numbers, which hardly ever repeat.",
-            "Give it bins under Attributes.",
-            column=name,
-        )
+    domain = sensitive_in(document, in_parts(table), context).domain
+    assert domain is not None  # or it would have been refused
     return domain
 
 
@@ -108,7 +99,7 @@ def _remove(project: ProjectFile, holder: str, terminal: Terminal) -> ExitCode:
 
 def _with(document: Document, other: OtherTableFile) -> Document:
     """Return a document with another holder's table; one of the same holder is replaced."""
-    from sfumato.project.publication.generalization_pipeline import decided_in
+    from sfumato.project.publication.prepared import decided_in
 
     decided = decided_in(document)
     others = tuple(each for each in decided.others if each.holder != other.holder)
@@ -119,8 +110,8 @@ def _look(
     arguments: Namespace, document: Document, domain: Domain, context: Context
 ) -> LookAtOther:
     from sfumato.project.document.generalization import OtherTableFile
-    from sfumato.project.publication.generalization_pipeline import decided_in
     from sfumato.project.publication.other_tables import look_at_other, open_other
+    from sfumato.project.publication.prepared import decided_in
 
     opened = open_other(arguments.add.absolute(), Part(context, 0.0, 0.2))
     holder = arguments.holder or opened.name
@@ -289,6 +280,7 @@ COMMAND = Command(
             "--with-ours",
             "also say what our own table, as it would be published, leaves beside them",
         ),
+        MEMORY,
         JSON,
     ),
     _run,

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, bundle_arguments
 from sfumato.commands.shared.groups import POPULATION, changes_population, with_population
-from sfumato.commands.shared.opening import opened
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 
@@ -16,7 +16,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.publication.publish import publish_table
     from sfumato.project.release.uniqueness import alone_from, publication_limits
 
-    with opened(arguments, terminal, 0.2, read_only=False) as (project, table, context):
+    with opened_by_parts(arguments, terminal, 0.2, read_only=False) as (project, table, context):
         cautions = row_order_caution(project.document)
         if changes_population(arguments):
             known = with_population(project.document, arguments, Part(context, 0.0, 0.0))
@@ -43,7 +43,12 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 COMMAND = Command(
-    (*PROJECT, *bundle_arguments("publish beside releases that it contradicts"), POPULATION),
+    (
+        *PROJECT,
+        *bundle_arguments("publish beside releases that it contradicts"),
+        POPULATION,
+        MEMORY,
+    ),
     _run,
     ("sfumato publish clinic.sfumato --out public",),
 )

@@ -18,13 +18,13 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from PySide6.QtGui import QGuiApplication
 
     from sfumato.project.store.files import utc_now
-    from sfumato.report.material import Audience, ReportOptions, collect, why_reported_whole
+    from sfumato.report.material import Audience, ReportOptions, collect
     from sfumato.report.sections import compose
     from sfumato.report.writing import draw, picture_kind, write_report
     from sfumato.ui.look.theme import load_fonts
 
     kind = picture_kind(arguments.out)
-    reading = opened_by_parts(arguments, terminal, 0.3, why_whole=why_reported_whole)
+    reading = opened_by_parts(arguments, terminal, 0.3)
     with reading as (project, table, context):
         material = collect(project, table, utc_now, Part(context, 0.0, 0.9))
     options = ReportOptions(Audience(arguments.audience), max(1, arguments.threshold))

@@ -19,7 +19,7 @@ from sfumato.analysis.readiness import looked_through
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.analysis.small_groups import RiskAnswer, Subject, risk_of_each
 from sfumato.analysis.views import unique_by_recipient
-from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.table.table import Attribute, Table
@@ -169,12 +169,6 @@ class ReportMaterial:
         return tuple(self.attributes[name] for name in entry.attributes)
 
 
-def why_reported_whole(project: ProjectFile) -> str:
-    """Return why a report needs all rows at once; empty where it does not."""
-    decided = project.document.generalization is not None
-    return Sentence("a generalized table is decided on") if decided else ""
-
-
 def collect(
     project: ProjectFile, table: Table | LongTable, clock: Clock, context: Context
 ) -> ReportMaterial:
@@ -214,9 +208,7 @@ def collect(
         findings[entry.key] = found
     units = repeated_units(table, Part(context, 0.8, 0.85))
     pooled = pooled_rows(document, attributes, units, releases, Basis.EITHER, Silent())
-    beside: Beside | None = None
-    if isinstance(table, Table):
-        beside = _beside(document, table, Part(context, 0.85, 0.9))
+    beside = _beside(document, table, Part(context, 0.85, 0.9))
     policies = _policies(project, table, Part(context, 0.9, 1.0))
     return ReportMaterial(
         document=document,
@@ -259,19 +251,12 @@ def _known(
     """Return what is known of the rows."""
     document = project.document
     looking, counting = Part(context, 0.0, 0.4), Part(context, 0.4, 0.5)
+    if document.generalization is not None and not document.policy:
+        return _Known({})  # a generalized table in the place of releases needs no policy
     if isinstance(table, LongTable):
-        if why := why_reported_whole(project):
-            raise PolicyError(
-                "The table is too long to hold all its rows at once, which the report needs here:"
-                " {why}.",
-                "Read all of the table, on a machine with the memory for it.",
-                why=why,
-            )
         seen = looked_through(document, table, project.keys, looking)[1]
         columns: ShownColumns = seen
         left: Table | LongTable = seen.long
-    elif document.generalization is not None and not document.policy:
-        return _Known({})  # a generalized table in the place of releases needs no policy
     else:
         check_columns(document, table)
         check_weights(document, table)
@@ -335,7 +320,7 @@ def _has_changed(record: ReleaseRecord, plan: EntryPlan, now: Document) -> bool:
     return not set(plan.attributes).isdisjoint(changes_since(record.policy, now))
 
 
-def _beside(document: Document, table: Table, context: Context) -> Beside | None:
+def _beside(document: Document, table: Table | LongTable, context: Context) -> Beside | None:
     """Return what our table and the others' leave; None where none is named or can be read."""
     decided = document.generalization
     if decided is None or not decided.others:

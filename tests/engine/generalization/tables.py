@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from sfumato.engine.generalization.coded import CodedTable, QuasiIdentifier
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.generalization.coded import CodedTable, QuasiIdentifier, quasi_identifier
 from sfumato.engine.generalization.criteria import (
     Closeness,
     DistinctDiversity,
@@ -21,6 +23,13 @@ from sfumato.engine.generalization.criteria import (
 )
 from sfumato.engine.generalization.lattice import minimal
 from sfumato.engine.generalization.others import OtherTable, holder_classes, minimal_sets
+from sfumato.engine.generalization.publication import (
+    EquivalenceClasses,
+    Suppressed,
+    generalized_column,
+    published_classes,
+)
+from sfumato.engine.table.table import encode_column
 
 PARAMETERS = {
     "k": [KAnonymity(k) for k in (2, 3, 5)],
@@ -52,6 +61,60 @@ def source_frame(table):
     columns = {q.name: q.codes for q in table.quasi_identifiers}
     sensitive = pd.Categorical.from_codes(table.sensitive, list(table.values))
     return pd.DataFrame({**columns, table.sensitive_name: sensitive})
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published table, made in memory: its rows, which these are, and their classes."""
+
+    frame: pd.DataFrame
+    rows: np.ndarray
+    classes: EquivalenceClasses
+    suppressed: Suppressed
+
+
+def publish(table, frame, node, criteria, suppression=0.0, suppressed=Suppressed.DROPPED):
+    """Return a coded table's rows as they are published, each of which stands for itself."""
+    classes = published_classes(table, node, criteria, suppression, suppressed)
+    kept, shown = classes.kept_rows, frame.copy()
+    for each, level in zip(table.quasi_identifiers, node, strict=True):
+        shown[each.name] = generalized_column(each, level, kept, frame.index)
+    rows = np.flatnonzero(kept | (suppressed is Suppressed.STARRED))
+    return Published(shown.iloc[rows], rows, classes, suppressed)
+
+
+def coded_table(table, hierarchies, sensitive):
+    """Encode a table's quasi-identifiers by their hierarchies, and a sensitive attribute."""
+    encoded = encode_column(table, ColumnSpec(sensitive, Role.SENSITIVE))
+    quasi = tuple(quasi_identifier(each, table) for each in hierarchies)
+    names = encoded.attribute.domain.names
+    return CodedTable(quasi, encoded.values.astype(np.intp), names, sensitive)
+
+
+def counted(table):
+    """Return a coded table in which rows that are alike are one."""
+    rows = np.stack([*(q.codes for q in table.quasi_identifiers), table.sensitive], axis=1)
+    found, places, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    quasi = tuple(
+        replace(q, codes=found[:, at].copy()) for at, q in enumerate(table.quasi_identifiers)
+    )
+    units = None if table.units is None else _UnitsOf(places.ravel(), table.units)
+    return replace(
+        table, quasi_identifiers=quasi, sensitive=found[:, -1].copy(), units=units, weights=counts
+    )
+
+
+class _UnitsOf:
+    """Whose the rows are that others stand for, some units at a time."""
+
+    def __init__(self, places, units):
+        self._places, self._units = places, units
+        self.sizes = np.bincount(np.bincount(units))
+
+    def parts(self):
+        for rest in range(3):
+            here = self._units % 3 == rest
+            yield self._places[here], self._units[here]
 
 
 @st.composite

@@ -3,18 +3,17 @@
 import pandas as pd
 import pytest
 
-from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.checker import verify_publication
-from sfumato.engine.generalization.coded import coded_table
 from sfumato.engine.generalization.criteria import DistinctDiversity
 from sfumato.engine.generalization.hierarchies import Hierarchy
-from sfumato.engine.generalization.publication import choose, publish
+from sfumato.engine.generalization.publication import choose
 from sfumato.engine.generalization.search import search
 from sfumato.engine.table.table import Table
 from tests.benchmarks.diversity_baseline import incognito
 from tests.benchmarks.diversity_tables import ADULT_NAMES
 from tests.data import shared_data
+from tests.engine.generalization.tables import coded_table, publish
 
 # By l and quasi-identifiers: safe nodes, minimal nodes, the lowest sum of levels, and the node to
 # publish. A plain Incognito by pandas groupby finds the same safe nodes.
@@ -40,7 +39,7 @@ def table():
 @pytest.fixture(scope="module")
 def adult(table):
     hierarchies = [hierarchy(name) for name in ADULT_NAMES]
-    return coded_table(table, hierarchies, ColumnSpec("occupation", Role.SENSITIVE))
+    return coded_table(table, hierarchies, "occupation")
 
 
 def hierarchy(name):

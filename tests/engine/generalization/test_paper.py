@@ -19,7 +19,6 @@ from sfumato.engine.generalization.others import (
     standing_of,
     weakest_of,
 )
-from sfumato.engine.generalization.publication import publish
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.paper import (
     HIGH_ZIP,
@@ -33,6 +32,7 @@ from tests.engine.generalization.paper import (
     table_2,
     table_5,
 )
+from tests.engine.generalization.tables import publish
 
 HIGH, MIDDLE, LOW = range(3)
 

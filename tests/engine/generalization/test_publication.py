@@ -15,13 +15,14 @@ from sfumato.engine.generalization.criteria import (
     KAnonymity,
     RecursiveDiversity,
 )
-from sfumato.engine.generalization.publication import Suppressed, publish
+from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import (
     PARAMETERS,
     beside,
     coded_tables,
     others_for,
+    publish,
     quasi,
     source_frame,
     values_of,
@@ -117,12 +118,6 @@ def test_a_node_that_is_not_safe_is_not_published(node, suppression, said):
     table = table_with_an_outlier()
     with pytest.raises(DiversityError, match=said):
         publish(table, source_frame(table), node, [KAnonymity(3)], suppression)
-
-
-def test_a_frame_of_another_table_is_refused():
-    table = table_with_an_outlier()
-    with pytest.raises(DiversityError, match="9 rows"):
-        publish(table, source_frame(table).iloc[:9], (2,), [KAnonymity(3)])
 
 
 def by_hand():

@@ -16,9 +16,9 @@ from sfumato.engine.generalization.criteria import (
     KAnonymity,
     RecursiveDiversity,
 )
-from sfumato.engine.generalization.publication import publish
 from sfumato.engine.generalization.search import search
 from tests.benchmarks.diversity_tables import census
+from tests.engine.generalization.tables import publish
 
 anonymity = pytest.importorskip("pycanon.anonymity", reason="pyCANON checks what is published")
 

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from sfumato.engine.generalization.criteria import (
     KAnonymity,
     RecursiveDiversity,
 )
-from sfumato.engine.generalization.publication import publish
+from sfumato.engine.generalization.publication import Suppressed, equivalence_classes, loss_of
 from sfumato.engine.generalization.risk import risk_of_classes
 from sfumato.engine.generalization.search import Method, search
 from tests.engine.generalization.tables import (
@@ -24,8 +24,10 @@ from tests.engine.generalization.tables import (
     beside,
     brute_force,
     coded_tables,
+    counted,
     minimal_nodes,
     others_for,
+    publish,
     quasi,
     source_frame,
     values_of,
@@ -272,3 +274,30 @@ def test_what_no_generalization_can_keep_is_refused_with_what_would_help(
         search(entropy_loses_by_generalizing(), criteria, Silent(), suppression)
     assert said in str(raised.value)
     assert raised.value.remedy
+
+
+@pytest.mark.parametrize("kind", sorted(PARAMETERS))
+@pytest.mark.parametrize("suppression", [0.0, 0.3])
+@given(table=coded_tables(), several=st.integers(0, 3), seed=st.integers(0, 99))
+@settings(max_examples=tried(15), deadline=None)
+def test_rows_that_are_alike_can_be_counted_as_one(kind, suppression, table, several, seed):
+    criteria = [PARAMETERS[kind][0]]
+    if several:
+        drawn = np.random.default_rng(seed).integers(0, max(table.rows // several, 3), table.rows)
+        table = replace(table, units=pd.factorize(drawn)[0])
+        criteria.append(KAnonymity(2, "household"))
+    fewer = counted(table)
+    assert (fewer.rows, fewer.counts.tolist()) == (table.rows, table.counts.tolist())
+    found = searched(table, criteria, suppression)
+    assert np.array_equal(searched(fewer, criteria, suppression).safe, found.safe)
+    for node in found.safe_nodes()[:3]:
+        one, other = (equivalence_classes(each, node, criteria) for each in (table, fewer))
+        assert other.suppressed == one.suppressed
+        assert sorted(other.units[other.kept]) == sorted(one.units[one.kept])
+        assert asdict(loss_of(fewer, node, criteria)) == pytest.approx(
+            asdict(loss_of(table, node, criteria))
+        )
+        risks = [asdict(risk_of_classes(each, Suppressed.STARRED)) for each in (one, other)]
+        bars = [each.pop("sizes") for each in risks]
+        assert bars[0] == bars[1]
+        assert risks[0] == pytest.approx(risks[1])

@@ -17,7 +17,7 @@ from tests.thorough import tried
 def test_a_witness_knows_its_own_class_at_every_node(kind, table, record):
     criterion = PARAMETERS[kind][0]
     quasi = [each.with_one_group_on_top() for each in table.quasi_identifiers]
-    witnesses = Witnesses(quasi, table.sensitive, [criterion], table.counts)
+    witnesses = Witnesses(quasi, table, [criterion])
     allowed = witnesses.allowed([int(q.codes[record]) for q in quasi])
     for node in np.ndindex(*allowed.shape):
         own = np.ones(table.rows, dtype=bool)
@@ -39,7 +39,7 @@ def test_rolled_up_tuples_are_those_that_the_rows_give(table, data):
     below = tuple(data.draw(st.integers(0, level)) for level in node)
     for needs, criterion in ((Need.SIZES | Need.SETS, KAnonymity(3)), (Need.COUNTS, KAnonymity(3))):
         grouping = Grouping.of_table(table, needs)
-        rows = grouping.rows(table.sensitive)
+        rows = grouping.rows(table)
         direct = grouping.roll_up(rows, node)
         by_way = grouping.roll_up(grouping.roll_up(rows, below), node)
         assert sorted(direct.sizes) == sorted(by_way.sizes)

@@ -174,8 +174,8 @@ def with_population(document: Document, arguments: Namespace, context: Context) 
     FileError
         If the file can't be read.
     """
-    from sfumato.project.publication.generalization_pipeline import decided_in
     from sfumato.project.publication.population import open_population
+    from sfumato.project.publication.prepared import decided_in
 
     decided = decided_in(document)
     fraction, file = arguments.sampling_fraction, None

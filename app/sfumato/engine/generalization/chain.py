@@ -31,13 +31,12 @@ from sfumato.engine.generalization.criteria import Need
 from sfumato.engine.generalization.distinct_rows import (
     DistinctRows,
     RowSet,
-    UnitRows,
-    Units,
     Weights,
     sums,
 )
 from sfumato.engine.generalization.grouping import Grouping, Tuples, UnitCounts
 from sfumato.engine.generalization.lattice import Lattice, Node, NodeSet, at_least, at_most
+from sfumato.engine.table.repeated_units import Units
 
 Losses = Floats
 """What each node loses, one axis for each quasi-identifier."""
@@ -128,7 +127,7 @@ def views_of(
     quasi_identifiers: Sequence[QuasiIdentifier],
     nodes: Sequence[Node],
     ks: Sequence[int],
-    units: Units | UnitRows = None,
+    units: Units = None,
     weights: Weights = None,
 ) -> tuple[View, ...]:
     """Return the views of a chain, the most trusted first.
@@ -199,7 +198,7 @@ def find_chain(
     quasi_identifiers: Sequence[QuasiIdentifier],
     demands: Sequence[Demand],
     context: Context,
-    units: Units | UnitRows = None,
+    units: Units = None,
     weights: Weights = None,
 ) -> tuple[View, ...]:
     """Find the views that lose least in all, the most trusted recipient's first.
@@ -267,9 +266,7 @@ def nodes_keeping(
     ).keeping()
 
 
-def _searched(
-    quasi: tuple[QuasiIdentifier, ...], units: Units | UnitRows, weights: Weights
-) -> DistinctRows:
+def _searched(quasi: tuple[QuasiIdentifier, ...], units: Units, weights: Weights) -> DistinctRows:
     """Return the distinct rows of a table that is to be searched."""
     lattice = Lattice(tuple(each.height for each in quasi))
     check_size(lattice)

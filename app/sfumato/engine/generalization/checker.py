@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import singledispatch
 
+import numpy as np
 import pandas as pd
 
 from sfumato.engine.core.errors import DiversityError
@@ -90,6 +91,110 @@ class _Released:
     others: list[list[frozenset[Value]]]
 
 
+class PublishedRows:
+    """Counts a published table's rows, as many at a time as they come.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        Its public columns.
+    sensitive
+        Its sensitive column.
+    spelling
+        How values are spelled elsewhere, by how they are spelled here.
+    """
+
+    def __init__(
+        self,
+        quasi_identifiers: Sequence[str],
+        sensitive: str,
+        spelling: Mapping[Value, Value] | None = None,
+    ) -> None:
+        self._names, self._sensitive = tuple(quasi_identifiers), sensitive
+        self._spelling = spelling or {}
+        self._numbers: dict[tuple[Value, ...], int] = {}
+        self._counts: list[Counter[Value]] = []
+
+    def add(self, frame: pd.DataFrame) -> Integers:
+        """Count some rows, and return the number of each one's class, shape (n,).
+
+        Raises
+        ------
+        DiversityError
+            If a column is not there.
+        """
+        for name in (*self._names, self._sensitive):
+            if name not in frame.columns:
+                raise DiversityError(
+                    "The published table has no column {column}.",
+                    "Check the file that was published.",
+                    column=name,
+                )
+        public = [_told_apart(frame[name]) for name in self._names]
+        key = np.zeros(len(frame), dtype=np.int64)
+        for codes, shown in public:
+            key = pd.factorize(key * len(shown) + codes)[0]
+        firsts = np.flatnonzero(~pd.Series(key).duplicated()).tolist()
+        numbers = [self._number(tuple(own[codes[at]] for codes, own in public)) for at in firsts]
+        of_row = np.array(numbers, dtype=np.int64)[key]
+        codes, values = _told_apart(frame[self._sensitive])
+        pairs, counts = np.unique(of_row * len(values) + codes, return_counts=True)
+        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
+            value = values[pair % len(values)]
+            self._counts[pair // len(values)][self._spelling.get(value, value)] += count
+        return of_row
+
+    def _number(self, public: tuple[Value, ...]) -> int:
+        if public not in self._numbers:
+            self._numbers[public] = len(self._counts)
+            self._counts.append(Counter())
+        return self._numbers[public]
+
+    @property
+    def classes(self) -> list[Counter[Value]]:
+        """How often each sensitive value occurs in each class."""
+        return self._counts
+
+    def checked(
+        self,
+        criteria: Sequence[Criterion],
+        others: Sequence[OtherTable] = (),
+        order: Sequence[Value] = (),
+        units: Sequence[int] | Integers | None = None,
+    ) -> PublicationCheck:
+        """Check that the rows keep criteria.
+
+        Parameters
+        ----------
+        criteria
+            What they promise.
+        others
+            The other holders' tables, as they published them.
+        order
+            The order of the sensitive values, for t-closeness with the ordered distance; the
+            values' own order where it is empty.
+        units
+            How many units each class has; None where rows stand alone.
+
+        Raises
+        ------
+        DiversityError
+            If there are no rows.
+        """
+        if not self._counts:
+            raise DiversityError("The published table has no rows.", "Check the file.")
+        whole: Counter[Value] = Counter()
+        for each in self._counts:
+            whole.update(each)
+        ranked = order or sorted(whole, key=lambda v: (isinstance(v, str), v is None, v or 0))
+        counted = [each.total() for each in self._counts] if units is None else list(units)
+        places = {value: place for place, value in enumerate(ranked)}
+        sets = [_sets_of(other) for other in others]
+        released = _Released(self._counts, counted, whole, places, sets)
+        checked = tuple(_checked(criterion, released) for criterion in criteria)
+        return PublicationCheck(whole.total(), len(self._counts), checked)
+
+
 def verify_publication(
     frame: pd.DataFrame,
     quasi_identifiers: Sequence[str],
@@ -99,87 +204,35 @@ def verify_publication(
     order: Sequence[Value] = (),
     units: Sequence[int] | Integers | None = None,
 ) -> PublicationCheck:
-    """Check that a published table keeps the criteria, from its own rows.
+    """Check that a published table keeps the criteria, from its own rows; see `PublishedRows`.
 
-    Parameters
-    ----------
-    frame
-        The published table, as it was written or read again.
-    quasi_identifiers
-        Its public columns.
-    sensitive
-        Its sensitive column.
-    criteria
-        What it promises.
-    others
-        The other holders' tables, as they published them.
-    order
-        The order of the sensitive values, for t-closeness with the ordered distance; the values'
-        own order where it is empty.
-    units
-        Whose each row is, where several belong to one unit; None where each stands alone.
+    Here `units` says whose each row is, where several belong to one unit.
 
     Raises
     ------
     DiversityError
         If a column is not there, or there are no rows.
     """
-    for name in (*quasi_identifiers, sensitive):
-        if name not in frame.columns:
-            raise DiversityError(
-                "The published table has no column {column}.",
-                "Check the file that was published.",
-                column=name,
-            )
-    if len(frame) == 0:
-        raise DiversityError("The published table has no rows.", "Check the file.")
-    classes = _classes(frame, quasi_identifiers, sensitive, {})
-    whole: Counter[Value] = Counter()
-    for each in classes:
-        whole.update(each)
-    ranked = order or sorted(whole, key=lambda v: (isinstance(v, str), v is None, v or 0))
-    sets = [
-        [
-            frozenset(each)
-            for each in _classes(o.frame, o.quasi_identifiers, o.sensitive, o.spelling)
-        ]
-        for o in others
-    ]
-    counted = _units(frame, quasi_identifiers, range(len(frame)) if units is None else units)
-    released = _Released(classes, counted, whole, {v: i for i, v in enumerate(ranked)}, sets)
-    checked = tuple(_checked(criterion, released) for criterion in criteria)
-    return PublicationCheck(len(frame), len(classes), checked)
+    rows = PublishedRows(quasi_identifiers, sensitive)
+    of_row, counted = rows.add(frame), None
+    if units is not None:
+        pairs = pd.DataFrame({"class": of_row, "unit": np.asarray(units)}).drop_duplicates()
+        counted = np.bincount(pairs["class"], minlength=len(rows.classes)).tolist()
+    return rows.checked(criteria, others, order, counted)
 
 
-def _classes(
-    frame: pd.DataFrame,
-    quasi_identifiers: Sequence[str],
-    sensitive: str,
-    spelling: Mapping[Value, Value],
-) -> list[Counter[Value]]:
-    """Return how often each sensitive value occurs in each class."""
-    keys = [
-        frame[name].astype(object).where(frame[name].notna(), None) for name in quasi_identifiers
-    ]
-    values = frame[sensitive].astype(object).where(frame[sensitive].notna(), None)
-    found: dict[tuple[object, ...], Counter[Value]] = {}
-    for *public, value in zip(*keys, values, strict=True):
-        own = plain(value)
-        found.setdefault(tuple(public), Counter())[spelling.get(own, own)] += 1
-    return list(found.values())
+def _sets_of(other: OtherTable) -> list[frozenset[Value]]:
+    """Return the sensitive values in each class of another holder's table, spelled as ours."""
+    rows = PublishedRows(other.quasi_identifiers, other.sensitive, other.spelling)
+    rows.add(other.frame)
+    return [frozenset(each) for each in rows.classes]
 
 
-def _units(
-    frame: pd.DataFrame, quasi_identifiers: Sequence[str], units: Sequence[int] | Integers
-) -> list[int]:
-    """Return how many different units each class has."""
-    keys = [
-        frame[name].astype(object).where(frame[name].notna(), None) for name in quasi_identifiers
-    ]
-    found: dict[tuple[object, ...], set[int]] = {}
-    for *public, unit in zip(*keys, units, strict=True):
-        found.setdefault(tuple(public), set()).add(int(unit))
-    return [len(each) for each in found.values()]
+def _told_apart(column: pd.Series) -> tuple[Integers, list[Value]]:
+    """Return which distinct value each row has, shape (n,), and these; None for a missing one."""
+    places, found = pd.factorize(column)
+    values = [plain(value) for value in found]
+    return np.where(places < 0, len(values), places).astype(np.int64), [*values, None]
 
 
 @singledispatch

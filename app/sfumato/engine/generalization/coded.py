@@ -1,7 +1,4 @@
-"""The table as the search sees it: whole numbers, and what each level makes of them.
-
-`coded_table` makes it of a table with hierarchies.
-"""
+"""The table as the search sees it: whole numbers, and what each level makes of them."""
 
 from __future__ import annotations
 
@@ -14,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from sfumato.engine.core.columns import ColumnSpec
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.values import Floats, Indices, Integers
 from sfumato.engine.generalization.hierarchies import TOP, Hierarchy
 from sfumato.engine.generalization.lattice import Lattice, Node
-from sfumato.engine.table.table import Table, encode_column
+from sfumato.engine.table.repeated_units import UnitRows, Units, unit_rows
+from sfumato.engine.table.table import Table
 
 IntArray = Indices
 
@@ -137,18 +134,22 @@ class QuasiIdentifier:
 class CodedTable:
     """Quasi-identifiers and the sensitive attribute of n records, as codes.
 
+    Records that are alike may be one of its T rows.
+
     Parameters
     ----------
     quasi_identifiers
         At least one.
     sensitive
-        Each row's sensitive code, shape (n,).
+        Each row's sensitive code, shape (T,).
     values
         What each sensitive code stands for, in the domain's order; m of them.
     sensitive_name
         The sensitive column's name.
     units
-        Each row's unit, from 0, shape (n,); None where rows stand alone.
+        Whose the records are that each row stands for; None where they stand alone.
+    weights
+        How many records each row stands for, shape (T,); None for one each.
 
     Raises
     ------
@@ -161,7 +162,8 @@ class CodedTable:
     sensitive: npt.NDArray[np.integer] = field(repr=False)
     values: tuple[str, ...] = field(repr=False)
     sensitive_name: str = "sensitive"
-    units: Integers | None = field(default=None, repr=False)
+    units: Units = field(default=None, repr=False)
+    weights: Integers | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.quasi_identifiers:
@@ -186,7 +188,18 @@ class CodedTable:
     @property
     def rows(self) -> int:
         """The number of records, n."""
-        return len(self.sensitive)
+        return len(self.sensitive) if self.weights is None else int(self.weights.sum())
+
+    @cached_property
+    def records(self) -> Integers:
+        """How many records each row stands for, shape (T,)."""
+        ones = np.ones(len(self.sensitive), dtype=np.int64)
+        return ones if self.weights is None else self.weights
+
+    @cached_property
+    def unit_rows(self) -> UnitRows | None:
+        """Whose the records are that each row stands for; None where they stand alone."""
+        return unit_rows(self.units)
 
     @property
     def size(self) -> int:
@@ -206,7 +219,7 @@ class CodedTable:
     @cached_property
     def counts(self) -> Integers:
         """How often each sensitive value occurs, shape (m,)."""
-        return np.bincount(self.sensitive, minlength=self.size)
+        return summed(self.sensitive, self.weights, self.size)
 
     def only(self, names: Sequence[str]) -> CodedTable:
         """Return the table with some of its quasi-identifiers, in the order of `names`."""
@@ -219,6 +232,14 @@ class CodedTable:
         Classes are numbered by their first row.
         """
         return class_codes(self.quasi_identifiers, node)
+
+
+def summed(codes: npt.NDArray[np.integer], records: Integers | None, number: int) -> Integers:
+    """Return how many records have each of so many codes; None for one record each."""
+    if records is None:
+        return np.bincount(codes, minlength=number)
+    # Sums of whole numbers are exact in floats as long as a table can be.
+    return np.bincount(codes, weights=records, minlength=number).astype(np.int64)
 
 
 def check_size(lattice: Lattice) -> None:
@@ -286,48 +307,6 @@ def mixed_radix(columns: Sequence[IntArray], sizes: Sequence[int]) -> tuple[IntA
         key += column
         radix *= size
     return key, radix
-
-
-def coded_table(
-    table: Table, hierarchies: Sequence[Hierarchy], sensitive: ColumnSpec
-) -> CodedTable:
-    """Encode the quasi-identifiers by their hierarchies, and the sensitive attribute.
-
-    Parameters
-    ----------
-    table
-        The table.
-    hierarchies
-        One for each quasi-identifier, in the order of a node's levels.
-    sensitive
-        The sensitive attribute: categorical, or with bins.
-
-    Raises
-    ------
-    DiversityError
-        If the sensitive attribute is numbers without bins, or is a quasi-identifier as well.
-    HierarchyError
-        If a hierarchy does not cover a row.
-    DomainError
-        If a row does not fit the sensitive attribute's domain.
-    """
-    for hierarchy in hierarchies:
-        if hierarchy.column == sensitive.name:
-            raise DiversityError(
-                "Column {column} is sensitive and a quasi-identifier at once.",
-                "Give it one of the two roles under Attributes.",
-                column=sensitive.name,
-            )
-    encoded = encode_column(table, sensitive)
-    domain = encoded.attribute.domain
-    if domain is None:
-        raise DiversityError(
-            "The sensitive attribute {column} holds numbers, which hardly ever repeat.",
-            "Give it bins under Attributes.",
-            column=sensitive.name,
-        )
-    quasi = tuple(quasi_identifier(hierarchy, table) for hierarchy in hierarchies)
-    return CodedTable(quasi, encoded.values.astype(np.intp), domain.names, sensitive.name)
 
 
 def quasi_identifier(hierarchy: Hierarchy, table: Table) -> QuasiIdentifier:

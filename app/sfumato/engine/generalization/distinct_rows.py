@@ -7,9 +7,9 @@ is counted in these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,36 +19,12 @@ from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, codes_at, keys_at
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.marks import Marks, marks_of_numbers
-from sfumato.engine.table.repeated_units import count_units, units_among
+from sfumato.engine.table.repeated_units import UnitRows, Units, count_units, unit_rows, units_among
 
 RowSet = Flags
 """Which rows of a table belong to a set, shape (n,), or which distinct rows, shape (T,)."""
-Units = Integers | None
-"""Each row's unit, shape (n,); None where rows stand alone."""
 Weights = Integers | None
 """How many rows of a table each stands for, shape (n,); None for one each."""
-
-
-class UnitRows(Protocol):
-    """Whose each row is, of a table that may be too long for memory."""
-
-    @property
-    def sizes(self) -> Integers:
-        """How many units there are of 0, 1, 2, … rows."""
-
-    def parts(self) -> Iterator[tuple[IntArray, Integers]]:
-        """Yield rows, and each one's unit, shape (r,) both; all rows of a unit come together."""
-
-
-class _InMemory:
-    """Whose each row is, by one number for each, shape (n,)."""
-
-    def __init__(self, units: Integers) -> None:
-        self._units = units
-        self.sizes = np.bincount(np.bincount(pd.factorize(units)[0]))
-
-    def parts(self) -> Iterator[tuple[IntArray, Integers]]:
-        yield np.arange(len(self._units)), self._units
 
 
 _DENSE: Final = 4
@@ -113,7 +89,7 @@ class DistinctRows:
         cls,
         quasi_identifiers: Sequence[QuasiIdentifier],
         node: Node,
-        units: Units | UnitRows = None,
+        units: Units = None,
         weights: Weights = None,
     ) -> DistinctRows:
         """Group the rows of a table by its quasi-identifiers at a node; at least one of them.
@@ -121,7 +97,6 @@ class DistinctRows:
         Of rows that stand for several, `units` tells whose each row of the table is.
         """
         rows = len(quasi_identifiers[0].codes)
-        whose = _InMemory(units) if isinstance(units, np.ndarray) else units
         return cls(
             tuple(quasi_identifiers),
             tuple(each.codes for each in quasi_identifiers),
@@ -129,7 +104,7 @@ class DistinctRows:
             np.arange(rows),
             np.ones(rows, dtype=np.int64) if weights is None else weights,
             np.zeros(rows, dtype=np.bool_),
-            whose,
+            unit_rows(units),
             weights,
         )._joined(node)
 

@@ -282,13 +282,13 @@ class Grouping:
         """Return the grouping of a table with its own levels."""
         return cls(table.quasi_identifiers, table.counts, needs)
 
-    def rows(self, sensitive: npt.NDArray[np.integer]) -> Tuples:
-        """Return every record as a tuple of its own: what the base is made from."""
-        values = np.asarray(sensitive, dtype=np.intp)
+    def rows(self, table: CodedTable) -> Tuples:
+        """Return every row of a table as a tuple of its own: what the base is made from."""
+        values = np.asarray(table.sensitive, dtype=np.intp)
         codes = tuple(np.asarray(quasi.codes, dtype=np.intp) for quasi in self._quasi)
         return Tuples(
             (0,) * len(self._quasi),
-            np.ones(len(values), dtype=np.int64),
+            table.records,
             singletons(values, self._size) if self._needs_sets else None,
             values if self._by_value else None,
             lambda axis, chosen: codes[axis][chosen],

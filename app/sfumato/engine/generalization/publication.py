@@ -24,14 +24,14 @@ from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier
+from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, summed
 from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity
 from sfumato.engine.generalization.grouping import frequencies, sizes, totals
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import HolderClasses, minimal_sets
 from sfumato.engine.generalization.search import SearchResult, allowed_records, check_criteria
 from sfumato.engine.generalization.verdict import good_classes, kept_classes
-from sfumato.engine.table.repeated_units import count_units, units_among
+from sfumato.engine.table.repeated_units import UnitRows, count_units, units_among
 
 SUPPRESSED: Final = "*"
 """What stands for a public value that is not shown."""
@@ -53,19 +53,19 @@ class EquivalenceClasses:
     Parameters
     ----------
     of_row
-        Each record's class, shape (n,), numbered by first record.
+        Each row's class, shape (T,), numbered by first row.
     counts
         Frequencies of the sensitive values in each class, shape (C, m), sparse.
     kept
         Whether a class is published as it is, shape (C,).
-    unit_of_row
-        Each record's unit, shape (n,); None where records stand alone.
+    whose
+        Whose the records of each row are; None where they stand alone.
     """
 
     of_row: IntArray = field(repr=False)
     counts: scipy.sparse.csr_array = field(repr=False)
     kept: Flags = field(repr=False)
-    unit_of_row: Integers | None = field(default=None, repr=False)
+    whose: UnitRows | None = field(default=None, repr=False)
 
     @cached_property
     def sizes(self) -> Integers:
@@ -75,48 +75,22 @@ class EquivalenceClasses:
     @cached_property
     def units(self) -> Integers:
         """The number of units in each class, shape (C,); of records where they stand alone."""
-        if self.unit_of_row is None:
+        if self.whose is None:
             return self.sizes
-        return count_units(self.of_row, self.unit_of_row, len(self.kept))
+        found = np.zeros(len(self.kept), dtype=np.int64)
+        for rows, units in self.whose.parts():
+            found += count_units(self.of_row[rows], units, len(self.kept))
+        return found
 
     @property
     def kept_rows(self) -> Flags:
-        """Whether each record is published with its class, shape (n,)."""
+        """Whether each row is published with its class, shape (T,)."""
         return self.kept[self.of_row]
 
     @property
     def suppressed(self) -> int:
         """The number of records that stand out."""
         return int(self.sizes[~self.kept].sum())
-
-
-@dataclass(frozen=True)
-class Publication:
-    """A published table.
-
-    Parameters
-    ----------
-    frame
-        The rows in the table's order.
-    node
-        The level of each quasi-identifier.
-    classes
-        The classes it was made from.
-    suppressed
-        What became of the records that stand out.
-    """
-
-    frame: pd.DataFrame = field(repr=False)
-    node: Node
-    classes: EquivalenceClasses = field(repr=False)
-    suppressed: Suppressed
-
-    @property
-    def rows(self) -> IntArray:
-        """The source table's row that each row of the frame shows, shape (len(frame),)."""
-        if self.suppressed is Suppressed.DROPPED:
-            return np.flatnonzero(self.classes.kept_rows)
-        return np.arange(len(self.frame))
 
 
 def equivalence_classes(
@@ -146,33 +120,28 @@ def equivalence_classes(
             top=table.lattice.top,
         )
     of_row, number = table.class_codes(node)
-    ones = np.ones(table.rows, dtype=np.int64)
-    counts = frequencies(of_row, table.sensitive, ones, (number, table.size))
+    counts = frequencies(of_row, table.sensitive, table.records, (number, table.size))
     kept = np.ones(number, dtype=np.bool_)
-    classes = EquivalenceClasses(of_row, counts, kept, table.units)
+    classes = EquivalenceClasses(of_row, counts, kept, table.unit_rows)
     if not criteria:
         return classes
     units = None if table.units is None else classes.units
     return replace(classes, kept=kept_classes(criteria, counts, table.counts, units))
 
 
-def publish(
+def published_classes(
     table: CodedTable,
-    frame: pd.DataFrame,
     node: Node,
     criteria: Sequence[Criterion],
     suppression: float = 0.0,
     suppressed: Suppressed = Suppressed.DROPPED,
-) -> Publication:
-    """Make the published table of a node.
+) -> EquivalenceClasses:
+    """Return the classes of a node whose table may be published.
 
     Parameters
     ----------
     table
-        The table, with the labels of its levels.
-    frame
-        The columns that are released, shape (n, columns): the quasi-identifiers, whose values are
-        replaced, the sensitive attribute, and any others, which stay as they are.
+        The table.
     node
         The level of each quasi-identifier.
     criteria
@@ -182,11 +151,6 @@ def publish(
     suppressed
         What becomes of them.
 
-    Returns
-    -------
-    Publication
-        Check it with `verify_publication` before it leaves.
-
     Raises
     ------
     DiversityError
@@ -194,13 +158,6 @@ def publish(
     """
     allowed = allowed_records(table, suppression)
     check_criteria(table, criteria, allowed)
-    if len(frame) != table.rows:
-        raise DiversityError(
-            "The frame has {rows} {rows:row|rows}, and the table {others}.",
-            "Publish the table that was searched.",
-            rows=len(frame),
-            others=table.rows,
-        )
     classes = equivalence_classes(table, node, criteria)
     if classes.suppressed > allowed or not classes.kept.any():
         raise DiversityError(
@@ -212,18 +169,7 @@ def publish(
         )
     if suppressed is Suppressed.STARRED and classes.suppressed:
         _check_starred(classes, criteria, table.counts)
-    published = _generalized(table, frame, node, classes.kept_rows)
-    if suppressed is Suppressed.DROPPED:
-        published = published[classes.kept_rows]
-    return Publication(published, node, classes, suppressed)
-
-
-def _generalized(table: CodedTable, frame: pd.DataFrame, node: Node, kept: Flags) -> pd.DataFrame:
-    """Return the frame with each quasi-identifier's label at its level, "*" where not kept."""
-    published = frame.copy(deep=False)
-    for quasi, level in zip(table.quasi_identifiers, node, strict=True):
-        published[quasi.name] = generalized_column(quasi, level, kept, frame.index)
-    return published
+    return classes
 
 
 def generalized_column(
@@ -267,8 +213,9 @@ def _check_starred(
         [classes.counts[classes.kept], scipy.sparse.csr_array(starred[None])]
     )
     units = None
-    if classes.unit_of_row is not None:
-        hidden = units_among(classes.unit_of_row, ~classes.kept_rows)
+    if classes.whose is not None:
+        gone = ~classes.kept_rows
+        hidden = sum(units_among(units, gone[rows]) for rows, units in classes.whose.parts())
         units = np.append(classes.units[classes.kept], hidden)
     for criterion in criteria:
         if not good_classes([criterion], scipy.sparse.csr_array(joined), whole, units).all():
@@ -342,8 +289,8 @@ def loss_of_classes(table: CodedTable, node: Node, classes: EquivalenceClasses) 
     kept = None if classes.kept.all() else classes.kept_rows
     cells, bits = [], []
     for quasi, level in zip(table.quasi_identifiers, node, strict=True):
-        cells.append(_could_be(quasi, level, kept))
-        bits.append(_missing_bits(quasi, level, kept))
+        cells.append(_could_be(table, quasi, level, kept))
+        bits.append(_missing_bits(table, quasi, level, kept))
     sizes = classes.sizes
     squares = int((sizes[classes.kept] ** 2).sum()) + classes.suppressed * table.rows
     return Loss(
@@ -402,19 +349,22 @@ def rank(
     return sorted(choices, key=lambda c: (c.loss.average_level, c.loss.generalization, c.node))
 
 
-def _could_be(quasi: QuasiIdentifier, level: int, kept: Flags | None) -> float:
+def _could_be(table: CodedTable, quasi: QuasiIdentifier, level: int, kept: Flags | None) -> float:
     """Return the average share of the other values that a cell of one column could also be."""
     per_row = quasi.could_be[level].take(quasi.codes)
-    return float((per_row if kept is None else np.where(kept, per_row, 1.0)).mean())
+    shares = per_row if kept is None else np.where(kept, per_row, 1.0)
+    return float(shares.dot(table.records)) / table.rows
 
 
-def _missing_bits(quasi: QuasiIdentifier, level: int, kept: Flags | None) -> float:
+def _missing_bits(
+    table: CodedTable, quasi: QuasiIdentifier, level: int, kept: Flags | None
+) -> float:
     """Return the bits that are missing to restore one column, as a share of all its bits."""
-    ground = np.bincount(quasi.codes, minlength=len(quasi.levels[0]))
+    ground = summed(quasi.codes, table.weights, len(quasi.levels[0]))
     present = np.maximum(ground, 1)
     groups = quasi.levels[level]
     within = np.maximum(np.bincount(groups, weights=ground)[groups], 1)
-    all_bits = np.log2(len(quasi.codes) / present)
+    all_bits = np.log2(table.rows / present)
     whole = float((ground * all_bits).sum())
     if whole <= 0:
         return 0.0
@@ -422,7 +372,7 @@ def _missing_bits(quasi: QuasiIdentifier, level: int, kept: Flags | None) -> flo
     if kept is None:
         return float((ground * bits).sum()) / whole
     per_row = np.where(kept, bits.take(quasi.codes), all_bits.take(quasi.codes))
-    return float(per_row.sum()) / whole
+    return float(per_row.dot(table.records)) / whole
 
 
 _MOST_DROPPED = 3

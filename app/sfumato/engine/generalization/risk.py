@@ -16,7 +16,7 @@ A `Population` holds how many of the people that the table's belong to are in ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, TypeVar
 
@@ -147,8 +147,9 @@ def people_in(table: CodedTable, population: Population, node: Node) -> Integers
     key, _ = mixed_radix(joined, sizes)
     # The table's rows come first, and so do its classes.
     found, _ = pd.factorize(key)
-    classes = int(found[: table.rows].max()) + 1
-    counts = np.bincount(found[table.rows :], minlength=classes)[:classes]
+    own = len(table.sensitive)
+    classes = int(found[:own].max()) + 1
+    counts = np.bincount(found[own:], minlength=classes)[:classes]
     return counts.astype(np.int64)
 
 
@@ -294,6 +295,37 @@ class Risk:
         return risky / self.records
 
 
+def joined_risk(parts: Sequence[Risk], units: int | None = None) -> Risk:
+    """Return the risk of a table whose classes are told in parts; at least one.
+
+    `units` is how many there are in all, where the records belong to units.
+    """
+    records, classes = sum(each.records for each in parts), sum(each.classes for each in parts)
+    total = records if units is None else units
+    return replace(
+        parts[0],
+        records=records,
+        units=total,
+        classes=classes,
+        smallest=min(each.smallest for each in parts),
+        average=sum(each.average * each.classes for each in parts) / classes,
+        prosecutor=max(each.prosecutor for each in parts),
+        journalist=max(each.journalist for each in parts),
+        marketer=sum(each.marketer * each.records for each in parts) / records,
+        uniques=sum(each.uniques for each in parts),
+        population_uniques=sum(each.population_uniques for each in parts),
+        sizes=tuple(
+            replace(
+                bars[0],
+                classes=sum(bar.classes for bar in bars),
+                records=sum(bar.records for bar in bars),
+            )
+            for bars in zip(*(each.sizes for each in parts), strict=True)
+        ),
+        by_unit=total < records,
+    )
+
+
 @dataclass(frozen=True)
 class UnitSpread:
     """How the records of each class are spread over units.
@@ -314,6 +346,15 @@ class UnitSpread:
     most: Integers
     squares: Integers
     total: int
+
+    def joined(self, other: UnitSpread) -> UnitSpread:
+        """Return the spread over these units and others, all of whose records are told there."""
+        return UnitSpread(
+            self.units + other.units,
+            np.maximum(self.most, other.most),
+            self.squares + other.squares,
+            self.total + other.total,
+        )
 
 
 def unit_spread(classes: IntArray, units: Integers, number: int) -> UnitSpread:
@@ -398,7 +439,7 @@ def _in_population(
 ) -> tuple[Basis, Floats, float]:
     """Return what is known, one over each class's people, and the uniques of the population."""
     if people is not None:
-        _check_people(sizes, people)
+        check_people(int((people < sizes).sum()), len(sizes))
         return Basis.COUNTED, 1 / people, float((alone & (people == sizes)).sum())
     if fraction is not None:
         # Nobody else is in the class with the chance that all others would be in the sample.
@@ -409,16 +450,15 @@ def _in_population(
     return Basis.TABLE, 1 / sizes, float(alone.sum())
 
 
-def _check_people(sizes: Integers, people: Integers) -> None:
-    """Refuse a population that the table's people can't belong to."""
-    lacking = int((people < sizes).sum())
+def check_people(lacking: int, classes: int) -> None:
+    """Refuse a population that lacks people of the table in some of its classes."""
     if lacking:
         raise DiversityError(
             "In {lacking} of {classes} {classes:class|classes} the population has fewer people"
             " than the table has records, so the table's people don't all belong to it.",
             "Choose a population that they belong to, and whose columns are spelled as here.",
             lacking=lacking,
-            classes=len(sizes),
+            classes=classes,
         )
 
 
@@ -457,12 +497,16 @@ def risk_of_classes(
         return np.append(kept, counts[~classes.kept].sum()) if starred else kept
 
     spread = None
-    if classes.unit_of_row is not None:
+    if classes.whose is not None:
         places = np.cumsum(classes.kept) - 1
         places[~classes.kept] = int(classes.kept.sum())
         inside = classes.kept_rows | starred
         number = int(classes.kept.sum()) + starred
-        spread = unit_spread(places[classes.of_row[inside]], classes.unit_of_row[inside], number)
+        for rows, units in classes.whose.parts():
+            chosen = inside[rows]
+            of_row = places[classes.of_row[rows[chosen]]]
+            part = unit_spread(of_row, units[chosen], number)
+            spread = part if spread is None else spread.joined(part)
     return risk_of_sizes(
         shown(classes.sizes),
         None if people is None else shown(people),

@@ -180,8 +180,8 @@ def check_criteria(table: CodedTable, criteria: Sequence[Criterion], allowed: in
         )
     for criterion in criteria:
         criterion.check(table.counts, allowed)
-        if table.units is not None and isinstance(criterion, KAnonymity):
-            criterion.check_units(int(table.units.max()) + 1)
+        if table.unit_rows is not None and isinstance(criterion, KAnonymity):
+            criterion.check_units(int(table.unit_rows.sizes.sum()))
 
 
 class _Search:
@@ -204,11 +204,11 @@ class _Search:
         self._lattice = Lattice(tuple(each.height for each in quasi))
         units = None
         if table.units is not None:
-            apart = DistinctRows.of(quasi, self._lattice.bottom, table.units)
+            apart = DistinctRows.of(quasi, self._lattice.bottom, table.units, table.weights)
             units = UnitCounts(apart, None, Silent())
         self._grouping = Grouping(quasi, table.counts, needs, units)
-        self._rows = self._grouping.rows(table.sensitive)
-        self._witnesses = Witnesses(quasi, table.sensitive, criteria, table.counts)
+        self._rows = self._grouping.rows(table)
+        self._witnesses = Witnesses(quasi, table, criteria)
         self.safe: NodeSet = np.zeros(self._lattice.shape, dtype=np.bool_)
         self.unsafe: NodeSet = np.zeros(self._lattice.shape, dtype=np.bool_)
         self.examined = 0

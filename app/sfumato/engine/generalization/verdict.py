@@ -21,7 +21,7 @@ import numpy.typing as npt
 import scipy
 
 from sfumato.engine.core.values import Flags, Floats, Integers
-from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
+from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, summed
 from sfumato.engine.generalization.criteria import (
     WORD,
     Classes,
@@ -194,28 +194,25 @@ class Witnesses:
     ----------
     quasi_identifiers
         Whose highest level has one group.
-    sensitive
-        Each record's sensitive value, shape (n,).
+    table
+        The records.
     criteria
         What the classes have to satisfy.
-    whole
-        How often each sensitive value occurs in the whole table, shape (m,).
     """
 
     def __init__(
         self,
         quasi_identifiers: Sequence[QuasiIdentifier],
-        sensitive: npt.NDArray[np.integer],
+        table: CodedTable,
         criteria: Sequence[Criterion],
-        whole: Integers,
     ) -> None:
         self._quasi = tuple(quasi_identifiers)
         self._criteria = tuple(criteria)
-        self._whole = whole
+        self._whole, self._records = table.counts, table.weights
         self._shape = tuple(len(quasi.levels) for quasi in quasi_identifiers)
         self._nodes = int(np.prod(self._shape))
         self._needs = needs_of(criteria)
-        self._sensitive = np.asarray(sensitive, dtype=np.intp)
+        self._sensitive = np.asarray(table.sensitive, dtype=np.intp)
 
     @property
     def affordable(self) -> bool:
@@ -270,7 +267,7 @@ class Witnesses:
         """The log frequency of each ground code's group, by quasi-identifier and level."""
         found = []
         for quasi in self._quasi:
-            ground = np.bincount(quasi.codes, minlength=len(quasi.levels[0]))
+            ground = summed(quasi.codes, self._records, len(quasi.levels[0]))
             groups = [np.bincount(level, weights=ground)[level] for level in quasi.levels]
             found.append([np.log(np.maximum(group, 1)) for group in groups])
         return found
@@ -332,7 +329,7 @@ class Witnesses:
             packed = np.packbits(flags, bitorder="little").view("<u8").astype(np.uint64, copy=False)
             sets = self._accumulated(np.bitwise_or, packed.reshape(self._nodes, width // WORD))
             return Classes(sets=sets, whole=self._whole)
-        counts = np.bincount(cells, minlength=self._nodes * width).reshape(self._nodes, width)
+        counts = summed(cells, self._records, self._nodes * width).reshape(self._nodes, width)
         if width == 1:
             return Classes(self._accumulated(np.add, counts)[:, 0], whole=self._whole)
         return classes_of_counts(self._accumulated(np.add, counts[:, :size].copy()), self._whole)

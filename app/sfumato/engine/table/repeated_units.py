@@ -7,10 +7,10 @@ belong together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,43 @@ import pandas as pd
 
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Flags, Integers, factorize
+from sfumato.engine.core.values import Flags, Indices, Integers, factorize
 from sfumato.engine.table.marks import Marks, class_counts, value_marks
 from sfumato.engine.table.table import Table
 
 Codes = Integers
+
+
+class UnitRows(Protocol):
+    """Whose each row is, of a table that may be too long for memory."""
+
+    @property
+    def sizes(self) -> Codes:
+        """How many units there are of 0, 1, 2, … rows."""
+
+    def parts(self) -> Iterator[tuple[Indices, Codes]]:
+        """Yield rows, and each one's unit, shape (r,) both; all rows of a unit come together."""
+
+
+Units = Codes | UnitRows | None
+"""Each row's unit, shape (n,), or what tells it; None where rows stand alone."""
+
+
+class _InMemory:
+    """Whose each row is, by one number for each, shape (n,)."""
+
+    def __init__(self, units: Codes) -> None:
+        self._units = units
+        self.sizes = np.bincount(np.bincount(pd.factorize(units)[0]))
+
+    def parts(self) -> Iterator[tuple[Indices, Codes]]:
+        yield np.arange(len(self._units)), self._units
+
+
+def unit_rows(units: Units) -> UnitRows | None:
+    """Return what tells whose each row is, by one number for each where that is all there is."""
+    return _InMemory(units) if isinstance(units, np.ndarray) else units
+
 
 MOST_ROWS_A_UNIT: Final = 100
 """On average: a value that more rows share is a category, such as a region, and no unit."""

@@ -1,29 +1,26 @@
 """From what is decided about a generalized table to the nodes that are safe, and to the table.
 
-Pure but for the other holders' files, which are read again and compared with their digests.
+The rows that differ are counted while the table is read, and searched; a table in memory is read
+like any other. The other holders' files are read again and compared with their digests.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pandas as pd
-
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import Value
-from sfumato.engine.generalization.checker import PublicationCheck, verify_publication
-from sfumato.engine.generalization.coded import CodedTable, coded_table
+from sfumato.engine.generalization.coded import CodedTable
 from sfumato.engine.generalization.criteria import (
     Criterion,
     DistinctDiversity,
     NonCentralizedDiversity,
 )
-from sfumato.engine.generalization.hierarchies import Hierarchy, ground_series, hierarchy_of
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.others import (
     HolderClasses,
@@ -34,49 +31,24 @@ from sfumato.engine.generalization.others import (
 from sfumato.engine.generalization.publication import (
     Choice,
     NoSolution,
-    Publication,
     choose,
+    equivalence_classes,
     explain_no_solution,
-    publish,
+    published_classes,
 )
 from sfumato.engine.generalization.search import SearchResult, search
-from sfumato.engine.table.repeated_units import units_of
-from sfumato.engine.table.table import Table, encode_column
+from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.packages import table_file
 from sfumato.formats.files import is_file
 from sfumato.formats.reading import ReadOptions, digest_of, read_table
 from sfumato.project.document.generalization import Generalization, OtherTableFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
-from sfumato.project.release.plan import open_column
+from sfumato.project.publication.classed_rows import ClassedRows
+from sfumato.project.publication.prepared import Prepared, decided_in
+from sfumato.project.release.long_table import LongTable, Summary
+from sfumato.project.release.long_views import RowsApart, rows_apart
 from sfumato.project.release.release_columns import check_columns
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Everything a search needs.
-
-    Parameters
-    ----------
-    coded
-        Quasi-identifiers with their levels, and the sensitive attribute.
-    hierarchies
-        One for each quasi-identifier.
-    criteria
-        What is asked; beside other tables, distinct diversity counts what remains.
-    others, holders
-        The other holders' tables, and their equivalence classes.
-    values
-        The sensitive attribute's domain as it is in the tables, None for missing; `coded.values`
-        are their names.
-    """
-
-    coded: CodedTable
-    hierarchies: tuple[Hierarchy, ...]
-    criteria: tuple[Criterion, ...]
-    others: tuple[OtherTable, ...]
-    holders: tuple[HolderClasses, ...]
-    values: tuple[Value, ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -113,8 +85,46 @@ def proposed(document: Document) -> Generalization | None:
     return Generalization(document.sensitive[0].name, names)
 
 
-def prepare(document: Document, table: Table, context: Context) -> Prepared:
-    """Encode the table by its hierarchies and read the other holders' tables.
+def in_parts(table: Table | LongTable, beside: Path | None = None) -> LongTable:
+    """Return a table whose rows, all of them, are read in parts, whether it is in memory or not."""
+    return LongTable.of(table, beside or Path(tempfile.gettempdir())).whole
+
+
+def looked_at(document: Document, table: LongTable, context: Context) -> Summary:
+    """Return rows of every sort, and what occurs of the sensitive attribute, found in one pass.
+
+    Raises
+    ------
+    DomainError
+        If a row does not fit the sensitive attribute's domain.
+    """
+    names = (decided_in(document).sensitive,)
+    return table.summary(replace(document, policy=(), unit=None), context, False, names)
+
+
+def sensitive_in(document: Document, table: LongTable, context: Context) -> ColumnSpec:
+    """Return the sensitive attribute with its domain, which the rows suggest where none is stated.
+
+    Raises
+    ------
+    DomainError
+        If a row does not fit it.
+    DiversityError
+        If it holds numbers without bins.
+    """
+    name = decided_in(document).sensitive
+    domain = looked_at(document, table, context).encoded[name].attribute.domain
+    if domain is None:
+        raise DiversityError(
+            "The sensitive attribute {column} holds numbers, which hardly ever repeat.",
+            "Give it bins under Attributes.",
+            column=name,
+        )
+    return replace(document.column(name), domain=domain)
+
+
+def prepare(document: Document, table: Table | LongTable, context: Context) -> Prepared:
+    """Count the rows that differ by the hierarchies, and read the other holders' tables.
 
     Raises
     ------
@@ -122,31 +132,82 @@ def prepare(document: Document, table: Table, context: Context) -> Prepared:
         If nothing is decided yet, a column has another role or no hierarchy, or a criterion
         can't be satisfied.
     HierarchyError, DomainError, TableError
-        If a hierarchy or a domain does not fit the table, or a row's unit is missing.
+        If a hierarchy or a domain does not fit the table, a row's unit is missing, or too many
+        rows of a table that is too long for memory differ.
     SourceMissing, SourceChanged, FileError
         If another holder's file is gone, changed or can't be read.
     """
-    decided = decided_in(document)
+    decided, rows = decided_in(document), in_parts(table)
     check_columns(document, table)
-    hierarchies = tuple(_hierarchy(document, table, name) for name in decided.quasi_identifiers)
-    context.report(0.1, "Encoding the table")
-    coded = coded_table(_grounded(document, table), hierarchies, document.column(decided.sensitive))
-    if document.unit is not None:
-        coded = replace(coded, units=units_of(table, document.unit.columns))
+    check_roles(document)
+    sensitive = sensitive_in(document, rows, Part(context, 0.0, 0.2))
+    domain = sensitive.domain
+    apart = _apart(document, rows, sensitive, Part(context, 0.2, 0.8))
+    assert apart.values is not None  # its values tell rows apart, too
+    assert domain is not None
+    quasi = tuple(
+        replace(each, levels=each.levels[:height], labels=each.labels[:height])
+        for each, height in zip(apart.quasi, (h.height for h in apart.hierarchies), strict=True)
+    )
+    coded = CodedTable(
+        quasi, apart.values, domain.names, decided.sensitive, apart.units, apart.counts
+    )
     others = tuple(
-        read_other(other, Part(context, 0.2 + 0.7 * at / n, 0.2 + 0.7 * (at + 1) / n))
+        read_other(other, Part(context, 0.8 + 0.2 * at / n, 0.8 + 0.2 * (at + 1) / n))
         for n in [max(len(decided.others), 1)]
         for at, other in enumerate(decided.others)
     )
-    domain = encode_column(table, document.column(decided.sensitive)).attribute.domain
-    assert domain is not None  # or the table would not have been encoded
     holders = tuple(holder_classes(other, domain.values) for other in others)
     unit = "" if document.unit is None else document.unit.name
     criteria = criteria_of(decided, holders, len(domain.values), unit)
-    return Prepared(coded, hierarchies, criteria, others, holders, domain.values)
+    by_quasi = replace(apart, sensitive=None, values=None, units=None)
+    found = (apart.hierarchies, criteria, others, holders, domain.values, by_quasi)
+    return Prepared(document, rows, coded, *found)
 
 
-def search_table(document: Document, table: Table, context: Context) -> Searched:
+def check_roles(document: Document) -> None:
+    """Refuse columns that can't be generalized.
+
+    Raises
+    ------
+    DiversityError
+        If one has no hierarchy, is sensitive as well, or there is none.
+    """
+    decided = decided_in(document)
+    if not decided.quasi_identifiers:
+        raise DiversityError(
+            "The table has no quasi-identifier.",
+            "Mark at least one column as quasi-identifier under Attributes.",
+        )
+    for name in decided.quasi_identifiers:
+        if name not in document.hierarchies:
+            raise DiversityError(
+                "Column {column} has no hierarchy.",
+                "Give it one under Attributes, or leave the column out of the generalization.",
+                column=name,
+            )
+        if name == decided.sensitive:
+            raise DiversityError(
+                "Column {column} is sensitive and a quasi-identifier at once.",
+                "Give it one of the two roles under Attributes.",
+                column=name,
+            )
+
+
+def _apart(
+    document: Document, table: LongTable, sensitive: ColumnSpec, context: Context
+) -> RowsApart:
+    """Return the rows that quasi-identifiers and the sensitive attribute tell apart."""
+    names = decided_in(document).quasi_identifiers
+    # A generalized table is made of the values as they are, however they are rounded elsewhere.
+    columns = [replace(spec, coding=None) for spec in document.columns]
+    recipes = {name: document.hierarchies[name] for name in names}
+    unit = None if document.unit is None else document.unit.columns
+    floor = dict.fromkeys(names, 0)
+    return rows_apart(table, columns, recipes, floor, context, unit, sensitive)
+
+
+def search_table(document: Document, table: Table | LongTable, context: Context) -> Searched:
     """Find every safe node, and the best of them.
 
     Raises the errors of `prepare`.
@@ -207,49 +268,24 @@ def refuse_no_solution(document: Document, searched: Searched) -> None:
     )
 
 
-def published_table(
-    document: Document, table: Table, searched: Searched | Prepared, node: Node
-) -> tuple[Publication, PublicationCheck]:
-    """Return the generalized table, and what an independent check of it found.
+def rows_at(prepared: Prepared, node: Node) -> ClassedRows:
+    """Return what makes the table of a node, whether it may be published or not."""
+    classes = equivalence_classes(prepared.coded, node, prepared.criteria)
+    return ClassedRows(prepared, node, classes, prepared.decided.suppressed)
 
-    Parameters
-    ----------
-    document, table
-        What it is made from.
-    searched
-        The search, or only what was prepared for one.
-    node
-        The level of each quasi-identifier.
 
-    Identifying columns and other sensitive attributes are left out; columns that are not
-    generalized stay as they are.
+def published_rows(prepared: Prepared, node: Node) -> ClassedRows:
+    """Return what makes the generalized table of a node.
 
     Raises
     ------
     DiversityError
         If the node is not safe.
     """
-    decided = decided_in(document)
-    frame = _shown(document, table, decided)
-    prepared = searched if isinstance(searched, Prepared) else searched.prepared
-    publication = publish(
-        prepared.coded,
-        frame,
-        node,
-        prepared.criteria,
-        decided.suppression,
-        decided.suppressed,
-    )
-    check = verify_publication(
-        publication.frame,
-        decided.quasi_identifiers,
-        decided.sensitive,
-        prepared.criteria,
-        prepared.others,
-        prepared.values,
-        None if prepared.coded.units is None else prepared.coded.units[publication.rows],
-    )
-    return publication, check
+    decided = prepared.decided
+    made_by = (prepared.criteria, decided.suppression, decided.suppressed)
+    classes = published_classes(prepared.coded, node, *made_by)
+    return ClassedRows(prepared, node, classes, decided.suppressed)
 
 
 def criteria_of(
@@ -310,54 +346,6 @@ def read_other(other: OtherTableFile, context: Context) -> OtherTable:
     )
 
 
-def decided_in(document: Document) -> Generalization:
-    """Return what is decided about the generalized table.
-
-    Raises
-    ------
-    DiversityError
-        If nothing is.
-    """
-    if document.generalization is None:
-        raise DiversityError(
-            "Nothing is decided about a generalized table yet.",
-            "Give the quasi-identifiers hierarchies, and say what is asked of every class.",
-        )
-    return document.generalization
-
-
-def _hierarchy(document: Document, table: Table, name: str) -> Hierarchy:
-    recipe = document.hierarchies.get(name)
-    if recipe is None:
-        raise DiversityError(
-            "Column {column} has no hierarchy.",
-            "Give it one under Attributes, or leave the column out of the generalization.",
-            column=name,
-        )
-    return hierarchy_of(recipe, document.column(name), table.column(name))
-
-
-def _grounded(document: Document, table: Table) -> Table:
-    """Return the table with its quasi-identifiers as their hierarchies know them: with bins."""
-    decided = decided_in(document)
-    columns = {
-        name: ground_series(document.column(name), table.column(name))
-        for name in decided.quasi_identifiers
-    }
-    return replace(table, frame=table.frame.assign(**columns))
-
-
-def _shown(document: Document, table: Table, decided: Generalization) -> pd.DataFrame:
-    columns = {}
-    for name in table.columns:
-        spec = document.column(name)
-        if name in decided.quasi_identifiers:
-            columns[name] = table.column(name)
-        elif name == decided.sensitive or spec.role not in {Role.IDENTIFYING, Role.SENSITIVE}:
-            columns[name] = open_column(table, spec)
-    return pd.DataFrame(columns, copy=False)
-
-
 @dataclass(frozen=True)
 class Found:
     """What came of a search.
@@ -380,7 +368,7 @@ class Found:
     no_solution: NoSolution | None = None
 
 
-def find(document: Document, table: Table, context: Context) -> Found:
+def find(document: Document, table: Table | LongTable, context: Context) -> Found:
     """Find the safe nodes; where there are none, what stands in the way.
 
     Raises

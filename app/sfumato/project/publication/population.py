@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from secrets import token_bytes
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec
@@ -16,28 +16,40 @@ from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.core.wording import Sentence, joined
-from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier
+from sfumato.engine.generalization.coded import IntArray
 from sfumato.engine.generalization.hierarchies import Hierarchy, value_text
 from sfumato.engine.generalization.hierarchies.problems import widened
-from sfumato.engine.generalization.publication import EquivalenceClasses, equivalence_classes
+from sfumato.engine.generalization.publication import EquivalenceClasses
 from sfumato.engine.generalization.risk import (
     Basis,
     Population,
     PopulationColumn,
     Risk,
+    check_people,
+    joined_risk,
     people_in,
     population_column,
     risk_of_classes,
+    risk_of_sizes,
+    unit_spread,
 )
-from sfumato.engine.table.table import Table
+from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
+from sfumato.engine.randomness.row_order import order_words
+from sfumato.engine.table.marks import Marks
 from sfumato.formats.files import is_file
 from sfumato.formats.options import BadValues, ReadOptions
 from sfumato.formats.reading import detect_options, digest_of, preview, read_table
 from sfumato.project.document.generalization import PopulationFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
-from sfumato.project.publication.generalization_pipeline import Prepared, decided_in
-from sfumato.project.release.weights import weights_of
+from sfumato.project.publication.classed_rows import ClassedRows
+from sfumato.project.publication.prepared import Prepared, decided_in
+from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.class_sizes import RowsUnits, put_marks, put_weights
+from sfumato.project.release.long_table import naming_rows
+from sfumato.project.release.long_units import row_marks, units_in
+from sfumato.project.release.value_counts import columns_of
+from sfumato.project.release.weights import released_weights, weight_column
 from sfumato.project.rules.reading import suggestion
 
 _NOWHERE: Final = object()
@@ -86,14 +98,14 @@ class PopulationFound:
     generalized
         By the levels of the hierarchies.
     as_it_is
-        By the values as they stand.
+        The mark of each person by the values as they stand, shape (N,).
     unknown
         What the hierarchies don't know.
     """
 
     file: PopulationFile
     generalized: Population = field(repr=False)
-    as_it_is: Population = field(repr=False)
+    as_it_is: Marks = field(repr=False)
     unknown: tuple[UnknownCells, ...]
 
     @property
@@ -142,7 +154,7 @@ def open_population(path: Path, names: Sequence[str], context: Context) -> Popul
 
 
 def read_population(
-    document: Document, table: Table, prepared: Prepared, context: Context
+    document: Document, prepared: Prepared, context: Context
 ) -> PopulationFound | None:
     """Read the population that is decided on; None where there is none.
 
@@ -160,7 +172,8 @@ def read_population(
         return None
     frame = _read(file, context)
     names = dict(file.columns)
-    generalized, raw, unknown = [], [], []
+    generalized, unknown = [], []
+    raw = np.zeros(len(frame), dtype=np.uint64)
     for hierarchy in prepared.hierarchies:
         theirs = names.get(hierarchy.column)
         if theirs is None or theirs not in frame.columns:
@@ -173,32 +186,25 @@ def read_population(
         column, lost = _by_hierarchy(document, hierarchy, spec, frame[theirs])
         generalized.append(column)
         unknown += lost
-        raw.append(_as_it_is(table.column(spec.name), spec.name, frame[theirs]))
-    return PopulationFound(
-        file, Population(tuple(generalized)), Population(tuple(raw)), tuple(unknown)
-    )
+        raw += _text_marks(frame[theirs], spec.name)
+    return PopulationFound(file, Population(tuple(generalized)), raw, tuple(unknown))
 
 
 def risks_of(
-    document: Document,
-    table: Table,
-    prepared: Prepared,
-    classes: EquivalenceClasses,
-    population: PopulationFound | None,
-    node: Sequence[int],
+    document: Document, made: ClassedRows, population: PopulationFound | None, context: Context
 ) -> tuple[Risk, Risk]:
-    """Measure how likely somebody is found in the table, before and after.
+    """Measure how likely somebody is found in the table, before and after, in one pass.
 
     Parameters
     ----------
-    document, table, prepared
-        What is decided, the rows, and what was made of them.
-    classes
-        The classes of the node that is published.
+    document
+        What is decided about the population.
+    made
+        The classes of the node that is published, and the rows.
     population
         From `read_population`.
-    node
-        The levels that are published.
+    context
+        Progress and cancelling.
 
     Raises
     ------
@@ -208,42 +214,76 @@ def risks_of(
     TableError
         If sampling weights can't be used (`sfumato.project.release.weights`).
     """
-    decided = decided_in(document)
+    decided, prepared = decided_in(document), made.prepared
     fraction = decided.sampling_fraction if population is None else None
-    as_it_is = CodedTable(
-        tuple(
-            QuasiIdentifier(name, codes, (np.arange(len(texts)),))
-            for name in decided.quasi_identifiers
-            for codes, texts in [_texts(table.column(name))]
-        ),
-        prepared.coded.sensitive,
-        prepared.coded.values,
-        units=prepared.coded.units,
-    )
-    bottom = as_it_is.lattice.bottom
-    raw = equivalence_classes(as_it_is, bottom)
-    before = after = None
+    known = population is not None or fraction is not None
+    weight = None if known else weight_column(document)
+    table, unit, names = prepared.table, prepared.document.unit, decided.quasi_identifiers
+    read = [*names, *(() if unit is None else unit.columns)]
+    read += [] if weight is None else [weight.name]
+    key, keys = AttributeKey(token_bytes(SECRET_BYTES)), KeyRing(token_bytes(SECRET_BYTES))
+    summed = None if weight is None else np.zeros(len(made.classes.kept))
+    with Buckets(table.folder, table.rows) as buckets:
+        for batch, rows in table.read(
+            list(dict.fromkeys(read)), "Measuring the risk", Part(context, 0.0, 0.9)
+        ):
+            part = columns_of(batch, list(dict.fromkeys(read)))
+            marks, weights, whose = np.zeros(len(rows), dtype=np.uint64), None, None
+            with naming_rows(rows):
+                for name in names:
+                    marks += _text_marks(part.column(name), name)
+                if unit is not None:
+                    whose = RowsUnits(units_in(batch, unit, keys), rows)
+                if weight is not None and summed is not None:
+                    weights = released_weights(part, weight)
+                    summed += np.bincount(made.classes_of(part), weights, len(summed))
+            put_marks(buckets, marks, key, weights, whose)
+        before = _risk_as_it_is(buckets, key, population, fraction, made.classes)
+    people = None
     if population is not None:
-        before = people_in(as_it_is, population.as_it_is, bottom)
-        after = people_in(prepared.coded, population.generalized, tuple(node))
-    stated = population is not None or fraction is not None
-    weights = None if stated else weights_of(document, table)
-    return (
-        risk_of_classes(raw, decided.suppressed, before, fraction, _summed(raw, weights)),
-        risk_of_classes(classes, decided.suppressed, after, fraction, _summed(classes, weights)),
-    )
+        people = people_in(prepared.coded, population.generalized, made.node)
+    after = risk_of_classes(made.classes, decided.suppressed, people, fraction, summed)
+    return before, after
 
 
-def _summed(
-    classes: EquivalenceClasses, weights: npt.NDArray[np.float64] | None
-) -> npt.NDArray[np.float64] | None:
-    """Return the sum of the sampling weights in each class: the people it is estimated to have."""
-    if weights is None:
-        return None
-    summed: npt.NDArray[np.float64] = np.bincount(
-        classes.of_row, weights, minlength=len(classes.sizes)
-    ).astype(np.float64)
-    return summed
+def _risk_as_it_is(
+    buckets: Buckets,
+    key: AttributeKey,
+    population: PopulationFound | None,
+    fraction: float | None,
+    classes: EquivalenceClasses,
+) -> Risk:
+    """Return the risk by rows' values as they stand, whose marks were put aside under a key."""
+    found, lacking, counted = list[Risk](), 0, 0
+    known = None
+    if population is not None:
+        known = np.unique(order_words(population.as_it_is, key)[:, 0], return_counts=True)
+    for bucket in buckets:
+        own, of_row, sizes = np.unique(
+            bucket["mark"].to_numpy(), return_inverse=True, return_counts=True
+        )
+        people = weights = spread = None
+        if known is not None:
+            places = np.minimum(np.searchsorted(known[0], own), len(known[0]) - 1)
+            people = np.where(known[0][places] == own, known[1][places], 0)
+            lacking += int((people < sizes).sum())
+            people = np.maximum(people, sizes)
+        if "weight" in bucket.schema.names:
+            weights = np.bincount(of_row, put_weights(bucket, key)).astype(np.float64)
+        if "unit" in bucket.schema.names:
+            units = pd.factorize(bucket["unit"].to_numpy())[0].astype(np.int64)
+            spread = unit_spread(of_row, units, len(own))
+        counted += len(own)
+        found.append(risk_of_sizes(sizes, people, fraction, weights, spread))
+    check_people(lacking, counted)
+    whose = classes.whose
+    return joined_risk(found, None if whose is None else int(whose.sizes.sum()))
+
+
+def _text_marks(series: pd.Series, name: str) -> Marks:
+    """Return each row's mark by a column's texts, the same in the table and in the population."""
+    positions, texts = _texts(series)
+    return row_marks(pd.Series(texts, dtype=object, name=name))[positions]
 
 
 def told(
@@ -342,13 +382,6 @@ def _texts(series: pd.Series) -> tuple[IntArray, list[str | None]]:
         places.append(known.setdefault(None, len(known)))
     # A missing value has position -1, which is the last entry of the lookup.
     return np.array(places, dtype=np.intp)[positions], list(known)
-
-
-def _as_it_is(ours: pd.Series, name: str, theirs: pd.Series) -> PopulationColumn:
-    places = {text: code for code, text in enumerate(_texts(ours)[1])}
-    codes, texts = _texts(theirs)
-    classes = np.array([places.get(text, -1) for text in texts], dtype=np.intp)
-    return PopulationColumn(name, codes, (classes,))
 
 
 def _by_hierarchy(

@@ -8,53 +8,60 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import pandas as pd
+import pyarrow as pa
 
 from sfumato import __version__
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.errors import DiversityError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.generalization.checker import PublicationCheck
 from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.generalization.publication import Publication, Suppressed
+from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.randomness.keys import KeyRing
+from sfumato.engine.table.marks import Marks
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import Generalized
 from sfumato.formats.bundles.writing import BundleContents
 from sfumato.formats.hierarchies import table_of
 from sfumato.formats.language import spoken
+from sfumato.formats.table_format import RowStream
 from sfumato.formats.tables import format_called
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document, Recipient, Source
 from sfumato.project.document.serialise import canonical_json, to_plain
 from sfumato.project.ledger import ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.publication.classed_rows import ClassedRows
+from sfumato.project.publication.counting import counted_rows
 from sfumato.project.publication.generalization_pipeline import (
-    Prepared,
     Searched,
     chosen_node,
-    decided_in,
-    published_table,
+    in_parts,
+    looked_at,
+    published_rows,
     refuse_no_solution,
     search_table,
 )
 from sfumato.project.publication.population import read_population, risks_of, told
+from sfumato.project.publication.prepared import decided_in
 from sfumato.project.recovery import AtStep, no_step
+from sfumato.project.release.batches import schema_of
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
-from sfumato.project.release.plan import in_release_order, record_ids_of
+from sfumato.project.release.long_release import stream_of
+from sfumato.project.release.long_table import LongTable, Witnesses
+from sfumato.project.release.long_units import Places, units_in
+from sfumato.project.release.plan import Plan
 from sfumato.project.release.release_compatibility import check_exposure, check_source
 from sfumato.project.release.release_plan import bundle_stem, source_of
 from sfumato.project.release.uniqueness import (
     AloneInPublication,
-    alone_in_publication,
     publication_limits,
     told_alone,
 )
@@ -83,12 +90,8 @@ class Published:
         What is decided about it.
     searched
         The search that found its node.
-    node
-        The level of each quasi-identifier.
-    publication
-        The table.
-    check
-        What an independent check of its rows found.
+    made
+        The classes of the node, by which its rows are made.
     risk
         How likely somebody is found in it (`sfumato.project.publication.population.told`).
     alone
@@ -98,16 +101,19 @@ class Published:
     document: Document
     decided: Generalization
     searched: Searched
-    node: Node
-    publication: Publication
-    check: PublicationCheck
+    made: ClassedRows
     risk: dict[str, Any]
     alone: AloneInPublication | None
+
+    @property
+    def node(self) -> Node:
+        """The level of each quasi-identifier."""
+        return self.made.node
 
 
 def publish_table(
     project: ProjectFile,
-    table: Table,
+    table: Table | LongTable,
     out_folder: Path,
     format_name: str,
     context: Context,
@@ -125,7 +131,7 @@ def publish_table(
     project
         Open for writing. Its saved document is what is published by.
     table
-        The source table, as the document's source was read.
+        The source table, as the document's source was read, in memory or not.
     out_folder
         Where the bundle goes; made where it is missing.
     format_name
@@ -154,11 +160,11 @@ def publish_table(
     """
     format_called(format_name)
     with taking_turns(project, context):
-        document = project.document
-        source = source_of(document, table)
+        document, rows = project.document, in_parts(table, project.path.parent)
+        source = source_of(document, rows)
         check_source(document, source, project.releases)
-        found = _published(document, table, Part(context, 0.0, 0.5))
-        making = _making(project, table, found, source, override.strip())
+        found = _published(document, rows, Part(context, 0.0, 0.5))
+        making = _making(project, found, source, override.strip())
         making = replace(making, escape_formulas=escape_formulas, dcat=dcat)
         stem = bundle_stem(document, Recipient("generalized"), making.release_id, format_name)
         target = Path(out_folder).absolute() / (f"{stem}.zip" if as_zip else stem)
@@ -166,37 +172,30 @@ def publish_table(
         return make_bundle(project, making, target, format_name, part, as_zip, at_step)
 
 
-def _published(document: Document, table: Table, context: Context) -> Published:
-    searched = search_table(document, table, Part(context, 0.0, 0.7))
+def _published(document: Document, table: LongTable, context: Context) -> Published:
+    searched = search_table(document, table, Part(context, 0.0, 0.5))
     refuse_no_solution(document, searched)
-    node = chosen_node(document, searched)
-    context.report(0.7, "Generalizing the table")
-    publication, check = published_table(document, table, searched, node)
-    if not check.holds:
+    made = published_rows(searched.prepared, chosen_node(document, searched))
+    counted = counted_rows(made, Part(context, 0.5, 0.8))
+    if not counted.check.holds:
         raise DiversityError(
             "The generalized table does not keep what was asked when it is read again, so it is"
             " not published.",
             "Look for labels that two classes share, and give them different names.",
         )
-    risk = _risk(document, table, searched.prepared, publication, Part(context, 0.8, 0.9))
-    alone = alone_in_publication(document, table, publication, Part(context, 0.9, 1.0))
-    decided = decided_in(document)
-    return Published(document, decided, searched, node, publication, check, risk, alone)
+    risk = _risk(document, made, Part(context, 0.8, 1.0))
+    return Published(document, decided_in(document), searched, made, risk, counted.alone)
 
 
-def _risk(
-    document: Document, table: Table, prepared: Prepared, made: Publication, context: Context
-) -> dict[str, Any]:
+def _risk(document: Document, made: ClassedRows, context: Context) -> dict[str, Any]:
     """Return how likely somebody is found in a table, before and after."""
-    population = read_population(document, table, prepared, context)
-    found = risks_of(document, table, prepared, made.classes, population, made.node)
+    population = read_population(document, made.prepared, Part(context, 0.0, 0.5))
+    found = risks_of(document, made, population, Part(context, 0.5, 1.0))
     unit = "" if document.unit is None else document.unit.name
     return told(found, population, decided_in(document).sampling_fraction, unit)
 
 
-def _making(
-    project: ProjectFile, table: Table, found: Published, source: Source, override: str
-) -> Making:
+def _making(project: ProjectFile, found: Published, source: Source, override: str) -> Making:
     contradictions = contradictions_of(found, project.releases)
     if not override:
         check_exposure(contradictions)
@@ -206,7 +205,7 @@ def _making(
         source=source,
         recipient=PUBLIC,
         release_id=release_id,
-        contents=partial(_contents, project.keys, table, found, release_id),
+        contents=partial(_contents, project.keys, found, release_id),
         details=_details(found),
         contradictions=contradictions,
         override=override,
@@ -277,7 +276,7 @@ def _facts(published: Published) -> dict[str, Any]:
         "quasi_identifiers": list(decided.quasi_identifiers),
         "levels": [int(level) for level in published.node],
         "hierarchies": hierarchies_digest(published.searched.prepared.hierarchies),
-        "suppressed_rows": published.publication.classes.suppressed,
+        "suppressed_rows": published.made.classes.suppressed,
         # What is known of the population changes nothing about the table.
         "decided": to_plain(replace(decided, population=None, sampling_fraction=None)),
     }
@@ -295,7 +294,7 @@ def _details(published: Published) -> dict[str, Any]:
     return {
         "entries": [],
         "domains": {},
-        "open_columns": [str(name) for name in published.publication.frame.columns],
+        "open_columns": list(published.made.columns),
         "generalization": _facts(published),
         "risk": published.risk,
         "alone": told_alone(published.alone),
@@ -317,26 +316,15 @@ def _identifier(project: ProjectFile, published: Published) -> str:
 
 
 def _contents(
-    keys: KeyRing, table: Table, published: Published, release_id: str, context: Context
+    keys: KeyRing, published: Published, release_id: str, context: Context
 ) -> BundleContents:
     """Return what a publication's bundle holds."""
     context.report(0.0, "Describing the table")
-    document = published.document
-    frame = published.publication.frame.reset_index(drop=True)
-    if not document.rows_as_in_table:
-        record_ids = record_ids_of(document.record_key, table, keys, Part(context, 0.0, 0.5))
-        left = record_ids[published.publication.rows]
-        frame = in_release_order(frame, left, keys, release_id)
-    specs = tuple(_spec(published, frame, document.column(str(name))) for name in frame.columns)
-    labels = {
-        name: texts
-        for name, texts in table.value_labels.items()
-        if name in frame.columns and name not in published.decided.quasi_identifiers
-    }
-    titles = {name: text for name, text in table.column_labels.items() if name in frame.columns}
+    document, made = published.document, published.made
+    table, order = rows_made(made, keys, release_id, bool(document.rows_as_in_table))
     return BundleContents(
-        table=Table(frame, labels, titles),
-        columns=specs,
+        table=table,
+        columns=tuple(_spec(made, document.column(name)) for name in made.columns),
         perturbations=(),
         recipient=PUBLIC,
         title=document.title,
@@ -344,16 +332,74 @@ def _contents(
         version=__version__,
         generalized=generalized_facts(published),
         rows_as_in_table=bool(document.rows_as_in_table),
+        order=order,
         language=spoken(),
     )
 
 
-def _spec(published: Published, frame: pd.DataFrame, spec: ColumnSpec) -> ColumnSpec:
+def rows_made(
+    made: ClassedRows,
+    keys: KeyRing,
+    release_id: str,
+    rows_as_in_table: bool,
+    whose: KeyRing | None = None,
+) -> tuple[Table, RowStream]:
+    """Return published rows of every sort, and what makes all of them while they are written.
+
+    Where rows belong to units, a last column says `whose` they are, under keys if these are given.
+    """
+    document, table = made.prepared.document, made.prepared.table
+    unit, of_rows = document.unit, None
+    read = {*made.columns, *(() if document.record_key is None else (document.record_key,))}
+    if unit is not None and whose is not None:
+        read |= set(unit.columns)
+
+        def of_rows(batch: pa.RecordBatch, _places: Places) -> Marks:
+            return units_in(batch, unit, whose)
+
+    witnesses, places = _of_every_sort(made, read)
+    plan = Plan(
+        columns=document.columns,
+        record_key=document.record_key,
+        entries=(),
+        released=made.columns,
+        rows_as_in_table=rows_as_in_table,
+        schema=schema_of(witnesses, read),
+        release_id=release_id,
+    )
+    releaser = plan.bind(keys, made, leaving=True, placed=True)
+    frame, _ = releaser.shown_alone(witnesses, places)
+    labels = {
+        name: texts
+        for name, texts in table.batches.value_labels.items()
+        if name in made.columns and name not in made.changed
+    }
+    named = table.batches.column_labels
+    titles = {name: text for name, text in named.items() if name in made.columns}
+    return Table(frame, labels, titles), stream_of(releaser, table, of_rows, made.chosen())
+
+
+def _of_every_sort(made: ClassedRows, names: Collection[str]) -> tuple[Table, Places]:
+    """Return rows that show, of some columns, whatever decides how published ones are stored."""
+    table, chosen = made.prepared.table, made.chosen()
+    if chosen is None:
+        summary = looked_at(made.prepared.document, table, Silent())
+        return summary.witnesses, summary.places
+    types = {name: kind for name, kind in table.batches.types.items() if name in names}
+    found = Witnesses(types, made.columns)
+    for read in table.read(list(types), "Looking at the rows", Silent()):
+        batch, rows = chosen.of(*read)
+        if len(rows):
+            found.keep(batch, found.of(batch), rows)
+    return found.gathered(table.batches)
+
+
+def _spec(made: ClassedRows, spec: ColumnSpec) -> ColumnSpec:
     """Return a published column's specification: generalized ones hold labels."""
-    if spec.name not in published.decided.quasi_identifiers:
+    if spec.name not in made.changed:
         return spec
-    labels = tuple(str(label) for label in frame[spec.name].cat.categories)
-    return ColumnSpec(spec.name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, Domain(labels))
+    labels = Domain(made.labels(spec.name))
+    return ColumnSpec(spec.name, Role.QUASI_IDENTIFIER, Kind.CATEGORICAL, labels)
 
 
 def generalized_facts(published: Published) -> Generalized:
@@ -364,7 +410,7 @@ def generalized_facts(published: Published) -> Generalized:
         hierarchy.column: (int(level), hierarchy.height - 1)
         for hierarchy, level in zip(prepared.hierarchies, published.node, strict=True)
     }
-    rows = published.publication.classes.suppressed
+    rows = published.made.classes.suppressed
     left = {
         Suppressed.DROPPED: Sentence(
             "{rows:,} {rows:record|records} that stood out {rows:was|were} left out.", rows=rows
@@ -399,6 +445,6 @@ def generalized_facts(published: Published) -> Generalized:
 
 def _above(hierarchy: Hierarchy, level: int, published: Published) -> tuple[tuple[str, ...], ...]:
     """Return how the published labels become coarser; nothing below them."""
-    shown = set(published.publication.frame[hierarchy.column].astype(str))
+    shown = set(published.made.labels(hierarchy.column))
     rows = dict.fromkeys(row[level:] for row in table_of(hierarchy))
     return tuple(row for row in rows if row[0] in shown)

@@ -137,18 +137,25 @@ def _by_unit(batch: pa.RecordBatch, alone: Buckets) -> ClassSizes:
 
     A unit may be alone in several classes, so how many are is counted there.
     """
-    marks, units = batch["mark"].to_numpy(), batch["unit"].to_numpy()
-    order = np.lexsort((units, marks))
-    marks, units = marks[order], units[order]
-    begins = _begins(marks)
-    classes = np.cumsum(begins) - 1
-    sizes = np.bincount(classes[begins | _begins(units)])
+    order, classes, sizes = units_by_class(batch)
     few = sizes[classes]
     small = np.bincount(few[few <= SIZES], minlength=SIZES + 1)
     chosen = batch.drop_columns("mark").take(pa.array(order[few == 1]))
     if len(chosen):
         alone.add(chosen, chosen["unit"].to_numpy())
     return ClassSizes(tuple(small.tolist()), int(sizes.min()), 0)
+
+
+def units_by_class(
+    batch: pa.RecordBatch,
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return an order of rows by class and unit, the class of each there, and classes' units."""
+    marks, units = batch["mark"].to_numpy(), batch["unit"].to_numpy()
+    order = np.lexsort((units, marks))
+    marks, units = marks[order], units[order]
+    begins = _begins(marks)
+    classes = np.cumsum(begins) - 1
+    return order, classes, np.bincount(classes[begins | _begins(units)])
 
 
 def _begins(ordered: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
@@ -160,6 +167,11 @@ def _chances(
     batch: pa.RecordBatch, rows: npt.NDArray[np.intp], key: AttributeKey
 ) -> Iterator[float]:
     """Yield the chances of some rows that were put aside, by their weights."""
-    pads = order_words(batch["pad"].to_numpy()[rows], key)[:, 1]
-    weights = (batch["weight"].to_numpy()[rows] ^ pads).view(np.float64)
-    yield from chances_in_population(weights).tolist()
+    yield from chances_in_population(put_weights(batch, key)[rows]).tolist()
+
+
+def put_weights(batch: pa.RecordBatch, key: AttributeKey) -> npt.NDArray[np.float64]:
+    """Return the weights of rows that were put aside with them, shape (n,)."""
+    pads = order_words(batch["pad"].to_numpy(), key)[:, 1]
+    found: npt.NDArray[np.float64] = (batch["weight"].to_numpy() ^ pads).view(np.float64)
+    return found

@@ -11,8 +11,8 @@ keys that nobody keeps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_bytes
@@ -25,11 +25,13 @@ import pyarrow as pa
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Flags
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import GroupProtection, ReleaseRequest
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import Hashes, order_words
+from sfumato.engine.table.marks import Marks
 from sfumato.engine.table.table import Dealt, GroupRows
 from sfumato.formats.columns.arrays import Distinct
 from sfumato.formats.table_format import RowStream
@@ -42,6 +44,8 @@ from sfumato.project.release.long_table import LongTable, naming_rows, refuse_re
 from sfumato.project.release.plan import Plan, Releaser, request_of
 from sfumato.project.release.workers import MOST_TOGETHER
 
+Whose = Callable[[pa.RecordBatch, npt.NDArray[np.int64]], Marks]
+"""Returns a number for the unit of each of some rows, which stand in these places of the table."""
 UNIT: Final = "sfumato unit"
 """The last column of rows that say whose they are."""
 MOST_DEALT: Final = 1 << 25
@@ -50,14 +54,41 @@ _DRAWN: Final = ("0", "1", "2", "3")
 _WORDS: Final = ("sfumato order 1", "sfumato order 2", "sfumato key")
 
 
-def stream_of(releaser: Releaser, table: LongTable, whose: bool = False) -> RowStream:
+def stream_of(
+    releaser: Releaser, table: LongTable, whose: Whose | None = None, chosen: Chosen | None = None
+) -> RowStream:
     """Return the rows of a release, to be made while they are written.
 
-    Where it is asked `whose` they are, a last column says so by numbers (`LongUnits.of`).
+    Where it is asked `whose` they are, a last column (`UNIT`) says so. Only those that are
+    `chosen` leave.
     Where a row does not fit the plan, or record keys repeat, making them raises what
     `Releaser.release_batch` and `refuse_repeated` do.
     """
-    return RowStream(table.rows, lambda *given: _made(releaser, table, whose, *given), table.held)
+    rows = table.rows if chosen is None else chosen.rows
+    return RowStream(rows, lambda *given: _made(releaser, table, whose, chosen, *given), table.held)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which rows leave, where not all do.
+
+    Parameters
+    ----------
+    rows
+        How many.
+    among
+        Which of some rows do, by the columns that are released, shape (n,).
+    """
+
+    rows: int
+    among: Callable[[pa.RecordBatch], Flags]
+
+    def of(
+        self, batch: pa.RecordBatch, places: npt.NDArray[np.int64]
+    ) -> tuple[pa.RecordBatch, npt.NDArray[np.int64]]:
+        """Return those of some rows that leave, and where they stand."""
+        leave = self.among(batch)
+        return batch.filter(pa.array(leave)), places[leave]
 
 
 def drawn_groups(
@@ -198,18 +229,26 @@ def fitted_rows(
 
 
 def _made(
-    releaser: Releaser, table: LongTable, whose: bool, context: Context, folder: Path
+    releaser: Releaser,
+    table: LongTable,
+    whose: Whose | None,
+    chosen: Chosen | None,
+    context: Context,
+    folder: Path,
 ) -> Iterator[pa.RecordBatch]:
     plan, texts = releaser.plan, _Texts()
     order_key = releaser.keys.for_row_order(plan.release_id)
     part = Part(context, 0.0, 0.6)
 
     def each() -> Iterator[tuple[pa.RecordBatch, Hashes, Hashes]]:
-        for batch, rows in table.read(tuple(plan.schema), "Releasing the rows", part):
+        for read in table.read(tuple(plan.schema), "Releasing the rows", part):
+            batch, rows = read if chosen is None else chosen.of(*read)
+            if not len(rows):
+                continue
             with naming_rows(rows):
                 released, hashes = releaser.release_part(batch, coded=True, places=rows)
-            if whose and table.units is not None:
-                released = released.append_column(UNIT, pa.array(table.units.of(batch, rows).units))
+            if whose is not None:
+                released = released.append_column(UNIT, pa.array(whose(batch, rows)))
             yield released, hashes, order_words(hashes[:, 0].copy(), order_key)
 
     with Buckets(folder, table.rows) as buckets:

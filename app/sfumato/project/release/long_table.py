@@ -215,8 +215,16 @@ class LongTable:
         chosen = self.units.leave(rows)
         return (batch, rows) if chosen.all() else (batch.filter(pa.array(chosen)), rows[chosen])
 
-    def summary(self, document: Document, context: Context, for_checks: bool = True) -> Summary:
+    def summary(
+        self,
+        document: Document,
+        context: Context,
+        for_checks: bool = True,
+        also: tuple[str, ...] = (),
+    ) -> Summary:
         """Return what is known of the table by a document, found in one pass.
+
+        Attributes of the policy are counted, and `also` others.
 
         What checks before a release need is left out where it is not `for_checks`: the values of
         columns that leave unperturbed, and unique records, which are counted where somebody sees
@@ -236,11 +244,11 @@ class LongTable:
                 for each in document.recipients
             )
         )
-        asked = (repr((document.columns, document.policy)), for_checks, count_unique)
+        asked = (repr((document.columns, document.policy, also)), for_checks, count_unique)
         for known, found in self._known.items():
             if known == asked or (known[0] == asked[0] and not for_checks):
                 return found
-        found = _Pass(self, document, for_checks, count_unique).summary(context)
+        found = _Pass(self, document, for_checks, count_unique, also).summary(context)
         self._known = {asked: found}
         return found
 
@@ -312,11 +320,16 @@ class _Pass:
     """One pass over a long table."""
 
     def __init__(
-        self, table: LongTable, document: Document, for_checks: bool, count_unique: bool
+        self,
+        table: LongTable,
+        document: Document,
+        for_checks: bool,
+        count_unique: bool,
+        also: tuple[str, ...],
     ) -> None:
         self.table, self.document, self.types = table, document, table.batches.types
         names = [name for entry in document.policy for name in entry.attributes]
-        self.attributes = dict.fromkeys(names)
+        self.attributes = dict.fromkeys([*names, *also])
         self.counters = {
             name: ValueCounts(document.column(name))
             for name in self.attributes
@@ -330,8 +343,8 @@ class _Pass:
         if len(self.marked) == len(self.open) or not count_unique:
             self.marked = []
         self.count_unique = count_unique and bool(self.open)
-        self.witnesses = _Witnesses(self.types, leaving)
-        self.left = _Witnesses(self.types, leaving)
+        self.witnesses = Witnesses(self.types, leaving)
+        self.left = Witnesses(self.types, leaving)
         self.sampling, self.from_all = Sampling(table), Sampling(table.whole)
         self.beside: Callable[..., Iterator[Any]] = map
         self.key = AttributeKey(token_bytes(SECRET_BYTES))
@@ -354,7 +367,7 @@ class _Pass:
                 sizes = class_sizes(shown, table.rows, counting, self.key)
             if self.marked:
                 marked = class_sizes(some, table.rows, counting, self.key)
-        witnesses, rows = self._gathered(self.witnesses)
+        witnesses, rows = self.witnesses.gathered(table.batches)
         encoded = {name: self._encoded(witnesses, rows, name) for name in self.attributes}
         groups = {key: each.found(encoded) for key, each in self.groups.items()}
         for found in groups.values():
@@ -362,7 +375,7 @@ class _Pass:
         left = witnesses, rows
         sample = every = self.sampling.sample()
         if table.units is not None:
-            left, every = self._gathered(self.left), self.from_all.sample()
+            left, every = self.left.gathered(table.batches), self.from_all.sample()
         return Summary(
             sample,
             every,
@@ -402,14 +415,6 @@ class _Pass:
             put_marks(shown, marks, self.key, weights, whose)
         if self.marked:
             put_marks(some, known, self.key, whose=whose)
-
-    def _gathered(self, witnesses: _Witnesses) -> tuple[Table, npt.NDArray[np.int64]]:
-        """Return witnesses as a table, and their places in the table."""
-        batches = self.table.batches
-        kept, rows = witnesses.gathered()
-        labels = (batches.value_labels, batches.column_labels)
-        frame = frame_of(kept, self.types, orders=batches.orders)
-        return Table(frame, *labels, is_part=True), rows
 
     def _count_values(self, batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> None:
         firsts = [self.witnesses.of(batch)]
@@ -555,8 +560,16 @@ def repeated_keys(buckets: Buckets) -> int:
     return repeated
 
 
-class _Witnesses:
-    """Finds the first row that shows something by which a column is stored otherwise."""
+class Witnesses:
+    """Finds the first row that shows something by which a column is stored otherwise.
+
+    Parameters
+    ----------
+    types
+        What each column is read as.
+    leaving
+        The columns whose texts may leave as they are.
+    """
 
     def __init__(self, types: Mapping[str, pa.DataType], leaving: Iterable[str]) -> None:
         self._types, self._leaving = types, frozenset(leaving)
@@ -603,9 +616,12 @@ class _Witnesses:
             self._batches.append(batch.take(pa.array(places)))
             self._rows.append(rows[places])
 
-    def gathered(self) -> tuple[list[pa.RecordBatch], npt.NDArray[np.int64]]:
-        """Return the rows that were kept, and their places in the table."""
-        return self._batches, np.concatenate(self._rows)
+    def gathered(self, batches: Batches) -> tuple[Table, npt.NDArray[np.int64]]:
+        """Return the rows that were kept, and their places in the table that was read."""
+        labels = (batches.value_labels, batches.column_labels)
+        orders = {name: order for name, order in batches.orders.items() if name in self._types}
+        frame = frame_of(self._batches, self._types, orders=orders)
+        return Table(frame, *labels, is_part=True), np.concatenate(self._rows)
 
 
 def why_not_by_row(document: Document) -> str:

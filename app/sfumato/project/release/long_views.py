@@ -9,7 +9,7 @@ disk which unit each row belongs to, and they are counted a few units at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from secrets import token_bytes
@@ -25,14 +25,15 @@ from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Value, factorize, plain
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier
-from sfumato.engine.generalization.distinct_rows import RowSet, UnitRows
+from sfumato.engine.generalization.distinct_rows import RowSet
 from sfumato.engine.generalization.hierarchies import Hierarchy, Recipe, ground_values
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import labelled, shown_codes
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.marks import Marks, marks_of_numbers, value_marks
-from sfumato.engine.table.table import Table
+from sfumato.engine.table.repeated_units import UnitRows
+from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.model import Document, Recipient, Unit
 from sfumato.project.document.serialise import canonical_json
 from sfumato.project.release.buckets import Buckets
@@ -46,7 +47,7 @@ from sfumato.project.release.long_table import (
 )
 from sfumato.project.release.long_units import units_in
 from sfumato.project.release.uniqueness import AloneInRelease
-from sfumato.project.release.value_counts import OpenColumn, Packing, series_of
+from sfumato.project.release.value_counts import OpenColumn, Packing, columns_of, series_of
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,
@@ -82,6 +83,9 @@ class RowsApart:
         Each distinct row's key, ascending, and how many rows it stands for, shape (T,).
     units
         Whose each row is that a distinct row stands for; None where rows stand alone.
+    sensitive, values
+        The sensitive attribute that tells rows apart as well, with its domain, and the code of each
+        distinct row, shape (T,); None where the quasi-identifiers alone do.
     """
 
     specs: tuple[ColumnSpec, ...]
@@ -91,18 +95,36 @@ class RowsApart:
     keys: npt.NDArray[np.generic] = field(repr=False)
     counts: npt.NDArray[np.int64] = field(repr=False)
     units: UnitsApart | None = field(repr=False, default=None)
+    sensitive: ColumnSpec | None = None
+    values: npt.NDArray[np.integer] | None = field(repr=False, default=None)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that tell rows apart."""
+        further = () if self.sensitive is None else (self.sensitive,)
+        return [spec.name for spec in (*self.specs, *further)]
 
     @property
     def number(self) -> int:
         """How many units the rows belong to; the number of records, n, where they stand alone."""
         return int(self.counts.sum() if self.units is None else self.units.sizes.sum())
 
-    def codes(self, table: Table) -> list[npt.NDArray[np.int32]]:
-        """Return the ground codes of some rows; raises what `Hierarchy.encode` does."""
-        return [
+    def codes(self, table: Table) -> list[npt.NDArray[np.integer]]:
+        """Return the ground codes of some rows, and their values where these tell them apart.
+
+        Raises
+        ------
+        HierarchyError, DomainError
+            If a row does not fit a hierarchy, or the sensitive attribute's domain.
+        """
+        found: list[npt.NDArray[np.integer]] = [
             hierarchy.encode(spec.shown(table.column(spec.name)))
             for spec, hierarchy in zip(self.specs, self.hierarchies, strict=True)
         ]
+        if self.sensitive is not None:
+            values = encode_attribute(table, self.sensitive).values
+            found.append(values.astype(np.int32, copy=False))
+        return found
 
     def places(self, codes: Codes) -> IntArray:
         """Return which distinct row each of some rows is, shape (n,).
@@ -112,15 +134,34 @@ class RowsApart:
         TableError
             If one is none of them.
         """
-        keys = self._packing.pack(_at(self.quasi, self.floor, codes))
+        keys = self.keys_of(codes)
         found = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         if not bool((self.keys[found] == keys).all()):
             raise TableError("The table changed while it was read.", "Start again.")
         return found
 
+    def keys_of(self, codes: Codes) -> npt.NDArray[np.generic]:
+        """Return a key for each of some rows, shape (n,)."""
+        own = len(self.quasi)
+        return self._packing.pack([*_at(self.quasi, self.floor, codes[:own]), *codes[own:]])
+
+    def counted(self, keys: npt.NDArray[np.generic], counts: npt.NDArray[np.int64]) -> RowsApart:
+        """Return the rows that have these keys, ascending, and how many have each."""
+        columns, coded = self._packing.unpack(keys), []
+        values = None if self.sensitive is None else columns.pop()
+        for each, at, codes in zip(self.quasi, self.floor, columns, strict=True):
+            # Any value that the level joins stands for all of them.
+            first = np.zeros(each.sizes[at], dtype=np.int32)
+            first[each.levels[at]] = np.arange(len(each.levels[at]))
+            coded.append(replace(each, codes=first[codes]))
+        return replace(self, quasi=tuple(coded), keys=keys, counts=counts, values=values)
+
     @cached_property
     def _packing(self) -> Packing:
-        return Packing([q.sizes[at] for q, at in zip(self.quasi, self.floor, strict=True)])
+        sizes = [q.sizes[at] for q, at in zip(self.quasi, self.floor, strict=True)]
+        if self.sensitive is not None and self.sensitive.domain is not None:
+            sizes.append(self.sensitive.domain.size)
+        return Packing(sizes)
 
 
 class UnitsApart(UnitRows):
@@ -146,12 +187,11 @@ class UnitsApart(UnitRows):
         hidden = np.empty(len(places), dtype=np.uint32)
         hidden[self._places] = places
         self._buckets = Buckets(table.folder, table.rows, again=True)
-        quasi = [spec.name for spec in apart.specs]
-        read = list(dict.fromkeys([*quasi, *unit]))
+        read = list(dict.fromkeys([*apart.names, *unit]))
         for batch, rows in table.read(read, "Looking at the units", context):
             with naming_rows(rows):
                 units = units_in(batch, Unit(unit, 1), keys)
-            known = hidden[apart.places(apart.codes(_table_of(batch, quasi)))]
+            known = hidden[apart.places(apart.codes(columns_of(batch, apart.names)))]
             self._buckets.add(pa.record_batch({"row": known, "unit": units}), units)
         found = [np.bincount(np.bincount(units)) for _, units in self.parts()]
         self._sizes = np.zeros(max(map(len, found), default=1), dtype=np.int64)
@@ -350,16 +390,20 @@ def rows_apart(
     floor: Mapping[str, int],
     context: Context,
     unit: tuple[str, ...] | None = None,
+    sensitive: ColumnSpec | None = None,
 ) -> RowsApart:
     """Return the rows that levels tell apart, or lower ones that are known already.
 
-    Where columns name a `unit`, whose the rows are is known, too. Raises the errors of `long_view`.
+    Where columns name a `unit`, whose the rows are is known, too. The values of a `sensitive`
+    attribute with a domain tell rows apart as well. Raises the errors of `long_view`.
     """
     specs = tuple(spec for name in recipes for spec in columns if spec.name == name)
     plain_recipes = {name: recipe.to_dict() for name, recipe in recipes.items()}
-    asked = ("apart", repr(specs), canonical_json(plain_recipes))
+    made_of = (repr(specs), canonical_json(plain_recipes))
+    asked = ("apart", repr(sensitive), *made_of)
     if unit:
-        apart = rows_apart(table, columns, recipes, floor, Part(context, 0.0, 0.6))
+        part = Part(context, 0.0, 0.6)
+        apart = rows_apart(table, columns, recipes, floor, part, sensitive=sensitive)
         whose, part = ("units", unit, apart.floor, *asked), Part(context, 0.6, 1.0)
         units = table.keep(whose, lambda: UnitsApart(table, apart, unit, part))
         return replace(apart, units=units)
@@ -369,9 +413,11 @@ def rows_apart(
         if all(low <= high for low, high in zip(each.floor, wanted, strict=True)):
             return each
     hierarchies = table.keep(
-        ("hierarchies", *asked), lambda: _hierarchies(table, specs, recipes, Part(context, 0, 0.5))
+        ("hierarchies", *made_of),
+        lambda: _hierarchies(table, specs, recipes, Part(context, 0, 0.5)),
     )
-    known.append(_grouped(table, specs, hierarchies, wanted, Part(context, 0.5, 1.0)))
+    counting = Part(context, 0.5, 1.0)
+    known.append(_grouped(table, specs, hierarchies, wanted, counting, sensitive))
     return known[-1]
 
 
@@ -391,7 +437,7 @@ def _hierarchies(
                 found = values[spec.name]
                 found.update(dict.fromkeys(map(plain, uniques[met[1:]])))
                 found.update(dict.fromkeys([None] * int(met[0])))
-                if len(found) > _MOST_VALUES:
+                if len(found) > _MOST_VALUES and not table.held:
                     raise TableError(
                         "Column {column} has more than {most:,} different {most:value|values}, too"
                         " many to be shown more coarsely in parts.",
@@ -416,8 +462,9 @@ def _grouped(
     hierarchies: tuple[Hierarchy, ...],
     wanted: Node,
     context: Context,
+    sensitive: ColumnSpec | None,
 ) -> RowsApart:
-    """Return the rows that levels tell apart, found in one pass."""
+    """Return the rows that levels, and a sensitive attribute, tell apart, found in one pass."""
     none = np.zeros(0, dtype=np.int32)
     quasi = tuple(
         QuasiIdentifier(
@@ -429,19 +476,14 @@ def _grouped(
         for each in hierarchies
     )
     floor = tuple(min(at, each.height) for at, each in zip(wanted, quasi, strict=True))
-    apart = RowsApart(specs, hierarchies, quasi, floor, none, np.zeros(0, dtype=np.int64))
-    counted = _Counted()
-    for batch, _ in table.read([spec.name for spec in specs], "Counting classes", context):
-        part = _table_of(batch, [spec.name for spec in specs])
-        counted.add(apart._packing.pack(_at(quasi, floor, apart.codes(part))))
-    keys, counts = counted.finished()
-    coded = []
-    for each, at, codes in zip(quasi, floor, apart._packing.unpack(keys), strict=True):
-        # Any value that the level joins stands for all of them.
-        first = np.zeros(each.sizes[at], dtype=np.int32)
-        first[each.levels[at]] = np.arange(len(each.levels[at]))
-        coded.append(replace(each, codes=first[codes]))
-    return replace(apart, quasi=tuple(coded), keys=keys, counts=counts)
+    counts = np.zeros(0, dtype=np.int64)
+    apart = RowsApart(specs, hierarchies, quasi, floor, none, counts, None, sensitive)
+    most = table.rows if table.held else MOST_APART
+    counted = _Counted(most, _too_many_seen if sensitive is None else _too_many_together)
+    for batch, rows in table.read(apart.names, "Counting classes", context):
+        with naming_rows(rows):
+            counted.add(apart.keys_of(apart.codes(columns_of(batch, apart.names))))
+    return apart.counted(*counted.finished())
 
 
 def counted_view(
@@ -501,7 +543,7 @@ def _sizes_in_rows(
     key = AttributeKey(token_bytes(SECRET_BYTES))
     with Buckets(table.folder, table.rows) as buckets:
         for batch, rows in table.read(list(read), "Looking at the rows", Part(context, 0.0, 0.8)):
-            part = _table_of(batch, list(shown_of))
+            part = columns_of(batch, list(shown_of))
             shown = seen.shown_in(part)
             marks = np.zeros(len(batch), dtype=np.uint64)
             for name in names:
@@ -515,12 +557,6 @@ def _sizes_in_rows(
         return class_sizes(buckets, table.rows, Part(context, 0.8, 1.0), key)
 
 
-def _table_of(batch: pa.RecordBatch, names: Sequence[str]) -> Table:
-    """Return some columns of rows."""
-    frame = pd.DataFrame({name: series_of(batch[name], name) for name in names})
-    return Table(frame, is_part=True)
-
-
 def _at(quasi: Sequence[QuasiIdentifier], node: Node, codes: Codes) -> list[IntArray]:
     """Return generalized codes of rows at a node."""
     return [
@@ -529,10 +565,31 @@ def _at(quasi: Sequence[QuasiIdentifier], node: Node, codes: Codes) -> list[IntA
     ]
 
 
+def _too_many_seen(most: int) -> TableError:
+    return TableError(
+        "The quasi-identifiers take more than {most:,} different {most:combination|combinations}"
+        " of values as the most trusted recipient with a view sees them, too many to be counted in"
+        " parts.",
+        "Show them more coarsely, or let more memory be taken.",
+        most=most,
+    )
+
+
+def _too_many_together(most: int) -> TableError:
+    return TableError(
+        "The columns that are generalized take, with the sensitive one, more than {most:,}"
+        " different {most:combination|combinations} of values, too many to be counted in parts.",
+        "Group numbers and dates into bins, leave a column out of the generalization, or let more"
+        " memory be taken.",
+        most=most,
+    )
+
+
 class _Counted:
     """How many rows have each key, in whatever batches they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int, refusal: Callable[[int], TableError]) -> None:
+        self._most, self._refusal = most, refusal
         self._parts: list[tuple[npt.NDArray[np.generic], npt.NDArray[np.int64]]] = []
         self._known = self._pending = 0
 
@@ -550,13 +607,7 @@ class _Counted:
         keys, places = np.unique(every, return_inverse=True)
         weights = np.concatenate([counts for _, counts in self._parts])
         counts = np.bincount(places, weights=weights).astype(np.int64)
-        if len(keys) > MOST_APART:
-            raise TableError(
-                "The quasi-identifiers take more than {most:,} different"
-                " {most:combination|combinations} of values as the most trusted recipient with a"
-                " view sees them, too many to be counted in parts.",
-                "Show them more coarsely, or let more memory be taken.",
-                most=MOST_APART,
-            )
+        if len(keys) > self._most:
+            raise self._refusal(self._most)
         self._parts, self._known, self._pending = [(keys, counts)], len(keys), 0
         return keys, counts

@@ -18,11 +18,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import Role
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.engine.generalization.publication import Publication
 from sfumato.engine.table.marks import Marks, add_marks, class_counts
-from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
@@ -236,50 +234,6 @@ def one_of_each(rows: npt.NDArray[np.bool_], units: Codes) -> npt.NDArray[np.boo
     chosen = np.zeros_like(rows)
     chosen[places[np.unique(units[places], return_index=True)[1]]] = True
     return chosen
-
-
-def alone_in_publication(
-    document: Document, table: Table, publication: Publication, context: Context
-) -> AloneInPublication | None:
-    """Count the records of a generalized table that are alone by columns it shows exactly.
-
-    Parameters
-    ----------
-    document, table
-        What is decided, and the rows.
-    publication
-        The generalized table; records that were left out are not counted.
-    context
-        Progress and cancelling.
-
-    Returns
-    -------
-    AloneInPublication or None
-        None where every column but the sensitive one is generalized or left out.
-    """
-    decided, exact = document.generalization, published_as_they_are(document)
-    if decided is None or not exact:
-        return None
-    names = (*decided.quasi_identifiers, *exact)
-    after = micro_groups(publication.frame, names, Part(context, 0.0, 0.5))
-    before = micro_groups(table.frame, names, Part(context, 0.5, 1.0))
-    unit = document.unit
-    units = None if unit is None else units_of(table, unit.columns)
-    left = None if units is None else units[publication.rows]
-    unique, smallest = _alone(after, left)
-    alone = units_among(left, unique)
-    alone_before = units_among(units, _alone(before, units)[0])
-    found = (after.records, alone, alone_before, smallest)
-    if unit is None or left is None:
-        return AloneInPublication(exact, decided.sensitive, *found)
-    counted = len(np.unique(left))
-    return AloneInPublication(exact, decided.sensitive, *found, unit.name, counted)
-
-
-def _alone(groups: MicroGroups, units: Codes | None) -> tuple[npt.NDArray[np.bool_], int]:
-    """Return which rows no other unit agrees with, and the units of the smallest group."""
-    sizes = groups.sizes if units is None else count_units(groups.codes, units, groups.count)
-    return sizes[groups.codes] == 1, int(sizes.min())
 
 
 def release_sentence(found: AloneInRelease) -> str:

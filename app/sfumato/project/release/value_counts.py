@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from sfumato.engine.core.columns import ColumnSpec, Domain
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.table.marks import Marks, value_marks
+from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn, Distinct
 from sfumato.project.release.batches import table_of
 
@@ -121,6 +122,12 @@ def series_of(values: pa.Array, name: str) -> pd.Series:
     """Return values as whoever reads the whole file has them."""
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     return table_of(pa.record_batch([values], names=[name]), {name: str(kind)}).column(name)
+
+
+def columns_of(batch: pa.RecordBatch, names: Sequence[str]) -> Table:
+    """Return some columns of rows as whoever reads the whole file has them."""
+    frame = pd.DataFrame({name: series_of(batch[name], name) for name in names}, copy=False)
+    return Table(frame, is_part=True)
 
 
 class OpenColumn:

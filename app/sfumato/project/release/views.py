@@ -30,12 +30,12 @@ from sfumato.engine.generalization.coded import (
     mixed_radix,
     quasi_identifier,
 )
-from sfumato.engine.generalization.distinct_rows import RowSet, UnitRows, Units, Weights
+from sfumato.engine.generalization.distinct_rows import RowSet, Weights
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.generalization.publication import generalized_column
 from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import canonical_text, canonical_texts, keyed_hash
-from sfumato.engine.table.repeated_units import units_of
+from sfumato.engine.table.repeated_units import Units, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.document.serialise import from_plain, to_plain
@@ -265,7 +265,7 @@ def coarsened(
 def own_view(
     coarsening: Coarsening,
     quasi: Sequence[QuasiIdentifier],
-    units: Units | UnitRows = None,
+    units: Units = None,
     weights: Weights = None,
 ) -> View:
     """Return a recipient's view of encoded rows; see `views_of`.

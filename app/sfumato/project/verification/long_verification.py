@@ -6,28 +6,25 @@ while both are read. A bundle is recognised by its digest or its identifier, and
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from secrets import token_bytes
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
-from sfumato.engine.table.marks import value_marks
-from sfumato.formats.bundles.reading import Bundle, data_batches, read_long_bundle
+from sfumato.engine.table.marks import Marks, value_marks
+from sfumato.formats.bundles.reading import Bundle, read_long_bundle
 from sfumato.formats.errors import FileError
-from sfumato.formats.formulas import rows_with_escapes, unescaped
-from sfumato.formats.table_format import BATCH_ROWS, RowStream
+from sfumato.formats.table_format import RowStream
 from sfumato.project.adoption.rows import Rungs
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document
@@ -35,64 +32,18 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.buckets import Buckets
 from sfumato.project.release.class_sizes import RowsUnits, class_sizes, put_marks
 from sfumato.project.release.long_leaving import leaving_rows
-from sfumato.project.release.long_release import UNIT, drawn_groups, stream_of
+from sfumato.project.release.long_release import drawn_groups, stream_of
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import long_view
 from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.release_columns import material_with, plan_for
 from sfumato.project.release.value_counts import series_of
 from sfumato.project.verification.chain import check_strangers
+from sfumato.project.verification.long_comparison import Compared, compared_rows
+from sfumato.project.verification.long_publication import check_long_publication
 from sfumato.project.verification.recognition import Match, known_release
-from sfumato.project.verification.rows import check_shown_columns, check_smallest, differing_rows
+from sfumato.project.verification.rows import check_shown_columns, check_smallest
 from sfumato.project.verification.verify import VerificationReport, check_known_facts
-
-
-@dataclass
-class _Compared:
-    """How a bundle's rows stand to those of the release made again.
-
-    Parameters
-    ----------
-    found
-        How many rows the bundle has.
-    rows
-        How many were compared, from the first on.
-    differing
-        For each column that both have, how many rows differ, and the first of them, from 1.
-    classes
-        Counts the classes of the quasi-identifiers; None where a view shows none.
-    """
-
-    found: int = 0
-    rows: int = 0
-    differing: dict[str, tuple[int, int]] = field(default_factory=dict)
-    classes: ShownClasses | None = None
-
-    def see(self, shown: pa.RecordBatch, whose: pa.Array | None = None) -> None:
-        """Count rows of the bundle, of these units where they are known."""
-        self.found += len(shown)
-        if self.classes is not None and len(shown):
-            self.classes.add(shown, whose)
-
-    def add(self, made: pa.RecordBatch, shown: pa.RecordBatch) -> None:
-        """Compare as many rows of both."""
-        whose = None
-        if UNIT in made.schema.names:
-            whose, made = made[UNIT], made.drop_columns(UNIT)
-        self.see(shown, whose)
-        for name in made.schema.names:
-            if name in shown.schema.names:
-                differ = np.flatnonzero(_differ(made[name], shown[name]))
-                count, first = self.differing.get(name, (0, 0))
-                if len(differ) and not count:
-                    first = self.rows + int(differ[0]) + 1
-                self.differing[name] = count + len(differ), first
-        self.rows += len(made)
-
-    def sentence(self, name: str) -> str:
-        """Say how many rows of a column differ, and which is the first."""
-        count, first = self.differing[name]
-        return differing_rows(count, self.rows, first)
 
 
 def verify_long(
@@ -110,9 +61,8 @@ def verify_long(
         return VerificationReport(examined)
     document = record.policy or project.document
     if record.is_publication:
-        finding = "Its rows can't be compared in parts. Verify it with more memory."
-        checks = (*examined, Check("Records", False, finding))
-        return VerificationReport(checks, record, match.recipient)
+        found = check_long_publication(project, table, bundle, match, folder, Part(context, 0.1, 1))
+        return VerificationReport((*examined, *found), record, match.recipient)
     table = leaving_rows(table, document, project.keys, Part(context, 0.1, 0.2))
     table.summary(document, Part(context, 0.2, 0.3), for_checks=False)  # is kept
     regenerator = _regenerator(project, table, document)
@@ -122,7 +72,7 @@ def verify_long(
         rest = Part(context, 0.4, 1.0)
         with ExitStack() as stack:
             classes = _classes_in(bundle, match, table, stack)
-            compared = _compared(again, bundle, folder, table.folder, rest, classes)
+            compared = compared_rows(again, bundle, folder, table.folder, rest, classes)
             by_unit = by_unit and compared.found == compared.rows == table.rows
             smallest = None if classes is None else classes.smallest(compared.found, by_unit)
     except (SfumatoError, pa.ArrowException) as error:
@@ -180,8 +130,13 @@ def _made_again(
     groups = drawn_groups(plan, project.keys, summary.groups, table, drawing)
     adopted = {each.key: regenerator.rungs_of(each) for each in entries}
     releaser = plan.bind(project.keys, seen, True, groups, adopted, placed=True)
-    by_unit = match.view is not None and table.units is not None
-    return stream_of(releaser, table, whose=by_unit)
+    units, whose = table.units, None
+    if match.view is not None and units is not None:
+
+        def whose(batch: pa.RecordBatch, rows: npt.NDArray[np.int64]) -> Marks:
+            return units.of(batch, rows).units
+
+    return stream_of(releaser, table, whose)
 
 
 def _regenerator(project: ProjectFile, table: LongTable, document: Document) -> Regenerator:
@@ -245,79 +200,7 @@ def _classes_in(
     return ShownClasses(names, buckets, table.units is not None)
 
 
-def _compared(
-    again: RowStream,
-    bundle: Bundle,
-    folder: Path,
-    room: Path,
-    context: Context,
-    classes: ShownClasses | None,
-) -> _Compared:
-    """Compare a bundle's rows with those made again, in whatever batches both come."""
-    descriptor = bundle.descriptor
-    if descriptor.escaped:
-        again = rows_with_escapes(again)
-    shown = data_batches(folder / descriptor.data_name, descriptor)
-    found, held = _Compared(classes=classes), pa.record_batch({})
-    names = [field.column for field in descriptor.fields]
-    for made in again.blocks(BATCH_ROWS, context, room):
-        called = made.rename_columns(_called(made.schema.names, bundle))
-        done = 0
-        while done < len(called):
-            if not len(held):
-                held = next(shown, held)
-                if not len(held):
-                    break
-            count = min(len(held), len(called) - done)
-            found.add(called.slice(done, count), held.slice(0, count).select(names))
-            held, done = held.slice(count), done + count
-    for batch in itertools.chain([held], shown):
-        found.see(batch.select(names) if len(batch) else batch)
-    return found
-
-
-def _called(names: Sequence[str], bundle: Bundle) -> list[str]:
-    """Return how a release's columns are called, whether their names are escaped or not."""
-    return [unescaped(name) if bundle.descriptor.escaped else name for name in names]
-
-
-def _differ(made: pa.Array, shown: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return in which rows two arrays differ, shape (n,); an empty text is a missing value."""
-    if _is_coded(made) and _is_coded(shown):
-        return np.not_equal(_codes_of(made, shown), _codes_of(shown, shown))
-    if pa.types.is_dictionary(made.type):
-        made = made.dictionary_decode()
-    if pa.types.is_dictionary(shown.type):
-        shown = shown.dictionary_decode()
-    if made.type != shown.type:
-        try:
-            made = made.cast(shown.type)
-        except pa.ArrowException:
-            made, shown = made.cast(pa.string()), shown.cast(pa.string())
-    if pa.types.is_string(made.type):
-        made, shown = (pc.if_else(pc.equal(each, ""), None, each) for each in (made, shown))
-    unlike = pc.fill_null(pc.not_equal(made, shown), False)
-    either = pc.xor(pc.is_null(made), pc.is_null(shown))
-    found: npt.NDArray[np.bool_] = pc.or_(unlike, either).to_numpy(zero_copy_only=False)
-    return found
-
-
-def _is_coded(values: pa.Array) -> bool:
-    kind = values.type
-    return bool(pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type))
-
-
-def _codes_of(values: pa.DictionaryArray, among: pa.DictionaryArray) -> npt.NDArray[np.int64]:
-    """Return where texts stand among others: -1 where nowhere, -2 where missing or empty."""
-    texts = values.dictionary
-    places = pc.index_in(texts, value_set=among.dictionary).fill_null(-1)
-    nothing = pc.fill_null(pc.equal(texts, ""), True).to_numpy(zero_copy_only=False)
-    codes = np.append(np.where(nothing, -2, places.to_numpy()), -2)
-    found: npt.NDArray[np.int64] = codes[values.indices.fill_null(-1).to_numpy()]
-    return found
-
-
-def _check_records(compared: _Compared, table: LongTable) -> Check:
+def _check_records(compared: Compared, table: LongTable) -> Check:
     title, found, rows = "Records", compared.found, table.rows
     where = Sentence("the source table")
     if table.units is not None:
@@ -334,7 +217,7 @@ def _check_records(compared: _Compared, table: LongTable) -> Check:
     return Check(title, False, Sentence(fewer, found=found, source=rows, lost=rows - found))
 
 
-def _check_unperturbed(compared: _Compared, match: Match) -> Check:
+def _check_unperturbed(compared: Compared, match: Match) -> Check:
     perturbed = {name for plan in match.plans for name in plan.attributes}
     names = [name for name in compared.differing if name not in perturbed]
     findings = [f"{n}: {compared.sentence(n)}" for n in names if compared.differing[n][0]]
@@ -352,7 +235,7 @@ def _check_unperturbed(compared: _Compared, match: Match) -> Check:
     return Check("Unperturbed columns", True, said)
 
 
-def _check_entry(plan: EntryPlan, compared: _Compared, obstacle: str) -> tuple[Check, ...]:
+def _check_entry(plan: EntryPlan, compared: Compared, obstacle: str) -> tuple[Check, ...]:
     """Check that a policy entry is on its ladder, and its values are those that the key gives."""
     ladder, values = (
         Sentence("{key}: ladder", key=plan.key),

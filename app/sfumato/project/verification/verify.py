@@ -8,25 +8,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
-from sfumato.engine.generalization.checker import verify_publication
+from sfumato.engine.generalization.checker import PublicationCheck, verify_publication
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.randomness.row_order import Positions
+from sfumato.engine.table.repeated_units import Codes, units_of
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.reading import Bundle, read_bundle
 from sfumato.formats.comparison import all_within, differing_rows
 from sfumato.formats.errors import FileError
 from sfumato.project.document.generalization import Generalization
+from sfumato.project.document.model import Document
 from sfumato.project.document.serialise import from_plain
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.publication.generalization_pipeline import Prepared, prepare, published_table
+from sfumato.project.publication.generalization_pipeline import prepare, published_rows
+from sfumato.project.publication.prepared import Prepared
 from sfumato.project.publication.publish import hierarchies_digest
 from sfumato.project.release.regenerate import PoliciesInForce, Regenerator, changes_since
 from sfumato.project.verification.chain import check_entries
@@ -274,60 +278,58 @@ def check_publication(
         Progress and cancelling.
     """
     assert match.record is not None
-    facts = match.record.details["generalization"]
-    document, table = match.record.policy or regenerator.document, regenerator.table
-    decided = replace(from_plain(Generalization, facts["decided"]), node=None)
-    document = replace(document, generalization=decided)
+    table = regenerator.table
+    document, facts = published_by(match.record, regenerator.document)
     try:
         prepared = prepare(document, table, Part(context, 0.0, 0.4))
     except SfumatoError as error:
         return (Check("Table", False, Sentence("It can't be made again. {error}", error=error)),)
-    promises = partial(
-        _check_promises, bundle, decided.quasi_identifiers, decided.sensitive, prepared
-    )
+    units = None if document.unit is None else units_of(table, document.unit.columns)
+    promises = partial(_check_promises, bundle, prepared, units)
     if hierarchies_digest(prepared.hierarchies) != facts["hierarchies"]:
         finding = "It can't be made again: a hierarchy is not what it was when it was published."
         return (promises(None), Check("Table", False, finding))
     context.report(0.6, "Making the table again")
     try:
-        publication, _ = published_table(document, table, prepared, tuple(facts["levels"]))
-        rows = publication.rows
+        frame, rows = published_rows(prepared, tuple(facts["levels"])).published(table)
         order = order_of(match, regenerator, rows)
     except SfumatoError as error:
         finding = Sentence("It can't be made again. {error}", error=error)
         return (promises(None), Check("Table", False, finding))
-    made = publication.frame.take(order).reset_index(drop=True)
+    made = frame.take(order).reset_index(drop=True)
     return (promises(rows[order]), _check_rows(bundle.table.frame, made, rows[order]))
 
 
+def published_by(record: ReleaseRecord, today: Document) -> tuple[Document, dict[str, Any]]:
+    """Return what a publication was made by, and what the ledger keeps of its generalization."""
+    facts: dict[str, Any] = record.details["generalization"]
+    decided = replace(from_plain(Generalization, facts["decided"]), node=None)
+    return replace(record.policy or today, generalization=decided), facts
+
+
 def _check_promises(
-    bundle: Bundle,
-    quasi_identifiers: tuple[str, ...],
-    sensitive: str,
-    prepared: Prepared,
-    places: Positions | None,
+    bundle: Bundle, prepared: Prepared, units: Codes | None, places: Positions | None
 ) -> Check:
     """Check what was promised from the bundle's own rows.
 
     Whose rows they are is known by the source table's rows that stand at `places`.
     """
-    title, units = "Promises", prepared.coded.units
     if places is None or len(places) != bundle.table.rows:
         units = None
     elif units is not None:
         units = units[places]
+    names = (prepared.decided.quasi_identifiers, prepared.decided.sensitive)
+    asked, others, order = prepared.criteria, prepared.others, prepared.values
     try:
-        found = verify_publication(
-            bundle.table.frame,
-            quasi_identifiers,
-            sensitive,
-            prepared.criteria,
-            prepared.others,
-            prepared.values,
-            units,
-        )
+        found = verify_publication(bundle.table.frame, *names, asked, others, order, units)
     except SfumatoError as error:
-        return Check(title, False, str(error))
+        return Check("Promises", False, str(error))
+    return promises_kept(found, units is None and prepared.coded.units is not None)
+
+
+def promises_kept(found: PublicationCheck, in_records: bool) -> Check:
+    """Say whether rows keep what was promised; units may have been counted `in_records` only."""
+    title = "Promises"
     failing = [c.criterion.title for c in found.criteria if not c.holds]
     if failing:
         return Check(
@@ -335,13 +337,38 @@ def _check_promises(
         )
     kept = ", ".join(c.criterion.title for c in found.criteria)
     said = "Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}."
-    if units is None and prepared.coded.units is not None:
+    if in_records:
         said = (
             "Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}, k"
             " counted in records only."
         )
     detail = {"rows": found.rows, "classes": found.classes, "kept": kept}
     return Check(title, True, Sentence(said, **detail))
+
+
+def all_published(rows: int) -> Check:
+    """Say that a bundle's rows are those that were published."""
+    return Check(
+        "Table",
+        True,
+        Sentence(
+            "All {rows:,} {rows:row is the one that was|rows are those that were} published.",
+            rows=rows,
+        ),
+    )
+
+
+def other_number(found: int, made: int) -> Check:
+    """Say that a bundle has another number of rows than were published."""
+    return Check(
+        "Table",
+        False,
+        Sentence(
+            "It has {found:,} {found:row|rows}; {made:,} {made:was|were} published.",
+            found=found,
+            made=made,
+        ),
+    )
 
 
 def _check_rows(found: pd.DataFrame, made: pd.DataFrame, places: Positions) -> Check:
@@ -354,29 +381,14 @@ def _check_rows(found: pd.DataFrame, made: pd.DataFrame, places: Positions) -> C
         (differing_rows(made[name].iloc[:rows], found[name].iloc[:rows]) for name in made), rows
     )
     if len(found) == len(made) and not differing.any():
-        return Check(
-            title,
-            True,
-            Sentence(
-                "All {rows:,} {rows:row is the one that was|rows are those that were} published.",
-                rows=rows,
-            ),
-        )
+        return all_published(rows)
     if all_within(made, found):
         what = "in another order" if len(found) == len(made) else "but not all of them"
         return Check(
             title, False, Sentence("Its rows are those that were published, {what}.", what=what)
         )
     if len(found) != len(made):
-        return Check(
-            title,
-            False,
-            Sentence(
-                "It has {found:,} {found:row|rows}; {made:,} {made:was|were} published.",
-                found=len(found),
-                made=len(made),
-            ),
-        )
+        return other_number(len(found), len(made))
     return Check(
         title,
         False,

@@ -17,24 +17,10 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.icons import put_icon
-from sfumato.ui.widgets.layout import EmptyState, button, column, fill
+from sfumato.ui.widgets.layout import column, fill
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import FlowLayout, Room
-
-
-def all_rows_needed(session: Session) -> EmptyState:
-    """Return what stands where something needs all rows of a table that is read in parts."""
-    tr = QCoreApplication.translate
-    words = tr(
-        "Panels",
-        "The table is read in parts, since it would take more memory than it may. What is"
-        " computed here needs all its rows at once: read all of it, on a machine with the"
-        " memory for it.",
-    )
-    read = button(tr("Panels", "Read all of it"), session.whole_requested.emit, icon="table")
-    return EmptyState("table", tr("Panels", "All rows are needed at once"), words, offer=read)
-
 
 TITLE_ROOM: Final = 360
 """Where less is left beside the controls, these stand below the title; pixels at scale 1."""

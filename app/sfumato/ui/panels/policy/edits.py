@@ -22,7 +22,8 @@ from sfumato.project.document.generalization import (
     PopulationFile,
 )
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.publication.generalization_pipeline import decided_in, proposed
+from sfumato.project.publication.generalization_pipeline import proposed
+from sfumato.project.publication.prepared import decided_in
 from sfumato.project.release.fingerprinting import with_marks
 
 

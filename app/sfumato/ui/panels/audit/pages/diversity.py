@@ -452,7 +452,7 @@ class DiversityPage(AuditPage):
 
     def _has_others(self) -> bool:
         decided = self.session.document.generalization
-        return self.session.table is not None and decided is not None and bool(decided.others)
+        return self.session.source is not None and decided is not None and bool(decided.others)
 
     def refresh(self, _changed: object = None) -> None:
         """Offer what can be compared, and compare it, now that somebody looks."""
@@ -488,7 +488,7 @@ class DiversityPage(AuditPage):
 
     def ask(self, _choice: object = None) -> None:
         """Start comparing; a hidden page waits."""
-        document, table = self.session.document, self.session.table
+        document, table = self.session.document, self.session.source
         if not self.isVisible() or not self._has_others() or table is None:
             return
         ours, needed = self.ours.value, int(self.l.value)

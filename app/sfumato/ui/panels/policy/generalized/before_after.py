@@ -293,12 +293,18 @@ def _sentence(view: View) -> str:
         classes=grouped(risk.classes),
         smallest=grouped(risk.smallest),
     )
-    if view.left_out and view.publication.suppressed == "dropped":
+    if view.left_out and view.made.drops:
         words += " " + tr(
             "{count} {count:record is|records are} left out.", count=grouped(view.left_out)
         )
     elif view.left_out:
         words += " " + tr(
             "{count} {count:record shows|records show} only *.", count=grouped(view.left_out)
+        )
+    shown = len(view.before)
+    if shown < view.risks[0].records:
+        words += " " + tr(
+            "{shown} {shown:record|records}, drawn evenly, {shown:is|are} shown.",
+            shown=grouped(shown),
         )
     return words

@@ -94,7 +94,7 @@ class Finding(QObject):
 
     def _question(self) -> tuple[object, ...]:
         question = edits.question_of(self._session.document)
-        return (id(self._session.table), *question) if question else ()
+        return (id(self._session.held), *question) if question else ()
 
     # ----- searching
 
@@ -109,11 +109,11 @@ class Finding(QObject):
         if question != self._asked:
             self._asked = question
             self._forget()
-        if not question or self._session.table is None or not self._active:
+        if not question or self._session.source is None or not self._active:
             return
         if question == self._answered or self.working:
             self.refresh_view()
-        elif is_cheap(self._session.document, self._session.table):
+        elif is_cheap(self._session.document, self._session.source):
             self._timer.start()
             self.changed.emit()
 
@@ -130,7 +130,7 @@ class Finding(QObject):
     def search(self) -> None:
         """Search for what is asked now."""
         self._timer.stop()
-        table = self._session.table
+        table = self._session.source
         question = self._question()
         if table is None or not question:
             return
@@ -217,10 +217,10 @@ class Finding(QObject):
 
     def refresh_view(self) -> None:
         """Make the table of the node that would be published, unless it is made."""
-        searched, node, table = self.searched, self.node, self._session.table
+        searched, node = self.searched, self.node
         document = self._session.document
         decided = document.generalization
-        if searched is None or table is None or decided is None:
+        if searched is None or decided is None:
             return
         known = (decided.population, decided.sampling_fraction)
         wanted = (self._asked, node, decided.suppressed, document.columns, known)
@@ -235,7 +235,7 @@ class Finding(QObject):
             return
         self._session.runner.run(
             tr("Making the generalized table"),
-            partial(look, document, table, searched, node, population),
+            partial(look, document, searched, node, population),
             partial(self._show_view, wanted),
             partial(self._refuse_view, wanted),
             key=LOOK,

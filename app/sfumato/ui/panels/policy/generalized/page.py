@@ -14,7 +14,7 @@ from sfumato.formats.language import grouped
 from sfumato.project.publication.generalization_pipeline import Found
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number, spoken, typeset
-from sfumato.ui.panels.base import LazyWidget, PanelState, all_rows_needed
+from sfumato.ui.panels.base import LazyWidget, PanelState
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.before_after import BeforeAfterPage
 from sfumato.ui.panels.policy.generalized.explore_page import ExplorePage, NodeCard
@@ -157,8 +157,6 @@ class GeneralizedPage(LazyWidget):
         self.start = self.ready.add_button(
             button(tr("Generalize the table"), self._start, "primary")
         )
-        self.long = all_rows_needed(self.session)
-        self.empty.addWidget(self.long)
         self.empty.addWidget(self.nothing)
         self.empty.addWidget(self.ready)
 
@@ -237,17 +235,16 @@ class GeneralizedPage(LazyWidget):
         session = self.session
         document = session.document
         decided = document.generalization
-        if decided is None or session.table is None:
-            usable = bool(edits.usable(document) and document.sensitive and session.table)
-            page = self.ready if usable else self.nothing
-            self.empty.setCurrentWidget(page if session.long is None else self.long)
+        if decided is None or session.source is None:
+            usable = bool(edits.usable(document) and document.sensitive and session.source)
+            self.empty.setCurrentWidget(self.ready if usable else self.nothing)
             self.pages.setCurrentWidget(self.empty)
         else:
             self.pages.setCurrentWidget(self.work)
             encoded = session.attribute(decided.sensitive)
             domain = encoded.attribute.domain if encoded is not None else None
             size = len(domain.names) if domain is not None else 100
-            self.requirements.show_document(document, (session.table.rows, size))
+            self.requirements.show_document(document, (session.source.rows, size))
         self._show_found()
 
     def _show_found(self) -> None:

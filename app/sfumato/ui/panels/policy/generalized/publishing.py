@@ -216,9 +216,9 @@ class PublishPage(ScrollPage):
 
     def _start(self) -> None:
         session = self._session
-        if session.project is None or session.table is None:
+        if session.project is None or session.source is None:
             return
-        project, table, folder = session.project, session.table, Path(self.folder.text().strip())
+        project, table, folder = session.project, session.source, Path(self.folder.text().strip())
         name, as_zip = str(self.format.value), bool(self.kind.value)
         override, dcat = self.reason.text(), self.dcat.isChecked()
 
