@@ -25,7 +25,7 @@ from sfumato.report.blocks import Grid, Paragraph, Picture
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.ui.look.wording import typeset
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
 from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage

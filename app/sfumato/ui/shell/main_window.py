@@ -34,10 +34,8 @@ from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels import Panels, all_panels
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.shell.files import RULES_SUFFIX, FoundFiles, Rules
+from sfumato.ui.shell.frame import JobBar, Menus, Rail, copy_from_focus, fill_recent
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
-from sfumato.ui.shell.job_bar import JobBar
-from sfumato.ui.shell.menus import Menus, copy_from_focus, fill_recent
-from sfumato.ui.shell.rail import Rail
 from sfumato.ui.state.projects import Projects
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import (

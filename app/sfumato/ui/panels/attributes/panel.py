@@ -40,7 +40,8 @@ from sfumato.project.release.long_leaving import with_once_drawn_long
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
 from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.panels.attributes import PANEL, edits
+from sfumato.project.document import edits
+from sfumato.ui.panels.attributes import PANEL
 from sfumato.ui.panels.attributes.columns import (
     NAME,
     ROLE,
@@ -49,6 +50,8 @@ from sfumato.ui.panels.attributes.columns import (
     ColumnsDelegate,
     ColumnsModel,
     ColumnsTable,
+    RecordKeyField,
+    UnitCard,
     kind_name,
     kinds_for,
     role_choices,
@@ -56,7 +59,6 @@ from sfumato.ui.panels.attributes.columns import (
     tr,
 )
 from sfumato.ui.panels.attributes.detail import Detail
-from sfumato.ui.panels.attributes.records import RecordKeyField, UnitCard
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.state.insights import ROWS_AT_ONCE, LongSource
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, column, row

@@ -25,10 +25,10 @@ from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.adoption import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
+from sfumato.ui.panels.policy.lists import RecipientsCard, Standing
 from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Preset, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
-from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import name_of

@@ -33,16 +33,18 @@ from sfumato.plots.pooled_numbers import (
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import typeset
-from sfumato.ui.panels.audit.holders import HoldersModel, HoldersTable, OpenNote
-from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
-from sfumato.ui.panels.audit.pages.coalition.page import held_now
-from sfumato.ui.panels.audit.wording import (
+from sfumato.ui.panels.audit.holders import (
+    HoldersModel,
+    HoldersTable,
+    OpenNote,
     bayes_sentence,
     coalition_sentence,
     forms_text,
     knowledge_words,
     numbers_sentence,
 )
+from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
+from sfumato.ui.panels.audit.pages.coalition import held_now
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import ChoiceField, Segments
 from sfumato.ui.widgets.layout import Card, label

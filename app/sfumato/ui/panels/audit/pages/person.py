@@ -43,7 +43,6 @@ from sfumato.project.release.regenerate import released_last
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, typeset, value_name
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
-from sfumato.ui.state.records import releases_of
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, TickAll, when_given
 from sfumato.ui.widgets.layout import (
     Badge,
@@ -183,7 +182,7 @@ class PersonPage(AuditPage):
         if not ready or table is None or not self.isVisible():
             self.session.runner.cancel(self.job)
             return
-        released = [record for record in releases_of(self.session) if record.counts]
+        released = [record for record in self.session.steps.releases() if record.counts]
         self.basis.setVisible(bool(released))
         offered = (document, table, self._all_columns)
         if offered != self._offered:
@@ -336,7 +335,7 @@ class PersonPage(AuditPage):
         except SfumatoError as error:
             self._refuse(error)
             return
-        releases = releases_of(session)
+        releases = session.steps.releases()
         released = self.basis.isVisible() and self.basis.value == "released"
         asked = (document, table, knowledge, releases, released)
         if asked == self._asked:
