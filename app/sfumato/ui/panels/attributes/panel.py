@@ -28,6 +28,7 @@ from sfumato.engine.table.profile import BinWidths, alone_at_ends, suggest_binni
 from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import proposed_domain
 from sfumato.formats.language import grouped
+from sfumato.project.document import edits
 from sfumato.project.document.edits import (
     needs_domain,
     with_coding,
@@ -40,7 +41,6 @@ from sfumato.project.release.long_leaving import with_once_drawn_long
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
 from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.project.document import edits
 from sfumato.ui.panels.attributes import PANEL
 from sfumato.ui.panels.attributes.columns import (
     NAME,
