@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from sfumato import __version__
-from sfumato.commands import command_names
+from sfumato.commands import COMMANDS
 from sfumato.commands.shared.command import ExitCode
 from tests.source_code import ROOT
 
@@ -22,7 +22,7 @@ def modules_with(folder, attribute, name):
 def test_all_that_lies_in_the_folders_is_found(line):
     assert line.run("about", "--json") == ExitCode.OK
     found = json.loads(line.output)["found"]
-    assert found["commands"] == list(command_names())
+    assert found["commands"] == list(COMMANDS)
     panels = modules_with(PACKAGE / "ui" / "panels", "PANEL = ", "__init__")
     assert sorted(found["steps"]) == panels
     mechanisms = modules_with(PACKAGE / "engine" / "mechanisms", "MECHANISM", "mechanism")

@@ -87,8 +87,8 @@ def test_help_imports_nothing_that_takes_time(arguments):
 
 def test_no_command_imports_what_it_works_with_before_it_runs():
     code = (
-        "import sys; from sfumato.commands import command_called, command_names;"
-        " [command_called(name) for name in command_names()];"
+        "import sys; from sfumato.commands import command_called, COMMANDS;"
+        " [command_called(name) for name in COMMANDS];"
         " print(*sys.modules, sep='\\n')"
     )
     ended = subprocess.run(

@@ -12,7 +12,7 @@ from sfumato.formats.language import translated, worded
 
 def _found() -> dict[str, list[str]]:
     """Return the names of all that is found by being there."""
-    from sfumato.commands import command_names
+    from sfumato.commands import COMMANDS
     from sfumato.engine.mechanisms import all_mechanisms
     from sfumato.formats.language import languages
     from sfumato.formats.tables import all_formats
@@ -23,7 +23,7 @@ def _found() -> dict[str, list[str]]:
     from sfumato.ui.panels.policy.mechanisms import all_editors
 
     return {
-        "commands": list(command_names()),
+        "commands": list(COMMANDS),
         "steps": [panel.name for panel in all_panels()],
         "mechanisms": list(all_mechanisms()),
         "editors": list(all_editors()),
@@ -57,4 +57,4 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command((JSON,), _run, ("sfumato about",))
+ABOUT = Command((JSON,), _run, ("sfumato about",))

@@ -178,7 +178,7 @@ def _lines(examination: Examination) -> Iterator[str]:
     yield from map(said, examination.damage)
 
 
-COMMAND = Command(
+ADOPT = Command(
     (
         *PROJECT,
         option(

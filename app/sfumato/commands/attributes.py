@@ -229,7 +229,7 @@ def _plain(spec: ColumnSpec) -> dict[str, object]:
     }
 
 
-COMMAND = Command(
+ATTRIBUTES = Command(
     (
         *PROJECT,
         repeated(

@@ -436,7 +436,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return AUDITS[arguments.audit][1].run(arguments, terminal)
 
 
-COMMAND = Command(
+AUDIT = Command(
     (_Audits(),),
     _run,
     (

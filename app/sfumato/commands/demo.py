@@ -145,7 +145,7 @@ def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: T
         terminal.say(worded("Picture   {path}", path=path))
 
 
-COMMAND = Command(
+DEMO = Command(
     (
         file_argument(
             "--out",

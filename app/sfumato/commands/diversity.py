@@ -209,7 +209,7 @@ def _levels(levels: dict[str, int]) -> str:
     return ", ".join(f"{name} {level}" for name, level in levels.items())
 
 
-COMMAND = Command(
+DIVERSITY = Command(
     (
         *PROJECT,
         flag(

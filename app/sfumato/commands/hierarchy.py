@@ -227,7 +227,7 @@ def _new(arguments: Namespace, spec: ColumnSpec, series: pd.Series, terminal: Te
     return Taxonomy(rows)
 
 
-COMMAND = Command(
+HIERARCHY = Command(
     (
         *PROJECT,
         option("--column", "COLUMN", "the column; all are listed without it"),

@@ -372,7 +372,7 @@ def _check(document: Document, table: Table, context: Context) -> None:
     record_ids_of(document.record_key, table, KeyRing(secrets.token_bytes(32)), context)
 
 
-COMMAND = Command(
+INIT = Command(
     (
         *PROJECT,
         one_of(

@@ -1,12 +1,21 @@
-"""Open the window, with a project where one is named."""
+"""Open the window, once the system's libraries are there that it needs.
+
+What is missing is named in words, before Qt is imported, which gives up without any.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from sfumato.commands.shared.command import Command, ExitCode, file_argument
 from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.project.errors import ProjectMissing
 
 
@@ -14,7 +23,6 @@ def _run(arguments: Namespace, _terminal: Terminal) -> ExitCode:
     project: Path | None = arguments.project
     if project is not None and not project.is_file():
         raise ProjectMissing("There is no project at {path}.", "Check the name.", path=project)
-    from sfumato.ui.shell.libraries import require_libraries
 
     require_libraries()
     from sfumato.ui.shell.application import run_window
@@ -22,7 +30,7 @@ def _run(arguments: Namespace, _terminal: Terminal) -> ExitCode:
     return ExitCode.OK if run_window(project) == 0 else ExitCode.FAULT
 
 
-COMMAND = Command(
+OPEN = Command(
     (
         file_argument(
             "project",
@@ -34,3 +42,97 @@ COMMAND = Command(
     _run,
     ("sfumato open clinic.sfumato", "sfumato open"),
 )
+
+
+ALWAYS: Final = {
+    "libEGL.so.1": ("libegl1", "libglvnd-egl"),
+    "libGL.so.1": ("libgl1", "libglvnd-glx"),
+    "libX11.so.6": ("libx11-6", "libX11"),
+    "libdbus-1.so.3": ("libdbus-1-3", "dbus-libs"),
+    "libfontconfig.so.1": ("libfontconfig1", "fontconfig"),
+    "libfreetype.so.6": ("libfreetype6", "freetype"),
+    "libglib-2.0.so.0": ("libglib2.0-0", "glib2"),
+    "libgthread-2.0.so.0": ("libglib2.0-0", "glib2"),
+    "libxkbcommon.so.0": ("libxkbcommon0", "libxkbcommon"),
+}
+"""What Qt's windows are linked with, and the packages of Debian and of Fedora that it is in."""
+
+ON_X: Final = {
+    "libX11-xcb.so.1": ("libx11-xcb1", "libX11-xcb"),
+    "libxcb.so.1": ("libxcb1", "libxcb"),
+    "libxcb-cursor.so.0": ("libxcb-cursor0", "xcb-util-cursor"),
+    "libxcb-icccm.so.4": ("libxcb-icccm4", "xcb-util-wm"),
+    "libxcb-image.so.0": ("libxcb-image0", "xcb-util-image"),
+    "libxcb-keysyms.so.1": ("libxcb-keysyms1", "xcb-util-keysyms"),
+    "libxcb-randr.so.0": ("libxcb-randr0", "libxcb"),
+    "libxcb-render.so.0": ("libxcb-render0", "libxcb"),
+    "libxcb-render-util.so.0": ("libxcb-render-util0", "xcb-util-renderutil"),
+    "libxcb-shape.so.0": ("libxcb-shape0", "libxcb"),
+    "libxcb-shm.so.0": ("libxcb-shm0", "libxcb"),
+    "libxcb-sync.so.1": ("libxcb-sync1", "libxcb"),
+    "libxcb-util.so.1": ("libxcb-util1", "xcb-util"),
+    "libxcb-xfixes.so.0": ("libxcb-xfixes0", "libxcb"),
+    "libxcb-xkb.so.1": ("libxcb-xkb1", "libxcb"),
+    "libxkbcommon-x11.so.0": ("libxkbcommon-x11-0", "libxkbcommon-x11"),
+}
+"""What Qt loads besides on a screen of X."""
+
+
+class NoWindow(SfumatoError):
+    """The system lacks what the window needs."""
+
+
+def require_libraries(
+    system: str = sys.platform,
+    environment: Mapping[str, str] | None = None,
+    load: Callable[[str], object] = ctypes.CDLL,
+) -> None:
+    """Refuse to open the window where Qt would end the process for want of a library or a screen.
+
+    Parameters
+    ----------
+    system
+        Nothing is looked for except on Linux: elsewhere Qt brings what it needs.
+    environment
+        Says which screen there is; the process's own where it is None.
+    load
+        Loads a library by its name; `OSError` where it can't.
+
+    Raises
+    ------
+    NoWindow
+        Naming what is missing, and what to install.
+    """
+    if system != "linux":
+        return
+    known = os.environ if environment is None else environment
+    chosen = known.get("QT_QPA_PLATFORM", "")
+    if not (chosen or known.get("DISPLAY") or known.get("WAYLAND_DISPLAY")):
+        raise NoWindow(
+            "There is no screen to open the window on.",
+            "Start Sfumato in a graphical session, or use its commands: sfumato --help",
+        )
+    on_x = chosen.startswith("xcb") or not (chosen or known.get("WAYLAND_DISPLAY"))
+    wanted = {**ALWAYS, **ON_X} if on_x else ALWAYS
+    missing = [name for name in wanted if not _loads(name, load)]
+    if missing:
+        raise NoWindow(
+            "The window can't open: this system lacks {libraries}.",
+            "On Debian or Ubuntu: sudo apt install {debian}\n  On Fedora: sudo dnf install"
+            " {fedora}\n  The commands work without them: sfumato --help",
+            libraries=", ".join(missing),
+            debian=_packages(wanted[name][0] for name in missing),
+            fedora=_packages(wanted[name][1] for name in missing),
+        )
+
+
+def _loads(name: str, load: Callable[[str], object]) -> bool:
+    try:
+        load(name)
+    except OSError:
+        return False
+    return True
+
+
+def _packages(names: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(names))

@@ -260,7 +260,7 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
         )
 
 
-COMMAND = Command(
+OTHERS = Command(
     (
         *PROJECT,
         one_of(

@@ -42,7 +42,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command(
+PUBLISH = Command(
     (*PROJECT, *bundle_arguments("publish beside releases that it contradicts"), POPULATION),
     _run,
     ("sfumato publish clinic.sfumato --out public",),

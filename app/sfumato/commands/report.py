@@ -38,7 +38,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command(
+REPORT = Command(
     (
         *PROJECT,
         file_argument("--out", "FILE", "the report: .html or .pdf", required=True),
