@@ -43,7 +43,15 @@ OF_THE_PARSER: Final = (
 _NOT_SHOWN: Final = frozenset(
     {"TypeError", "ValueError", "RuntimeError", "AssertionError", "KeyError", "IndexError"}
     | {"NotImplementedError", "TypeVar", "NewType", "ThreadPoolExecutor", "compile", "cast"}
-    | {"derive", "for_attribute", "astype", "datetime64", "execute", "executescript"}
+    | {
+        "derive",
+        "ladder_digest",
+        "for_attribute",
+        "astype",
+        "datetime64",
+        "execute",
+        "executescript",
+    }
 )
 """Calls whose texts are for programmers, or are no texts."""
 _SAYING: Final = frozenset({"what", "remedy", "title", "text", "explanation", "reason", "name"})

@@ -365,4 +365,4 @@ def test_roles_and_roundings_are_stated_in_parts_as_in_memory(line, ending):
         told.append(line.output)
     assert told[1] == told[0]
     assert 'constant = ["water"]' in told[0]
-    assert "top = 300" in told[0]
+    assert "top_code = 300" in told[0]

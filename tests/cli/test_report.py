@@ -29,9 +29,11 @@ def test_another_ending_is_refused(made, themed):
     assert "HTML or PDF" in made.remarks
 
 
-def test_a_long_table_is_reported_in_parts(made, themed):
-    path = made.folder / "filed.html"
-    arguments = ("--memory", "0")
-    assert made.run("report", made.project, "--out", path, *arguments) == ExitCode.OK, made.remarks
-    assert "The table is read in parts" in made.remarks
-    assert "read in parts" in path.read_text(encoding="utf-8")
+def test_a_long_table_is_reported_in_parts_as_in_memory(made, themed):
+    told = []
+    for memory in ("1000", "0"):
+        arguments = ("--out", made.folder / f"{memory}.html", "--memory", memory)
+        assert made.run("report", made.project, *arguments) == ExitCode.OK, made.remarks
+        assert ("The table is read in parts" in made.remarks) == (memory == "0")
+        told.append((made.folder / f"{memory}.html").read_text(encoding="utf-8"))
+    assert told[1] == told[0]

@@ -164,8 +164,7 @@ class _Alike:
 
     def places(self, part: RowsPart) -> npt.NDArray[np.int64]:
         """Return which of the rows that are alike each of some rows is, shape (k,)."""
-        # Of rows in memory that is known.
-        return self._found.places(pd.DataFrame() if part.places is None else self._frame(part))
+        return self._found.places(None if part.places is None else self._frame(part))
 
     def of(self, attributes: Sequence[PublicAttribute], protecting: bool) -> list[PublicAttribute]:
         """Return the columns that the attacker sees, or those that the mechanism groups by."""

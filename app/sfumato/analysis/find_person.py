@@ -98,21 +98,18 @@ def find_person(
     coarsening = None if finest is None else coarsening_of(document, finest)
     fitting = fitting_rows(rows, knowledge.facts, coarsening, Part(context, 0.0, 0.6))
     rows.attributes(Part(context, 0.6, 0.8))
-    units = rows.units(Part(context, 0.8, 0.8))
-    maker, weights, of_unit = fitting.part.maker, fitting.weights, None
-    if units is not None:
-        of_unit = maker.units[fitting.rows]
-        weights = _by_unit(weights, of_unit)
+    units, maker = rows.units(Part(context, 0.8, 0.8)), fitting.part.maker
+    of_unit = None if units is None else maker.units[fitting.rows]
+    weights = fitting.weights if of_unit is None else _by_unit(fitting.weights, of_unit)
     asker = _Asker(maker, knowledge, releases, basis, fitting.rows, weights)
     asker.look(Part(context, 0.8, 0.95))
     chances = asker.chances()
     order = np.argsort(-chances, kind="stable")
-    places = fitting.rows if fitting.part.places is None else fitting.part.places[fitting.rows]
     return PersonFound(
         knowledge,
         fitting.records,
         units,
-        places[order],
+        fitting.places[order],
         chances[order],
         None if of_unit is None else of_unit[order],
         fitting.hidden,

@@ -55,6 +55,11 @@ class Fitting:
     hidden: int
     records: int
 
+    @property
+    def places(self) -> Places:
+        """Where they stand in the table, from 0, shape (k,)."""
+        return self.rows if self.part.places is None else self.part.places[self.rows]
+
 
 def fitting_rows(
     rows: AllRows, facts: Sequence[Fact], coarsening: Coarsening | None, context: Context

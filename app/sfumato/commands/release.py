@@ -95,7 +95,6 @@ def _run_release(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.readiness import accepted_for, settle
     from sfumato.commands.shared.engines import lines_of_classes, rows_by
     from sfumato.project.errors import ReleaseError
-    from sfumato.project.release.long_table import LongTable
     from sfumato.project.release.prepared import PreparedTable
     from sfumato.project.release.release import make_release
     from sfumato.project.release.uniqueness import RELEASE_ADVICE, release_sentence
@@ -119,9 +118,8 @@ def _run_release(arguments: Namespace, terminal: Terminal) -> ExitCode:
         prepared = PreparedTable(project, table)
         made_by = None
         if engine:
-            assert isinstance(table, LongTable)  # or the engine would have been refused
             tell = counted_by_engine.append if arguments.count_classes else None
-            made_by = rows_by(table, engine, tell)
+            made_by = rows_by(prepared.table, engine, tell)
         for recipient, part in one_by_one(context, recipients):
             outcome = make_release(
                 project,

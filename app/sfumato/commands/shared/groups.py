@@ -91,7 +91,7 @@ def read_question(
             column=name,
             known=", ".join(fitting) or "there is none",
         )
-    knows = usual_knowledge(document) if arguments.knows is None else tuple(arguments.knows)
+    knows = tuple(arguments.knows) or usual_knowledge(document)
     context.report(1.0, "The table is encoded")
     return Subject(rows, fitting[name], knows)
 

@@ -62,7 +62,7 @@ _CELLS: Final = 1 << 20
 
 
 class Weighted(NamedTuple):
-    """Integers numbers, ascending, and how likely each is, shape (u,)."""
+    """Whole numbers, ascending, and how likely each is, shape (u,)."""
 
     numbers: Integers
     chances: Floats

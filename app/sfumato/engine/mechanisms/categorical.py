@@ -277,7 +277,7 @@ class CategoricalMechanism(Mechanism):
     most_values: ClassVar[int | None] = None
     """How many values a domain may have; None for any number."""
     ladder: ClassVar[tuple[str, int]]
-    """What digests of its ladders begin with: a name, and the version of how releases are made."""
+    """By what digests tell its ladders from others: a name, and the version of their releases."""
 
     def check_attributes(self, attributes: Attributes) -> None:
         """Raise `PolicyError` unless there is one categorical attribute with two values."""
@@ -389,7 +389,9 @@ class CategoricalMechanism(Mechanism):
         """Return a digest of the attribute's name, its domain and what else makes the ladder."""
         parts = self.ladder_parts(attributes, settings)
         fingerprint = self.domain_of(attributes).fingerprint
-        return ladder_digest(*self.ladder, attributes[0].name, fingerprint, *parts)
+        kind, version = self.ladder
+        whole = (f"{kind} ladder", version, attributes[0].name, fingerprint, *parts)
+        return ladder_digest(*whole)
 
     def ladder_parts(self, attributes: Attributes, settings: Settings) -> tuple[object, ...]:
         """Return what makes the ladder beside the domain, as plain JSON values."""

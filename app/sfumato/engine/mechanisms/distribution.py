@@ -301,7 +301,7 @@ class PublishedDistribution(CategoricalMechanism):
         " from a distribution that is published with the release."
     )
     order = 15
-    ladder = ("distribution ladder", 1)
+    ladder = ("distribution", 1)
     completes_settings = True
     most_values = DENSE_LIMIT
 

@@ -162,7 +162,7 @@ class HierarchicalRetention(CategoricalMechanism):
         " value of its own chapter and then by any, so that chapters stay right more often."
     )
     order = 16
-    ladder = ("hierarchical ladder", 1)
+    ladder = ("hierarchical", 1)
     completes_settings = True
     most_values = 1_000  # the matrix is kept whole
 

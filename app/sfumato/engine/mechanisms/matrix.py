@@ -315,7 +315,7 @@ class AnyMatrix(CategoricalMechanism):
         " other one."
     )
     order = 30
-    ladder = ("matrix ladder", 1)
+    ladder = ("matrix", 1)
     terms = _TERMS
     stated_level = "trust_factor"
     # A matrix is stored entry by entry; of more values, it would be none that a person gives.

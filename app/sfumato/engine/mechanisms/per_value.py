@@ -420,7 +420,7 @@ class PerValueLimits(ProfileMechanism):
         " replaced by one drawn evenly from the whole domain."
     )
     order = 20
-    ladder = ("fine-grain ladder", 1)
+    ladder = ("fine-grain", 1)
     terms = _TERMS
 
     def default_settings(self, attributes: Attributes) -> Settings:

@@ -236,15 +236,18 @@ class AlikeRows:
         of_rows = np.arange(len(part.sizes)) if self._of_rows is None else self._of_rows
         return MicroGroups(of_rows, part.sizes, self._attributes(part.codes))
 
-    def places(self, frame: pd.DataFrame) -> npt.NDArray[np.int64]:
+    def places(self, frame: pd.DataFrame | None) -> npt.NDArray[np.int64]:
         """Return the group of some rows, once all rows were grouped, shape (n,).
+
+        Where all rows came in one part, None stands for these rows, of which it is known.
 
         Raises
         ------
         TableError
             If one is in none of them.
         """
-        if self._of_rows is not None:
+        if frame is None:
+            assert self._of_rows is not None
             return self._of_rows
         key, found = np.zeros(len(frame), dtype=np.int64), np.ones(len(frame), dtype=np.bool_)
         for name, values, table in zip(self._names, self._values, self._tables, strict=True):

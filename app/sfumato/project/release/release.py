@@ -86,8 +86,7 @@ def make_release(
         See `Making`.
     at_step, prepared, accepted, rows_by
         Told each step as it is done; what releases to others have prepared; what stays open, with
-        the reasons, for the ledger; and what makes the rows of a long table in this process's
-        place.
+        the reasons, for the ledger; and what makes the rows in this process's place.
 
     Raises
     ------
@@ -106,13 +105,13 @@ def make_release(
     format_called(format_name)
     with taking_turns(project, context):
         prepared = prepared or PreparedTable(project, table)
-        looking, making_it = Part(context, 0.0, 0.2), Part(context, 0.2, 1.0)
-        plan = plan_of(project, prepared, recipient_name, override, looking)
+        plan = plan_of(project, prepared, recipient_name, override, Part(context, 0.0, 0.2))
         name = bundle_name(plan, format_name)
         target = Path(out_folder).absolute() / (f"{name}.zip" if as_zip else name)
         making = making_of(project, plan, prepared, accepted, rows_by)
         making = replace(making, escape_formulas=escape_formulas, dcat=dcat)
-        return make_bundle(project, making, target, format_name, making_it, as_zip, at_step)
+        context = Part(context, 0.2, 1.0)
+        return make_bundle(project, making, target, format_name, context, as_zip, at_step)
 
 
 def sent_plan(

@@ -353,7 +353,7 @@
 <context>
     <name>Audit</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/group_risk.py" line="+63"/>
+        <location filename="../../ui/panels/audit/pages/group_risk.py" line="+60"/>
         <source>exact test</source>
         <translation>exakter Test</translation>
     </message>
@@ -418,17 +418,17 @@
         <translation>p = {value}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="+102"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="+99"/>
         <source>The released columns are being made again.</source>
         <translation>Die freigegebenen Spalten werden neu erzeugt.</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+28"/>
         <source>That can&apos;t be told: {reason}</source>
         <translation>Das lässt sich nicht sagen: {reason}</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+25"/>
         <source>{best} alone</source>
         <translation>{best} allein</translation>
     </message>
@@ -485,8 +485,8 @@
         <translation>Koalitionen</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="+99"/>
+        <location line="+4"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="+94"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -496,7 +496,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, können Sie hier eine beliebige Gruppe von ihnen ankreuzen und sehen, was sie erfahren würden, wenn sie ihre Freigaben zusammenlegten.</translation>
     </message>
     <message>
-        <location line="-191"/>
+        <location line="-190"/>
         <source>A new recipient</source>
         <translation>Ein neuer Empfänger</translation>
     </message>
@@ -511,7 +511,7 @@
         <translation>Freigegebene Werte werden ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity.py" line="+369"/>
+        <location filename="../../ui/panels/audit/pages/diversity.py" line="+368"/>
         <source>Other holders</source>
         <translation>Andere Stellen</translation>
     </message>
@@ -541,7 +541,7 @@
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="+215"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="+211"/>
         <source>Leaks</source>
         <translation>Datenlecks</translation>
     </message>
@@ -571,7 +571,7 @@
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>No numbers are protected by noise yet</source>
         <translation>Noch sind keine Zahlen durch Rauschen geschützt</translation>
     </message>
@@ -611,7 +611,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, wählen Sie hier eine Zeile und sehen, auf welcher Stufe sich ihr Wert ändert und was jeder Empfänger davon sieht.</translation>
     </message>
     <message>
-        <location line="+98"/>
+        <location line="+89"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -731,7 +731,7 @@
         <translation>Sobald ein sensibles Merkmal mit einer Liste von Werten ein Verfahren hat und jemand es erhalten soll, zeigt diese Seite, was seine kleinen Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+61"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+64"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
@@ -791,12 +791,12 @@
         <translation>Was kommt in die Dateien?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/person.py" line="-7"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="-6"/>
         <source>Find a person</source>
         <translation>Person suchen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+10"/>
         <source>Once recipients have levels of trust, play somebody who has their files and knows a few things of a neighbour, and see what can be found out.</source>
         <translation>Sobald Empfänger Vertrauensstufen haben, spielen Sie jemanden, der ihre Dateien hat und einiges über einen Nachbarn weiß, und sehen Sie, was sich herausfinden lässt.</translation>
     </message>
@@ -812,7 +812,7 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+276"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+279"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
     </message>
@@ -955,7 +955,7 @@
 <context>
     <name>CoalitionPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+208"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+207"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
@@ -1725,7 +1725,7 @@
 <context>
     <name>GroupsModel</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-246"/>
+        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-245"/>
         <source>The record&apos;s true value</source>
         <translation>Der wahre Wert des Datensatzes</translation>
     </message>
@@ -1816,7 +1816,7 @@
 <context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="+144"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="+148"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -2520,7 +2520,7 @@
 <context>
     <name>Insights</name>
     <message>
-        <location filename="../../ui/state/insights.py" line="+140"/>
+        <location filename="../../ui/state/insights.py" line="+167"/>
         <source>Looking at the columns</source>
         <translation>Die Spalten werden untersucht</translation>
     </message>
@@ -2663,7 +2663,7 @@
 <context>
     <name>LeakPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="+143"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="+141"/>
         <source>The found file</source>
         <translation>Die gefundene Datei</translation>
     </message>
@@ -2683,12 +2683,12 @@
         <translation>{name} wird zurückverfolgt</translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+51"/>
         <source>Computing what tracing costs</source>
         <translation>Die Kosten des Zurückverfolgens werden berechnet</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+18"/>
         <source>Levels apart</source>
         <translation>Stufen mit Abstand</translation>
     </message>
@@ -2701,7 +2701,7 @@
 <context>
     <name>Ledger</name>
     <message>
-        <location filename="../../ui/panels/releases/ledger.py" line="+43"/>
+        <location filename="../../ui/panels/releases/ledger.py" line="+42"/>
         <source>Released</source>
         <translation>Freigegeben</translation>
     </message>
@@ -3607,7 +3607,7 @@
 <context>
     <name>OpenCaution</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="-277"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="-279"/>
         <source>Protect too</source>
         <translation>Auch schützen</translation>
     </message>
@@ -3637,12 +3637,12 @@
         <translation>{columns} an niemanden freigeben</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+20"/>
         <source>Protect columns that tell {name}</source>
         <translation>Spalten schützen, die {name} verraten</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+12"/>
         <source>Make columns coarser that tell {name}</source>
         <translation>Spalten vergröbern, die {name} verraten</translation>
     </message>
@@ -4314,7 +4314,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Overview</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="-317"/>
+        <location filename="../../ui/panels/audit/panel.py" line="-320"/>
         <source>Find a &amp;person…</source>
         <translation>&amp;Person suchen&#xa0;…</translation>
     </message>
@@ -4324,7 +4324,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Gefundene &amp;Datei wählen&#xa0;…</translation>
     </message>
     <message>
-        <location line="+68"/>
+        <location line="+75"/>
         <source>Being answered…</source>
         <translation>Wird beantwortet&#xa0;…</translation>
     </message>
@@ -4337,11 +4337,6 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <location line="+25"/>
         <source>Answered once a table is open, a sensitive attribute has a mechanism, and somebody is to receive it.</source>
         <translation>Wird beantwortet, sobald eine Tabelle geöffnet ist, ein sensibles Merkmal ein Verfahren hat und jemand es erhalten soll.</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>Not answered here for a table that is read in parts: all rows are needed at once.</source>
-        <translation>Für eine Tabelle, die in Teilen gelesen wird, hier nicht beantwortet: Dazu werden alle Zeilen auf einmal gebraucht.</translation>
     </message>
 </context>
 <context>
@@ -4525,7 +4520,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Sagen Sie, was über die Person bekannt ist: Dann werden alle Zeilen durchgesehen.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+7"/>
         <source>Looking for a person</source>
         <translation>Eine Person wird gesucht</translation>
     </message>
@@ -4535,7 +4530,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Die Person wurde nicht gesucht: Sie haben es angehalten.</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+30"/>
         <source>Chance, %</source>
         <translation>Wahrscheinlichkeit, %</translation>
     </message>
@@ -4613,7 +4608,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Plots</name>
     <message>
-        <location filename="../../plots/beliefs.py" line="+98"/>
+        <location filename="../../plots/beliefs.py" line="+91"/>
         <source>Bar: belief in each true value after seeing “{seen}”. Mark: belief before.</source>
         <translation>Balken: Wahrscheinlichkeit jedes wahren Werts, nachdem „{seen}“ gesehen wurde. Strich: zuvor.</translation>
     </message>
@@ -4932,7 +4927,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{name}: {estimated} ± {error}, wahr {true}</translation>
     </message>
     <message>
-        <location filename="../../plots/generalization.py" line="+70"/>
+        <location filename="../../plots/generalization.py" line="+69"/>
         <source>A bar for each sum of levels, most general on top; filled: the safe share. A diamond: some of them can&apos;t be made more detailed.</source>
         <translation>Ein Balken für jede Stufensumme, die gröbste oben; gefüllt: der sichere Anteil. Eine Raute: Einige davon lassen sich nicht genauer machen.</translation>
     </message>
@@ -5042,7 +5037,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{before} der Personen sind in der Tabelle, wie sie ist, einzigartig; in der veröffentlichten {after}</translation>
     </message>
     <message>
-        <location filename="../../plots/group_curves.py" line="+66"/>
+        <location filename="../../plots/groups.py" line="+461"/>
         <location filename="../../ui/widgets/plot_view.py" line="+0"/>
         <source>records</source>
         <translation>Datensätze</translation>
@@ -5093,7 +5088,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Anzahlen von {attribute} weichen im Mittel um {plain} ab; mit wie veröffentlicht geschützten Gruppen um {published}, nach dem exakten Test um {exact}</translation>
     </message>
     <message>
-        <location filename="../../plots/groups.py" line="+61"/>
+        <location line="-576"/>
         <source>A dot is a group of people alike; its area tells how many groups it stands for.</source>
         <translation>Ein Punkt ist eine Gruppe gleicher Personen; seine Fläche zeigt, für wie viele Gruppen er steht.</translation>
     </message>
@@ -5223,7 +5218,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Keine Gruppe ist so groß</translation>
     </message>
     <message>
-        <location filename="../../plots/ladders.py" line="+83"/>
+        <location filename="../../plots/ladders.py" line="+84"/>
         <source>Each rung is the rung above, blurred once more. Height is trust.</source>
         <translation>Jede Sprosse ist die darüber, noch einmal verwischt. Die Höhe ist das Vertrauen.</translation>
     </message>
@@ -5303,7 +5298,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{name} sieht {seen}</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="+134"/>
+        <location filename="../../plots/matrices.py" line="+126"/>
         <source>A true value shows itself with probability {keep}, any other value with {move} each</source>
         <translation>Ein wahrer Wert zeigt sich mit Wahrscheinlichkeit {keep} selbst, als jeder andere Wert mit je {move}</translation>
     </message>
@@ -7344,7 +7339,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+270"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+275"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -7702,7 +7697,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="+398"/>
+        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="+397"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -7722,7 +7717,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wodurch jeder Wert ersetzt wird und wie oft</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+9"/>
         <source>Share of an even distribution that is mixed in</source>
         <translation>Anteil einer Gleichverteilung, der beigemischt wird</translation>
     </message>
@@ -7742,7 +7737,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der seltenste Ersatz ist {value}: {share}. In einer Freigabe unkorrigiert ausgezählte Anteile weichen, vom Zufall abgesehen, um höchstens {most} {most:Prozentpunkt|Prozentpunkte} ab.</translation>
     </message>
     <message>
-        <location line="-36"/>
+        <location line="-38"/>
         <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+4"/>
         <source>In the table</source>
         <translation>In der Tabelle</translation>
@@ -7942,7 +7937,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gemessen wird, was die Rundung preisgibt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+238"/>
+        <location filename="../../ui/panels/policy/mechanisms/matrix.py" line="+242"/>
         <source>A whole matrix, or a block</source>
         <translation>Eine ganze Matrix oder ein Block</translation>
     </message>
@@ -9739,7 +9734,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>&amp;Zusammengefasst</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+22"/>
         <source>{attribute}, by {column}</source>
         <translation>{attribute}, nach {column}</translation>
     </message>
@@ -9759,12 +9754,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{units} {units:Gruppe|Gruppen}; im Mittel teilt eine Zeile {column} mit {others} anderen. Eine Koalition fasst zusammen, was ihr Mitglied mit dem höchsten Vertrauen hat.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+17"/>
         <source>{count} {count:group|groups} whose rows differ in {attribute} {count:is|are} left out.</source>
         <translation>{count} {count:Gruppe|Gruppen}, deren Zeilen sich in {attribute} unterscheiden, {count:ist|sind} weggelassen.</translation>
     </message>
     <message>
-        <location line="-8"/>
+        <location line="-10"/>
         <source>Pooled: the mean of as many rows as a row has on average.</source>
         <translation>Zusammengefasst: der Mittelwert aus so vielen Zeilen, wie eine Zeile im Mittel hat.</translation>
     </message>
@@ -10026,7 +10021,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PreviewPanel</name>
     <message>
-        <location filename="../../ui/panels/preview/panel.py" line="+70"/>
+        <location filename="../../ui/panels/preview/panel.py" line="+71"/>
         <source>This takes a moment for a large table.</source>
         <translation>Bei einer großen Tabelle dauert das einen Moment.</translation>
     </message>
@@ -10436,7 +10431,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Questions</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+40"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+41"/>
         <source>All &amp;questions</source>
         <translation>Alle &amp;Fragen</translation>
     </message>
@@ -10482,7 +10477,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="+56"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="+57"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
@@ -10547,7 +10542,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Angenommen: {reason}</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+16"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
@@ -10611,7 +10606,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/record.py" line="-83"/>
+        <location filename="../../ui/panels/audit/pages/record.py" line="-74"/>
         <source>What each recipient sees of the record</source>
         <translation>Was jeder Empfänger von dem Datensatz sieht</translation>
     </message>
@@ -10636,7 +10631,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Leiter eines Datensatzes wird durchlaufen</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+20"/>
         <source>Recipient</source>
         <translation>Empfänger</translation>
     </message>
@@ -10659,7 +10654,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasedFiles</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="-145"/>
+        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="-133"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
@@ -10889,7 +10884,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReportPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="+22"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="+21"/>
         <source>For your house</source>
         <translation>Für Ihr Haus</translation>
     </message>
@@ -11102,7 +11097,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Sentences</name>
     <message>
-        <location filename="../../analysis/attacker.py" line="+65"/>
+        <location filename="../../analysis/attacker.py" line="+91"/>
         <source>{name} at level {level}</source>
         <translation>{name} auf Stufe {level}</translation>
     </message>
@@ -11112,7 +11107,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Personen werden anhand dessen gesucht, was {recipient} sieht: {levels}; {suppressed:,} {suppressed:Datensatz zeigt|Datensätze zeigen} stattdessen *.</translation>
     </message>
     <message>
-        <location line="+76"/>
+        <location line="+163"/>
         <source>Column {column} is numeric without bins: its values have no shares to estimate.</source>
         <translation>Spalte {column} enthält Zahlen ohne Klassen: Ihre Werte haben keine Anteile, die zu schätzen wären.</translation>
     </message>
@@ -11122,12 +11117,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wählen Sie ein Merkmal mit einer Liste von Werten.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="-9"/>
         <source>Groups are ready</source>
         <translation>Gruppen sind bereit</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+33"/>
         <source>{mechanism} has no perturbation matrix, so shares can&apos;t be estimated from it.</source>
         <translation>{mechanism} hat keine Übergangsmatrix, daher lassen sich daraus keine Anteile schätzen.</translation>
     </message>
@@ -11137,12 +11132,27 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wählen Sie ein anderes Merkmal.</translation>
     </message>
     <message>
-        <location line="+89"/>
+        <location line="+91"/>
+        <source>Counting released values</source>
+        <translation>Freigegebene Werte werden ausgezählt</translation>
+    </message>
+    <message>
+        <location line="+13"/>
+        <source>What is released of {attribute} has more than {most:,} different {most:value|values} in all groups together, too many to be counted in parts.</source>
+        <translation>Was von {attribute} freigegeben wird, hat in allen Gruppen zusammen mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}: zu viele, um in Teilen gezählt zu werden.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Let the attacker know fewer columns, or let more memory be taken.</source>
+        <translation>Lassen Sie den Angreifer weniger Spalten kennen oder lassen Sie mehr Arbeitsspeicher zu.</translation>
+    </message>
+    <message>
+        <location line="+4"/>
         <source>Released values are counted</source>
         <translation>Freigegebene Werte sind ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="+43"/>
+        <location filename="../../analysis/coalitions.py" line="+44"/>
         <source>Rows change places within their groups: of a single record&apos;s own value, its row tells less than these figures say.</source>
         <translation>Zeilen tauschen innerhalb ihrer Gruppen den Platz: Über den eigenen Wert eines einzelnen Datensatzes sagt seine Zeile weniger, als diese Zahlen angeben.</translation>
     </message>
@@ -11192,7 +11202,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{share} ± {error:.1f}</translation>
     </message>
     <message>
-        <location filename="../../analysis/composition.py" line="+144"/>
+        <location filename="../../analysis/composition.py" line="+142"/>
         <source>Comparing classes</source>
         <translation>Klassen werden verglichen</translation>
     </message>
@@ -11217,13 +11227,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Wählen Sie eine kleinere Klasse oder einen kleineren Anteil.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/examination.py" line="+418"/>
+        <location filename="../../project/adoption/examination.py" line="+420"/>
         <location filename="../../project/publication/other_tables.py" line="+103"/>
         <source>Looking into the file</source>
         <translation>Die Datei wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="+106"/>
+        <location filename="../../analysis/find_person.py" line="+94"/>
         <source>Choose whose files the attacker has.</source>
         <translation>Wählen Sie, wessen Dateien der Angreifer hat.</translation>
     </message>
@@ -11233,12 +11243,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es sind keine Dateien ausgewählt.</translation>
     </message>
     <message>
-        <location line="-13"/>
-        <source>Finding the rows that fit</source>
-        <translation>Passende Zeilen werden gesucht</translation>
-    </message>
-    <message>
-        <location line="+133"/>
+        <location line="+88"/>
         <source>{column} is not a sensitive attribute of the policy.</source>
         <translation>{column} ist kein sensibles Merkmal des Regelwerks.</translation>
     </message>
@@ -11248,7 +11253,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie an, was über ein solches angenommen wird.</translation>
     </message>
     <message>
-        <location filename="../../analysis/coalitions.py" line="+139"/>
+        <location filename="../../analysis/coalitions.py" line="+63"/>
+        <location line="+77"/>
         <location filename="../../analysis/find_person.py" line="+11"/>
         <source>Making {key} again</source>
         <translation>{key} wird erneut erzeugt</translation>
@@ -11275,7 +11281,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+19"/>
-        <location filename="../../commands/audit.py" line="+373"/>
+        <location filename="../../commands/audit.py" line="+338"/>
         <source>The table of {holder} has no such class.</source>
         <translation>Die Tabelle von {holder} hat keine solche Klasse.</translation>
     </message>
@@ -11411,12 +11417,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berichtigen Sie den Wertebereich von {columns}: Er passt noch nicht zur Tabelle.</translation>
     </message>
     <message>
-        <location line="+15"/>
-        <source>The table is read in parts. The check before a release says what the columns released unchanged tell, and whether rows seem to belong to one person; this card does not.</source>
-        <translation>Die Tabelle wird in Teilen gelesen. Was die unverändert freigegebenen Spalten verraten und ob Zeilen zu einer Person zu gehören scheinen, sagt die Prüfung vor einer Freigabe, nicht diese Karte.</translation>
-    </message>
-    <message>
-        <location line="+25"/>
+        <location line="+40"/>
         <source>{first} and {second} depend on each other (correlation {written}), but are protected apart: whoever holds both learns more about each than its own promise says. Tick them under “Protect together” in the policy.</source>
         <translation>{first} und {second} hängen voneinander ab (Korrelation {written}), sind aber getrennt geschützt: Wer beide hat, erfährt über jedes mehr, als dessen eigene Zusage sagt. Kreuzen Sie sie im Regelwerk unter „Gemeinsam schützen“ an.</translation>
     </message>
@@ -11456,7 +11457,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>die Stufe von {name} bei {key}</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="-125"/>
+        <source>The table is read in parts, and whether rows seem to belong to one person is not looked for yet. Audit does so under Pooled rows, and so does the check before a release.</source>
+        <translation>Die Tabelle wird in Teilen gelesen, und ob Zeilen zu einer Person zu gehören scheinen, wurde noch nicht gesucht. Das tut die Prüfung unter „Zusammengefasste Zeilen“ und ebenso die Prüfung vor einer Freigabe.</translation>
+    </message>
+    <message>
+        <location line="+159"/>
         <source>Because numbers of {names} are rounded or bounded, a group can learn a little more about them; the audit measures how much.</source>
         <translation>Weil Zahlen von {names} gerundet oder begrenzt sind, kann eine Gruppe etwas mehr über sie erfahren; die Prüfung misst, wie viel.</translation>
     </message>
@@ -11529,7 +11535,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+1"/>
         <location filename="../../commands/check.py" line="+34"/>
         <location filename="../../commands/views.py" line="+129"/>
-        <location filename="../../project/release/release_plan.py" line="+211"/>
+        <location filename="../../project/release/release_plan.py" line="+205"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -11571,8 +11577,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+13"/>
-        <location filename="../../engine/disclosure/boosted_trees.py" line="+171"/>
-        <location filename="../../engine/disclosure/open_columns.py" line="+289"/>
+        <location filename="../../engine/disclosure/boosted_trees.py" line="+168"/>
+        <location filename="../../engine/disclosure/open_columns.py" line="+284"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -11607,7 +11613,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_figures.py" line="+131"/>
+        <location filename="../../analysis/open_figures.py" line="+132"/>
         <source>This holds for somebody who knows {columns} as the table has it; {recipient} sees it more coarsely.</source>
         <translation>Das gilt für jemanden, der {columns} so kennt wie in der Tabelle; {recipient} sieht es gröber.</translation>
     </message>
@@ -11677,7 +11683,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>±&#x202f;{least}</translation>
     </message>
     <message>
-        <location line="+86"/>
+        <location line="+89"/>
         <source>{columns} can&apos;t be made coarser by bins.</source>
         <translation>{columns} lassen sich nicht durch Klassen vergröbern.</translation>
     </message>
@@ -11687,7 +11693,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine Hierarchie, schützen Sie sie auch oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_facts.py" line="+79"/>
+        <location filename="../../analysis/person_facts.py" line="+78"/>
         <source>Nothing is said of {column}.</source>
         <translation>Zu {column} ist nichts angegeben.</translation>
     </message>
@@ -11707,7 +11713,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie das untere Ende zuerst an.</translation>
     </message>
     <message>
-        <location line="+231"/>
+        <location line="+135"/>
         <source>What is said of {column} is no value of the column, and no label of its hierarchy.</source>
         <translation>Was zu {column} angegeben ist, ist weder ein Wert der Spalte noch eine Bezeichnung ihrer Hierarchie.</translation>
     </message>
@@ -11727,7 +11733,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{attribute}: Der Bereich, in dem der Wert mit 90&#xa0;% Wahrscheinlichkeit liegt, ist {share:.1%} so breit wie ohne die Dateien.</translation>
     </message>
     <message>
-        <location line="+77"/>
+        <location line="+83"/>
         <source>{attribute}: none of these files has it.</source>
         <translation>{attribute}: Keine dieser Dateien enthält es.</translation>
     </message>
@@ -11777,7 +11783,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bei jedem Merkmal entscheidet die Datei mit dem höchsten Vertrauen ({holders}): Die anderen fügen nichts hinzu.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+47"/>
         <source>A reason to show {columns} more coarsely: then more rows look alike.</source>
         <translation>Ein Grund, {columns} gröber zu zeigen: Dann gleichen sich mehr Zeilen.</translation>
     </message>
@@ -11852,7 +11858,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation> Das Zusammenlegen bringt {leak:.2f} ± {error:.2f}&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="+92"/>
+        <location filename="../../analysis/pooled_rows.py" line="+105"/>
         <source>Rows with the same {column} show the same true {attribute}, and {recipient}&apos;s release draws each of them by itself.</source>
         <translation>Zeilen mit gleichem {column} zeigen im Original dasselbe {attribute}, und die Freigabe an {recipient} zieht jede davon für sich.</translation>
     </message>
@@ -11877,12 +11883,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zusammengefasst bestimmen sie eine Zahl auf ± {pooled:.4g} genau (95&#xa0;%), eine Zeile allein auf ± {alone:.4g}.</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <source>{who} {how} {told}</source>
-        <translation>{who} {how} {told}</translation>
+        <location line="+13"/>
+        <source>That is estimated from all rows of some units, {sampled:,} {sampled:row|rows} drawn evenly.</source>
+        <translation>Das ist aus allen Zeilen einiger Einheiten geschätzt, {sampled:,} gleichmäßig gezogenen {sampled:Zeile|Zeilen}.</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+103"/>
         <source>the same in all of them</source>
         <translation>in allen gleich</translation>
     </message>
@@ -11913,14 +11919,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../analysis/previewed_values.py" line="+424"/>
+        <location filename="../../analysis/previewed_values.py" line="+436"/>
         <source>Releasing sample rows</source>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="+47"/>
+        <location filename="../../analysis/promise_checks.py" line="+46"/>
         <location line="+24"/>
-        <location filename="../../report/sections.py" line="+399"/>
+        <location filename="../../report/sections.py" line="+402"/>
         <source>Open columns</source>
         <translation>Offene Spalten</translation>
     </message>
@@ -11998,19 +12004,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} gemeinsam schützen</translation>
     </message>
     <message>
-        <location line="+20"/>
-        <location line="+17"/>
+        <location line="+23"/>
         <location line="+9"/>
         <source>Pooled rows</source>
         <translation>Zusammengefasste Zeilen</translation>
     </message>
     <message>
-        <location line="-23"/>
-        <source>Rows of one person or household were looked for in {sampled:,} of {rows:,} {rows:record|records} only, where few of them meet: where there are such rows, state their unit.</source>
-        <translation>Zeilen einer Person oder eines Haushalts wurden nur in {sampled:,} von {rows:,} {rows:Datensatz|Datensätzen} gesucht, in denen sich wenige davon treffen: Wo es solche Zeilen gibt, geben Sie ihre Einheit an.</translation>
-    </message>
-    <message>
-        <location line="+25"/>
+        <location line="+2"/>
         <source>Pooling the rows that belong together restores hardly more than one row.</source>
         <translation>Zusammengehörige Zeilen zusammenzufassen stellt kaum mehr wieder her als eine Zeile.</translation>
     </message>
@@ -12020,17 +12020,18 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeilen mit gleichem {column} gemeinsam schützen</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location filename="../../analysis/pooled_rows.py" line="+33"/>
+        <location filename="../../analysis/promise_checks.py" line="+8"/>
         <source>repeated units</source>
         <translation>wiederholte Einheiten</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location filename="../../analysis/promise_checks.py" line="+12"/>
         <source>pooled rows</source>
         <translation>zusammengefasste Zeilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/query_desk.py" line="+146"/>
+        <location filename="../../analysis/query_desk.py" line="+141"/>
         <source>Ready for queries</source>
         <translation>Bereit für Anfragen</translation>
     </message>
@@ -12050,7 +12051,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Jeder Empfänger ist geprüft</translation>
     </message>
     <message>
-        <location line="+99"/>
+        <location line="+103"/>
         <source>Not ready to release to {names}. {findings}</source>
         <translation>Nicht bereit zur Freigabe an {names}. {findings}</translation>
     </message>
@@ -12078,7 +12079,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="-150"/>
         <location line="+225"/>
-        <location filename="../../analysis/view_checks.py" line="+328"/>
+        <location filename="../../analysis/view_checks.py" line="+337"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
@@ -12204,7 +12205,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+6"/>
-        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+215"/>
+        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+208"/>
         <source>{sentence}.</source>
         <translation>{sentence}.</translation>
     </message>
@@ -12220,7 +12221,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../report/history.py" line="+73"/>
+        <location filename="../../report/history.py" line="+72"/>
         <source>Order of rows</source>
         <translation>Reihenfolge der Zeilen</translation>
     </message>
@@ -12265,17 +12266,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was {holder} hat, stammt aus einer anderen Ausgabe der Quelltabelle. Öffnen Sie diese Ausgabe, um es zu bewerten.</translation>
     </message>
     <message>
-        <location line="+9"/>
-        <source>not told of a table in parts: it takes all of its values at once.</source>
-        <translation>bei einer Tabelle in Teilen nicht gesagt: Es braucht alle ihre Werte auf einmal.</translation>
-    </message>
-    <message>
-        <location line="+4"/>
+        <location line="-118"/>
         <source>numbers have no single values to restore; see how far an estimate is off.</source>
         <translation>Zahlen haben keine einzelnen Werte, die wiederherzustellen wären; sehen Sie, wie weit ein Schätzwert abweicht.</translation>
     </message>
     <message>
-        <location filename="../../analysis/record_path.py" line="+147"/>
+        <location filename="../../analysis/record_path.py" line="+131"/>
         <source>There is no row {row}: the table has {count}.</source>
         <translation>Es gibt keine Zeile {row}: Die Tabelle hat {count}.</translation>
     </message>
@@ -12295,12 +12291,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Noch ist niemand auf der Leiter.</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>Walking down the ladder</source>
         <translation>Die Leiter wird durchlaufen</translation>
     </message>
     <message>
-        <location filename="../../analysis/small_groups.py" line="+304"/>
+        <location line="+40"/>
+        <source>Counting records alike</source>
+        <translation>Gleiche Datensätze werden gezählt</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/small_groups.py" line="+294"/>
         <source>In none of the {groups:,} {groups:group|groups} of people alike can {recipient} estimate the shares of {name} closely.</source>
         <translation>In keiner der {groups:,} {groups:Gruppe|Gruppen} gleicher Personen kann {recipient} die Anteile von {name} genau schätzen.</translation>
     </message>
@@ -12330,12 +12331,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Für diese Freigabe gibt es keinen veröffentlichten Test.</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+73"/>
         <source>Making groups without part of {attribute}</source>
         <translation>Gruppen ohne einen Teil von {attribute} werden gebildet</translation>
     </message>
     <message>
-        <location filename="../../analysis/view_checks.py" line="-179"/>
+        <location filename="../../analysis/view_checks.py" line="-188"/>
         <source>rows of view 0</source>
         <translation>Zeilen der Sicht</translation>
     </message>
@@ -12345,7 +12346,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sicht</translation>
     </message>
     <message>
-        <location line="+116"/>
+        <location line="+125"/>
         <source>raised and counted</source>
         <translation>angehoben und gezählt</translation>
     </message>
@@ -12375,13 +12376,19 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{recipient}: Die kleinste Klasse hat {smallest:,} {smallest:Datensatz|Datensätze}, {unique:,} {unique:ist|sind} einzigartig, {suppressed:,} von {records:,} {suppressed:ist|sind} unterdrückt.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location filename="../../analysis/all_rows.py" line="+321"/>
+        <location filename="../../analysis/views.py" line="+34"/>
         <location line="+34"/>
         <source>Encoding the quasi-identifiers</source>
         <translation>Die Quasi-Identifikatoren werden kodiert</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+65"/>
+        <source>Counting combinations of values</source>
+        <translation>Kombinationen von Ausprägungen werden gezählt</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/views.py" line="+4"/>
         <source>Counting the classes</source>
         <translation>Die Klassen werden gezählt</translation>
     </message>
@@ -12412,7 +12419,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../engine/generalization/chain.py" line="+344"/>
+        <location filename="../../engine/generalization/chain.py" line="+338"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
@@ -12425,15 +12432,15 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+48"/>
-        <location filename="../../project/rules/generalization.py" line="+160"/>
+        <location filename="../../project/rules/generalization.py" line="+165"/>
         <source>{column} is not a quasi-identifier.</source>
         <translation>{column} ist kein Quasi-Identifikator.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../commands/attributes.py" line="+158"/>
-        <location filename="../../engine/mechanisms/laplace/settings.py" line="+180"/>
-        <location filename="../../engine/mechanisms/reconstruction/limits.py" line="+489"/>
+        <location filename="../../commands/attributes.py" line="+166"/>
+        <location filename="../../engine/mechanisms/laplace/settings.py" line="+175"/>
+        <location filename="../../engine/mechanisms/reconstruction/limits.py" line="+502"/>
         <location filename="../../formats/options.py" line="+233"/>
         <location filename="../../formats/tables/excel.py" line="+175"/>
         <location filename="../../project/document/generalization.py" line="+120"/>
@@ -12472,7 +12479,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+25"/>
-        <location filename="../../project/release/views.py" line="+335"/>
+        <location filename="../../project/release/views.py" line="+339"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -12582,7 +12589,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+31"/>
-        <location filename="../../formats/files.py" line="+106"/>
+        <location filename="../../formats/files.py" line="+113"/>
         <location line="+115"/>
         <source>{path} can&apos;t be the name of a file.</source>
         <translation>{path} kann kein Dateiname sein.</translation>
@@ -12707,7 +12714,7 @@ Rückgabewerte:
         <translation>Eine anderswo erstellte Freigabe auf die Leiter übernehmen.</translation>
     </message>
     <message>
-        <location line="+47"/>
+        <location line="+48"/>
         <source>Not adopted: no level can be fitted to it. With --beside it is adopted all the same, so that its holder is counted wherever coalitions are.</source>
         <translation>Nicht übernommen: Keine Stufe lässt sich an sie anpassen. Mit --beside wird sie trotzdem übernommen, sodass ihr Inhaber überall dort mitzählt, wo Koalitionen betrachtet werden.</translation>
     </message>
@@ -12773,12 +12780,12 @@ Rückgabewerte:
         <translation>{count} {count:Spalte wurde|Spalten wurden} angegeben, und {attribute} besteht aus {needed}.</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+65"/>
         <source>It has {covered:,} of the table&apos;s {records:,} {records:record|records}. For the others it is no rung: they are released as though it did not exist.</source>
         <translation>Sie enthält {covered:,} der {records:,} {records:Datensatz|Datensätze} der Tabelle. Für die übrigen ist sie keine Sprosse: Sie werden freigegeben, als gäbe es sie nicht.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+7"/>
         <source>{spare:,} {spare:row|rows} of the file {spare:belongs|belong} to no record of the table.</source>
         <translation>{spare:,} {spare:Zeile|Zeilen} der Datei {spare:gehört|gehören} zu keinem Datensatz der Tabelle.</translation>
     </message>
@@ -12788,7 +12795,7 @@ Rückgabewerte:
         <translation>neben {called}: </translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+9"/>
         <source>the policy entry that the file is a release of</source>
         <translation>der Eintrag des Regelwerks, von dem die Datei eine Freigabe ist</translation>
     </message>
@@ -12798,37 +12805,37 @@ Rückgabewerte:
         <translation>die Freigabe</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>its level in the mechanism&apos;s unit, or &apos;{ESTIMATE}&apos; (usual: {ESTIMATE})</source>
         <translation>ihre Stufe in der Einheit des Verfahrens oder „{ESTIMATE}“ (üblich: {ESTIMATE})</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+9"/>
         <source>match records by a key column or by the order of the rows (usual: rows)</source>
         <translation>Datensätze nach einer Schlüsselspalte (key) oder der Reihenfolge der Zeilen (rows) zuordnen (üblich: rows)</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+2"/>
         <source>the table&apos;s key column (usual: the record key)</source>
         <translation>die Schlüsselspalte der Tabelle (üblich: der Datensatzschlüssel)</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+1"/>
         <source>the file&apos;s key column (usual: the same)</source>
         <translation>die Schlüsselspalte der Datei (üblich: dieselbe)</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>the file&apos;s column, one for each attribute of the entry (usual: of the same name)</source>
         <translation>die Spalte der Datei, eine für jedes Merkmal des Eintrags (üblich: gleichen Namens)</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+3"/>
         <source>what a value of the file means; may be given several times</source>
         <translation>was ein Wert der Datei bedeutet; mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>who was given the file</source>
         <translation>wer die Datei erhalten hat</translation>
     </message>
@@ -12838,17 +12845,17 @@ Rückgabewerte:
         <translation>die Datei neben der Leiter übernehmen, wenn sie nicht passt</translation>
     </message>
     <message>
-        <location filename="../../commands/attributes.py" line="-157"/>
+        <location filename="../../commands/attributes.py" line="-165"/>
         <source>List the columns, or say what they are for and how they leave.</source>
         <translation>Die Spalten auflisten oder festlegen, wozu sie dienen und wie sie freigegeben werden.</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+38"/>
         <source>sfumato: --shared and --shared-by go with --pseudonym COLUMN</source>
         <translation>sfumato: --shared und --shared-by gehören zu --pseudonym SPALTE</translation>
     </message>
     <message>
-        <location line="+78"/>
+        <location line="+83"/>
         <source>Column {column} has the role {role}: only what identifies is dropped, or leaves as a pseudonym.</source>
         <translation>Spalte {column} hat die Rolle {role}: Nur was direkt identifiziert, wird weggelassen oder als Pseudonym freigegeben.</translation>
     </message>
@@ -12959,12 +12966,12 @@ Rückgabewerte:
         <translation>auf Vielfache davon runden; none rundet nicht</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="-372"/>
+        <location filename="../../commands/audit.py" line="-337"/>
         <source>Weigh what is learned by pooling releases or rows, and from open columns.</source>
         <translation>Bewerten, was das Zusammenlegen von Freigaben oder Zeilen und offene Spalten verraten.</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location line="+41"/>
         <source>a member of the coalition: a recipient, or who holds an adopted release; may be given several times</source>
         <translation>ein Mitglied der Koalition: ein Empfänger oder der Inhaber einer übernommenen Freigabe; mehrfach möglich</translation>
     </message>
@@ -12984,12 +12991,12 @@ Rückgabewerte:
         <translation>auch einen weiteren Empfänger auf dieser Stufe bewerten (bei gleichverteilter Ersetzung p)</translation>
     </message>
     <message>
-        <location line="+132"/>
+        <location line="+121"/>
         <source>No sensitive attribute of the policy is the same in all rows that share a value of another column.</source>
         <translation>Kein sensibles Merkmal des Regelwerks ist in allen Zeilen gleich, die einen Wert einer anderen Spalte teilen.</translation>
     </message>
     <message>
-        <location line="+139"/>
+        <location line="+115"/>
         <source>What --believes says of {column} can&apos;t be read.</source>
         <translation>Was --believes über {column} sagt, ist nicht lesbar.</translation>
     </message>
@@ -12999,7 +13006,7 @@ Rückgabewerte:
         <translation>Schreiben Sie --believes SPALTE=WERT=ANTEIL, den Anteil von 0 bis 1.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+20"/>
         <source>What {flag} says is of nothing that is known.</source>
         <translation>Was {flag} sagt, betrifft nichts Bekanntes.</translation>
     </message>
@@ -13060,7 +13067,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../commands/risk.py" line="+162"/>
+        <location filename="../../commands/risk.py" line="+163"/>
         <source>may be repeated; without it, all</source>
         <translation>mehrfach möglich; ohne Angabe alle</translation>
     </message>
@@ -13117,7 +13124,7 @@ Rückgabewerte:
         <translation>Die ganze Arbeit am Beispiel vorführen.</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+32"/>
         <source>The sample is made up: nobody can be found in it.</source>
         <translation>Das Beispiel ist erfunden: Niemand kann darin gefunden werden.</translation>
     </message>
@@ -13162,12 +13169,12 @@ Rückgabewerte:
         <translation>Diese Passphrase ist erfunden und wird gezeigt, weil das Beispiel von niemandem handelt. Lassen Sie nie die von echten Daten zeigen oder daneben aufschreiben.</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+34"/>
         <source>Released  {path}</source>
         <translation>Freigegeben {path}</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>Verified  {path} ({checks} {checks:check|checks})</source>
         <translation>Überprüft   {path} ({checks} {checks:Prüfung|Prüfungen})</translation>
     </message>
@@ -13227,22 +13234,22 @@ Rückgabewerte:
         <translation>Keine Auswahl von Stufen ist sicher, nicht einmal die höchste.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+7"/>
         <source>{safe:,} of {nodes:,} {nodes:choice|choices} of levels {safe:is|are} safe, {minimal:,} of them minimal; {examined:,} {examined:was|were} tested.</source>
         <translation>{safe:,} von {nodes:,} {nodes:Auswahl|Auswahlen} von Stufen {safe:ist|sind} sicher, {minimal:,} davon minimal; {examined:,} {examined:wurde|wurden} geprüft.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+10"/>
         <source>  average level {average_level:.3g}, loss {generalization:.4f}, entropy {entropy:.4f}, {classes:,} {classes:class|classes}, a record looks like {average_discernibility:,.1f} records on average, {suppressed:,} left out</source>
         <translation>  mittlere Stufe {average_level:.3g}, Verlust {generalization:.4f}, Entropie {entropy:.4f}, {classes:,} {classes:Klasse|Klassen}, ein Datensatz gleicht im Mittel {average_discernibility:,.1f} Datensätzen, {suppressed:,} weggelassen</translation>
     </message>
     <message>
-        <location line="-3"/>
+        <location line="-2"/>
         <source>Best: {levels}</source>
         <translation>Beste: {levels}</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+13"/>
         <source>Chosen: {levels}</source>
         <translation>Gewählt: {levels}</translation>
     </message>
@@ -13369,7 +13376,7 @@ Rückgabewerte:
         <translation>mit --import mehrerer Dateien: wofür eine Datei ist; mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>with --import: mend what is wrong with the table in the usual ways, and say how</source>
         <translation>mit --import: Fehler der Tabelle auf die übliche Weise beheben und sagen, wie</translation>
     </message>
@@ -13381,7 +13388,7 @@ Rückgabewerte:
     <message>
         <location line="+45"/>
         <location filename="../../formats/files.py" line="+27"/>
-        <location filename="../../project/project_file.py" line="+530"/>
+        <location filename="../../project/project_file.py" line="+538"/>
         <source>Choose another name.</source>
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
@@ -13453,7 +13460,7 @@ Rückgabewerte:
         <translation>nach den Zeilen schützen, die diese Spalte teilen (die Besuche einer Person, die Mitglieder eines Haushalts); mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+8"/>
         <source>release at most K rows of a unit; as many as the largest has where absent</source>
         <translation>höchstens K Zeilen einer Einheit freigeben; ohne Angabe so viele, wie die größte hat</translation>
     </message>
@@ -13478,7 +13485,7 @@ Rückgabewerte:
         <translation>Prüfen, was Anzahlen mit Laplace-Rauschen über kleine Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location line="+67"/>
+        <location line="+68"/>
         <source>{attribute}: two counts with Laplace noise, λ = {loss:g} each; ε = {epsilon:g}, δ = {delta:g}</source>
         <translation>{attribute}: zwei Anzahlen mit Laplace-Rauschen, je λ = {loss:g}; ε = {epsilon:g}, δ = {delta:g}</translation>
     </message>
@@ -13557,7 +13564,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+21"/>
-        <location filename="../../report/material.py" line="+355"/>
+        <location filename="../../report/material.py" line="+343"/>
         <source>this table</source>
         <translation>diese Tabelle</translation>
     </message>
@@ -13568,7 +13575,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+12"/>
-        <location filename="../../engine/generalization/coded.py" line="+294"/>
+        <location filename="../../engine/generalization/coded.py" line="+324"/>
         <source>The sensitive attribute {column} holds numbers, which hardly ever repeat.</source>
         <translation>Das sensible Merkmal {column} enthält Zahlen, die sich kaum je wiederholen.</translation>
     </message>
@@ -13590,7 +13597,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+42"/>
-        <location filename="../../engine/generalization/others.py" line="+235"/>
+        <location filename="../../engine/generalization/others.py" line="+244"/>
         <source>The table of {holder} has no column {column}.</source>
         <translation>Die Tabelle von {holder} hat keine Spalte {column}.</translation>
     </message>
@@ -13642,37 +13649,37 @@ Rückgabewerte:
         <translation>keine öffentliche Spalte</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>{holder}: {classes:,} {classes:class|classes} by {knows}, own l = {l} ({file})</source>
         <translation>{holder}: {classes:,} {classes:Klasse|Klassen} nach {knows}, eigenes l = {l} ({file})</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+9"/>
         <source>Together they leave at least {left} of {values} {values:value|values} of {sensitive}; no table beside them can keep more.</source>
         <translation>Gemeinsam lassen sie mindestens {left} von {values} {values:Wert|Werten} von {sensitive} übrig; keine Tabelle daneben kann mehr wahren.</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+21"/>
         <source>With our own table ({at}), {left} {left:value is|values are} left at least; {combinations:,} {combinations:combination|combinations} of classes {combinations:leaves|leave} fewer than {asked}.</source>
         <translation>Mit unserer eigenen Tabelle ({at}) bleiben mindestens {left} {left:Wert|Werte} übrig; {combinations:,} {combinations:Kombination|Kombinationen} von Klassen lassen weniger als {asked} übrig.</translation>
     </message>
     <message>
-        <location line="-17"/>
+        <location line="-14"/>
         <source>An l of {asked} is out of reach.</source>
         <translation>Ein l von {asked} ist unerreichbar.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>  The table of {holder} is the cause: the others leave {left_without}.</source>
         <translation>  Die Tabelle von {holder} ist die Ursache: Die anderen lassen {left_without} übrig.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>Our own table takes no part: {problem}</source>
         <translation>Unsere eigene Tabelle nimmt nicht teil: {problem}</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+21"/>
         <source>a table that was published: a file, or a data package (a folder or a zip file)</source>
         <translation>eine veröffentlichte Tabelle: eine Datei oder ein Datenpaket (ein Ordner oder eine Zip-Datei)</translation>
     </message>
@@ -13682,12 +13689,12 @@ Rückgabewerte:
         <translation>die Tabelle einer Stelle wieder weglassen</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+2"/>
         <source>with --add: who published it (usual: the file&apos;s name)</source>
         <translation>mit --add: wer sie veröffentlicht hat (üblich: der Name der Datei)</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>with --add: its column with our sensitive attribute (usual: of the same name)</source>
         <translation>mit --add: ihre Spalte mit unserem sensiblen Merkmal (üblich: gleichen Namens)</translation>
     </message>
@@ -13702,7 +13709,7 @@ Rückgabewerte:
         <translation>mit --add: was ein Wert ihrer sensiblen Spalte hier ist; mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>also say what our own table, as it would be published, leaves beside them</source>
         <translation>auch sagen, was unsere eigene Tabelle, wie sie veröffentlicht würde, neben ihnen übrig lässt</translation>
     </message>
@@ -13717,7 +13724,7 @@ Rückgabewerte:
         <translation>Die Passphrase ist geändert. Kopien des Projekts behalten die alte.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+11"/>
         <source>read the new passphrase from file descriptor N (or set {NEW_PASSPHRASE_VARIABLE})</source>
         <translation>die neue Passphrase aus dem Dateideskriptor N lesen (oder {NEW_PASSPHRASE_VARIABLE} setzen)</translation>
     </message>
@@ -13847,12 +13854,12 @@ Rückgabewerte:
         <translation>der Empfänger, für den etwas festgelegt wird</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>the language of what bundles tell the recipient, such as de</source>
         <translation>die Sprache, in der Datenpakete den Empfänger ansprechen, etwa de</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+6"/>
         <source>the recipient&apos;s level from now on, for all attributes: epsilon=2; a mechanism without this term gets the same trust</source>
         <translation>die Stufe des Empfängers von jetzt an, für alle Merkmale: epsilon=2; ein Verfahren ohne diese Größe erhält dasselbe Vertrauen</translation>
     </message>
@@ -13867,7 +13874,7 @@ Rückgabewerte:
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+38"/>
         <source>Files of this format are made in memory, which an engine&apos;s rows need not fit.</source>
         <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, für den die Zeilen einer Maschine zu viele sein können.</translation>
     </message>
@@ -13877,14 +13884,29 @@ Rückgabewerte:
         <translation>Wählen Sie Parquet oder CSV oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+4"/>
+        <source>Without an engine there is none that counts classes.</source>
+        <translation>Ohne Maschine zählt keine die Klassen.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Name one: --engine dask. What the project counts itself, sfumato check says.</source>
+        <translation>Nennen Sie eine: --engine dask. Was das Projekt selbst zählt, sagt sfumato check.</translation>
+    </message>
+    <message>
+        <location line="+46"/>
         <source>for whom; may be given several times</source>
         <translation>für wen; mehrfach möglich</translation>
     </message>
     <message>
         <location line="+7"/>
-        <source>let Dask or Spark make the released rows, the same ones, from the table&apos;s Parquet files, with a process for each core</source>
-        <translation>die freigegebenen Zeilen von Dask oder Spark erzeugen lassen, dieselben, aus den Parquet-Dateien der Tabelle, mit einem Prozess je Prozessorkern</translation>
+        <source>let Dask or Spark make the released rows, the same ones, from the table&apos;s Parquet or CSV files, with a process for each core</source>
+        <translation>die freigegebenen Zeilen von Dask oder Spark erzeugen lassen, dieselben, aus den Parquet- oder CSV-Dateien der Tabelle, mit einem Prozess je Prozessorkern</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>let the engine count, before it makes the rows, the smallest class of records that look alike to the recipient (k), unique records, and l-diversity</source>
+        <translation>die Maschine, bevor sie die Zeilen erzeugt, zählen lassen: die kleinste Klasse von Datensätzen, die für den Empfänger gleich aussehen (k), einzigartige Datensätze und die l-Diversität</translation>
     </message>
     <message>
         <location filename="../../commands/plan.py" line="+1"/>
@@ -13913,12 +13935,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../commands/release.py" line="-6"/>
+        <location filename="../../commands/release.py" line="-11"/>
         <source>release a column otherwise than before</source>
         <translation>eine Spalte anders als früher freigeben</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="+146"/>
+        <location filename="../../commands/shared/command.py" line="+147"/>
         <source>release although something grave was found (see sfumato check); the ledger and the report keep the reason, which stands until what it was given for changes</source>
         <translation>freigeben, obwohl etwas Schwerwiegendes gefunden wurde (siehe sfumato check); Freigabeverzeichnis und Bericht halten die Begründung fest, die gilt, bis sich ändert, wofür sie gegeben wurde</translation>
     </message>
@@ -13943,7 +13965,7 @@ Rückgabewerte:
         <translation>die kleinste Anzahl von Datensätzen, die Außenstehenden gezeigt wird (üblich: %(default)s)</translation>
     </message>
     <message>
-        <location filename="../../commands/risk.py" line="-161"/>
+        <location filename="../../commands/risk.py" line="-162"/>
         <source>Examine which small groups a release gives away.</source>
         <translation>Prüfen, welche kleinen Gruppen eine Freigabe preisgibt.</translation>
     </message>
@@ -13963,7 +13985,7 @@ Rückgabewerte:
         <translation>vereinfachter</translation>
     </message>
     <message>
-        <location line="+68"/>
+        <location line="+69"/>
         <source>nothing</source>
         <translation>nichts</translation>
     </message>
@@ -14023,7 +14045,7 @@ Rückgabewerte:
         <translation>Die Reihenfolge der Zeilen von Freigaben zeigen oder wählen.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+25"/>
         <source>sfumato: --as-in-table needs a reason</source>
         <translation>sfumato: --as-in-table verlangt eine Begründung</translation>
     </message>
@@ -14089,12 +14111,12 @@ Rückgabewerte:
         <translation>Das Projekt ist so versiegelt, wie es ist, und sein Freigabeverzeichnis sagt es.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+10"/>
         <source>accept the project as it stands although it does not match its seal; the ledger keeps the reason and the findings</source>
         <translation>das Projekt so annehmen, wie es ist, obwohl es nicht mit seinem Siegel übereinstimmt; das Freigabeverzeichnis hält Begründung und Befunde fest</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="-9"/>
+        <location filename="../../commands/shared/command.py" line="-8"/>
         <source>read the passphrase from file descriptor N, its first line</source>
         <translation>die Passphrase aus dem Dateideskriptor N lesen, dessen erste Zeile</translation>
     </message>
@@ -14115,12 +14137,12 @@ Rückgabewerte:
         <translation>der Ordner, in den das Datenpaket kommt</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+1"/>
         <source>csv, parquet, sav or dta (usual: csv)</source>
         <translation>csv, parquet, sav oder dta (üblich: csv)</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>one zip file in place of a folder</source>
         <translation>eine Zip-Datei anstelle eines Ordners</translation>
     </message>
@@ -14140,12 +14162,12 @@ Rückgabewerte:
         <translation>{failed} von {checks} {checks:Prüfung|Prüfungen} {failed:ist|sind} fehlgeschlagen.</translation>
     </message>
     <message>
-        <location line="-46"/>
+        <location line="-41"/>
         <source>{override}; the ledger keeps the reason</source>
         <translation>{override}; das Freigabeverzeichnis hält die Begründung fest</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+31"/>
         <source>FAIL</source>
         <translation>FEHL</translation>
     </message>
@@ -14170,7 +14192,7 @@ Rückgabewerte:
         <translation>Siegel und Freigabeverzeichnis</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/groups.py" line="+25"/>
+        <location filename="../../commands/shared/groups.py" line="+35"/>
         <source>relative error, default %(default)s</source>
         <translation>relativer Fehler, üblich %(default)s</translation>
     </message>
@@ -14180,17 +14202,17 @@ Rückgabewerte:
         <translation>wie oft er auf jeder Seite überschritten werden soll, üblich %(default)s</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>the sensitive attribute; needed where several are</source>
         <translation>das sensible Merkmal; nötig, wo es mehrere gibt</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>a public column by which an attacker looks people up; may be repeated. Without it, all quasi-identifiers</source>
         <translation>eine öffentliche Spalte, anhand derer ein Angreifer Personen sucht; mehrfach möglich. Ohne Angabe alle Quasi-Identifikatoren</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+36"/>
         <source>Which sensitive attribute is meant is not clear.</source>
         <translation>Welches sensible Merkmal gemeint ist, ist nicht klar.</translation>
     </message>
@@ -14210,18 +14232,18 @@ Rückgabewerte:
         <translation>es gibt keines</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>The table is encoded</source>
         <translation>Die Tabelle ist kodiert</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+16"/>
         <source>There is no recipient {recipient}.</source>
         <translation>Es gibt keinen Empfänger {recipient}.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/databases/connection.py" line="+78"/>
+        <location filename="../../formats/databases.py" line="+101"/>
         <location filename="../../formats/options.py" line="-19"/>
         <location filename="../../formats/tables/__init__.py" line="+41"/>
         <source>Known are: {known}.</source>
@@ -14233,12 +14255,12 @@ Rückgabewerte:
         <translation>die Zeichenkodierung des Textes, z. B. cp1252</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+1"/>
         <source>between fields: a character, tab, comma or semicolon</source>
         <translation>zwischen Feldern: ein Zeichen, tab, comma oder semicolon</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>the mark in decimal numbers</source>
         <translation>das Zeichen in Dezimalzahlen</translation>
     </message>
@@ -14248,12 +14270,12 @@ Rückgabewerte:
         <translation>ein Text, der einen fehlenden Wert bedeutet, neben dem leeren; mehrfach möglich</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+2"/>
         <source>how many lines above the table are left out</source>
         <translation>wie viele Zeilen über der Tabelle weggelassen werden</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>the sheet of a workbook</source>
         <translation>das Blatt einer Arbeitsmappe</translation>
     </message>
@@ -14273,19 +14295,19 @@ Rückgabewerte:
         <translation>Eine unvollendete Freigabe an {recipient} wurde abgeschlossen: {explanation}. ({target})</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+15"/>
         <source>read a table of Parquet or CSV in parts that would take more memory than so many megabytes (usual: 1000)</source>
         <translation>eine Tabelle in Parquet oder CSV in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (üblich: 1000)</translation>
     </message>
     <message>
-        <location line="+61"/>
-        <source>The table&apos;s files hold columns that are known from all rows only.</source>
-        <translation>Die Dateien der Tabelle haben Spalten, die erst aus allen Zeilen bekannt sind.</translation>
+        <location line="+67"/>
+        <source>An engine reads Parquet files&apos; columns as they are stored, and the project reads some as other types.</source>
+        <translation>Eine Maschine liest die Spalten von Parquet-Dateien, wie sie gespeichert sind, und das Projekt liest einige mit anderen Typen.</translation>
     </message>
     <message>
-        <location line="+1"/>
-        <source>Write categories in an order as texts and whole numbers without a sign as plain ones, or release without --engine.</source>
-        <translation>Schreiben Sie geordnete Kategorien als Texte und ganze Zahlen ohne Vorzeichen als gewöhnliche oder geben Sie ohne --engine frei.</translation>
+        <location line="+2"/>
+        <source>Write them as these types and make a project of the new file, or release without --engine.</source>
+        <translation>Schreiben Sie sie mit diesen Typen und erstellen Sie ein Projekt aus der neuen Datei oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
         <location line="+8"/>
@@ -14318,12 +14340,12 @@ Rückgabewerte:
         <translation>ein Verzeichnis der Grundgesamtheit, zu der die Personen der Tabelle gehören, mit denselben öffentlichen Spalten: Darin wird gezählt, wie wahrscheinlich sie gefunden werden; das Projekt merkt sich, wo es liegt</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>where there is no such list: the share of the population that is in the table, above 0 and at most 1; the project remembers it</source>
         <translation>wo es kein solches Verzeichnis gibt: der Anteil der Grundgesamtheit, der in der Tabelle ist, über 0 und höchstens 1; das Projekt merkt ihn sich</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+4"/>
         <source>forget what is known of the population</source>
         <translation>vergessen, was über die Grundgesamtheit bekannt ist</translation>
     </message>
@@ -14339,7 +14361,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+29"/>
-        <location filename="../../engine/generalization/risk.py" line="+185"/>
+        <location filename="../../engine/generalization/risk.py" line="+184"/>
         <source>The sampling fraction is {fraction:g}.</source>
         <translation>Der Auswahlsatz ist {fraction:g}.</translation>
     </message>
@@ -14455,7 +14477,7 @@ Rückgabewerte:
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
     <message>
-        <location line="+74"/>
+        <location line="+73"/>
         <source>Compared: {compared}.</source>
         <translation>Verglichen: {compared}.</translation>
     </message>
@@ -14475,12 +14497,12 @@ Rückgabewerte:
         <translation>Quelle</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,} {own_rows:row|rows} found nowhere else</source>
         <translation>{mark}  {name_of}: Wahrscheinlichkeit {posterior:.3g}, die einzige Quelle zu sein, {own_rows:,} nur dort vorkommende {own_rows:Zeile|Zeilen}</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+11"/>
         <source>the file that was found: a table or a bundle, also zipped</source>
         <translation>die gefundene Datei: eine Tabelle oder ein Datenpaket, auch gepackt</translation>
     </message>
@@ -14560,12 +14582,12 @@ Rückgabewerte:
         <translation>{unique} ({unique_rows:,} {unique_rows:Datensatz|Datensätze})</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>smallest class {smallest}, {unique}, {suppressed_rows:,} of {records:,} {records:record|records} suppressed, loss {loss:.1f} %</source>
         <translation>kleinste Klasse {smallest}, {unique}, {suppressed_rows:,} von {records:,} {records:Datensatz|Datensätzen} unterdrückt, Verlust {loss:.1f}&#xa0;%</translation>
     </message>
     <message>
-        <location line="-101"/>
+        <location line="-100"/>
         <source>{name}: sees the quasi-identifiers as they are</source>
         <translation>{name}: sieht die Quasi-Identifikatoren unverändert</translation>
     </message>
@@ -14580,7 +14602,7 @@ Rückgabewerte:
         <translation>{unique:,} einzigartig</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+58"/>
         <source>for whom something is stated</source>
         <translation>für wen etwas festgelegt wird</translation>
     </message>
@@ -14590,17 +14612,17 @@ Rückgabewerte:
         <translation>die Datensätze oder Einheiten der kleinsten Klasse</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+4"/>
         <source>the largest share of the records that may show * instead, such as 0.01</source>
         <translation>der größte Anteil der Datensätze, die stattdessen * zeigen dürfen, etwa 0.01</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+6"/>
         <source>show a quasi-identifier at this level; may be repeated. Others follow where the chain needs it</source>
         <translation>einen Quasi-Identifikator auf dieser Stufe zeigen; mehrfach möglich. Andere folgen, wo die Kette es braucht</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>show the recipient the quasi-identifiers as they are</source>
         <translation>dem Empfänger die Quasi-Identifikatoren unverändert zeigen</translation>
     </message>
@@ -14620,7 +14642,7 @@ Rückgabewerte:
         <translation>die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
     <message>
-        <location filename="../../engine/core/columns.py" line="+78"/>
+        <location filename="../../engine/core/columns.py" line="+79"/>
         <source>A number to round or to cut off by is not finite.</source>
         <translation>Eine Zahl zum Runden oder Abschneiden ist nicht endlich.</translation>
     </message>
@@ -14696,7 +14718,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+66"/>
-        <location filename="../../engine/table/table.py" line="+345"/>
+        <location filename="../../engine/table/table.py" line="+344"/>
         <source>Let missing be a value of its own, or mend these rows in the source table.</source>
         <translation>Lassen Sie fehlend einen eigenen Wert sein oder berichtigen Sie diese Zeilen in der Quelltabelle.</translation>
     </message>
@@ -14706,7 +14728,7 @@ Rückgabewerte:
         <translation>Spalte {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}, und ihr Wertebereich hat keinen fehlenden Wert.</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+43"/>
         <source>Column {column} has values outside its domain in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} hat in {count} {count:Zeile|Zeilen} Werte außerhalb ihres Wertebereichs, zuerst in Zeile {row}.</translation>
     </message>
@@ -14717,7 +14739,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+30"/>
-        <location filename="../../engine/table/profile.py" line="+66"/>
+        <location filename="../../engine/table/profile.py" line="+412"/>
         <source>A binning needs at least two bins.</source>
         <translation>Eine Klasseneinteilung braucht mindestens zwei Klassen.</translation>
     </message>
@@ -14791,7 +14813,7 @@ Rückgabewerte:
         <translation>Erweitern Sie die erste oder die letzte Klasse.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/values.py" line="+46"/>
+        <location filename="../../engine/core/values.py" line="+53"/>
         <source>Entry {entry} of the domain is not a finite number.</source>
         <translation>Eintrag {entry} des Wertebereichs ist keine endliche Zahl.</translation>
     </message>
@@ -14826,7 +14848,7 @@ Rückgabewerte:
         <translation>{names} und {last}</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/coalition_risk.py" line="+264"/>
+        <location filename="../../engine/disclosure/coalition_risk.py" line="+263"/>
         <source>Going through joint outcomes</source>
         <translation>Gemeinsame Ergebnisse werden durchgegangen</translation>
     </message>
@@ -14836,12 +14858,12 @@ Rückgabewerte:
         <translation>Gemeinsame Ergebnisse werden gezogen</translation>
     </message>
     <message>
-        <location line="+177"/>
+        <location line="+171"/>
         <source>Weighing released values</source>
         <translation>Freigegebene Werte werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/count_queries.py" line="+92"/>
+        <location filename="../../engine/disclosure/count_queries.py" line="+90"/>
         <source>There is no public attribute {column} to ask about.</source>
         <translation>Es gibt kein öffentliches Merkmal {column}, nach dem gefragt werden könnte.</translation>
     </message>
@@ -14861,7 +14883,7 @@ Rückgabewerte:
         <translation>Wählen Sie Werte, die zusammen vorkommen.</translation>
     </message>
     <message>
-        <location line="+202"/>
+        <location line="+200"/>
         <source>There are no public attributes to ask about.</source>
         <translation>Es gibt keine öffentlichen Merkmale, nach denen gefragt werden könnte.</translation>
     </message>
@@ -14901,7 +14923,7 @@ Rückgabewerte:
         <translation>Mit simulierten Freigaben wird verglichen</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/gaussian_attack.py" line="+165"/>
+        <location filename="../../engine/disclosure/gaussian_attack.py" line="+163"/>
         <source>Choose at least one.</source>
         <translation>Wählen Sie mindestens eines.</translation>
     </message>
@@ -14911,7 +14933,7 @@ Rückgabewerte:
         <translation>Es gibt keine Kopie, aus der geschätzt werden könnte.</translation>
     </message>
     <message>
-        <location line="+130"/>
+        <location line="+128"/>
         <source>{rows:,} complete {rows:record is|records are} too few to learn how {count:,} {count:number varies|numbers vary}.</source>
         <translation>{rows:,} {rows:vollständiger Datensatz ist|vollständige Datensätze sind} zu wenige, um zu lernen, wie {count:,} {count:Zahl streut|Zahlen streuen}.</translation>
     </message>
@@ -14941,13 +14963,13 @@ Rückgabewerte:
         <translation>Lassen Sie eine Kopie derselben Stufe weg oder betrachten Sie den linearen Schätzwert.</translation>
     </message>
     <message>
-        <location line="+77"/>
+        <location line="+75"/>
         <location line="+7"/>
         <source>Estimating from the distribution</source>
         <translation>Aus der Verteilung wird geschätzt</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/group_privacy.py" line="+70"/>
+        <location filename="../../engine/disclosure/group_privacy.py" line="+71"/>
         <source>The relative error ε = {epsilon:g} is not above 0 and at most 1.</source>
         <translation>Der relative Fehler ε = {epsilon:g} liegt nicht über 0 und höchstens bei 1.</translation>
     </message>
@@ -14982,7 +15004,7 @@ Rückgabewerte:
         <translation>Geben Sie Anteile von Werten an, die vorkommen.</translation>
     </message>
     <message>
-        <location line="+198"/>
+        <location line="+191"/>
         <source>The retention probability {retention:g} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {retention:g} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -14992,7 +15014,7 @@ Rückgabewerte:
         <translation>Bei 0 gibt es nichts, woraus sich schätzen ließe, und bei 1 ist nichts verborgen: Wählen Sie eine Zahl dazwischen.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/group_risk.py" line="+160"/>
+        <location filename="../../engine/disclosure/group_risk.py" line="+152"/>
         <source>The published tests are for one retention probability; this release has one for each value.</source>
         <translation>Die veröffentlichten Tests gelten für eine einzige Beibehaltungswahrscheinlichkeit; diese Freigabe hat eine für jeden Wert.</translation>
     </message>
@@ -15007,19 +15029,19 @@ Rückgabewerte:
         <translation>Gruppen sind geprüft</translation>
     </message>
     <message>
-        <location line="+360"/>
-        <location filename="../../engine/mechanisms/reconstruction/figures.py" line="+205"/>
+        <location line="+345"/>
+        <location filename="../../engine/mechanisms/reconstruction/figures.py" line="+197"/>
         <source>Moving {parameter}</source>
         <translation>{parameter} wird verändert</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <location filename="../../engine/mechanisms/reconstruction/figures.py" line="+7"/>
+        <location line="+10"/>
+        <location filename="../../engine/mechanisms/reconstruction/figures.py" line="+5"/>
         <source>Curves are ready</source>
         <translation>Kurven sind bereit</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/group_tails.py" line="+45"/>
+        <location filename="../../engine/disclosure/group_tails.py" line="+41"/>
         <source>by value</source>
         <translation>nach Wert</translation>
     </message>
@@ -15029,7 +15051,7 @@ Rückgabewerte:
         <translation>zufällig</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/count_queries.py" line="+123"/>
+        <location filename="../../engine/disclosure/count_queries.py" line="+121"/>
         <source>A group&apos;s count is not between 1 and its size.</source>
         <translation>Die Anzahl einer Gruppe liegt nicht zwischen 1 und ihrer Größe.</translation>
     </message>
@@ -15039,7 +15061,7 @@ Rückgabewerte:
         <translation>Zählen Sie einen sensiblen Wert, der in der Gruppe vorkommt.</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+37"/>
         <source>A privacy loss of {value} for one answer is out of range.</source>
         <translation>Ein Privatheitsverlust von {value} für eine Antwort liegt außerhalb des Bereichs.</translation>
     </message>
@@ -15059,12 +15081,12 @@ Rückgabewerte:
         <translation>Geben Sie ein ε über 0 und höchstens 1 an, etwa 0,3 für 30&#xa0;%.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/pooled_rows.py" line="+109"/>
+        <location filename="../../engine/disclosure/pooled_rows.py" line="+110"/>
         <source>Pooling the rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/realized_risk.py" line="+162"/>
+        <location filename="../../engine/disclosure/realized_risk.py" line="+258"/>
         <source>What the coalition holds does not fit the table&apos;s {rows} {rows:record|records}.</source>
         <translation>Was die Koalition hat, passt nicht zu den {rows} {rows:Datensatz|Datensätzen} der Tabelle.</translation>
     </message>
@@ -15074,17 +15096,17 @@ Rückgabewerte:
         <translation>Öffnen Sie die Tabelle, aus der die Freigaben erzeugt wurden.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+18"/>
         <source>Counting what is held of the records</source>
         <translation>Gezählt wird, was zu den Datensätzen vorliegt</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+31"/>
         <source>Looking up each record&apos;s probability</source>
         <translation>Die Wahrscheinlichkeit jedes Datensatzes wird nachgeschlagen</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+41"/>
         <source>Finding the best guesses</source>
         <translation>Die besten Schätzungen werden gesucht</translation>
     </message>
@@ -15094,7 +15116,7 @@ Rückgabewerte:
         <translation>Mit allem Vorliegenden wird verglichen</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/resampled_law.py" line="+499"/>
+        <location filename="../../engine/disclosure/resampled_law.py" line="+501"/>
         <source>Adding up what copies show</source>
         <translation>Addiert wird, was Kopien zeigen</translation>
     </message>
@@ -15104,20 +15126,20 @@ Rückgabewerte:
         <translation>Bewertet wird, wem am meisten vertraut wird</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/traceability.py" line="+129"/>
-        <location filename="../../engine/mechanisms/gaussian/adoption.py" line="+214"/>
+        <location filename="../../engine/disclosure/traceability.py" line="+128"/>
+        <location filename="../../engine/mechanisms/gaussian/adoption.py" line="+213"/>
         <source>Comparing the releases</source>
         <translation>Die Freigaben werden verglichen</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/mixed_files.py" line="+226"/>
-        <location filename="../../engine/disclosure/tracing.py" line="+524"/>
+        <location filename="../../engine/disclosure/mixed_files.py" line="+225"/>
+        <location filename="../../engine/disclosure/tracing.py" line="+522"/>
         <location filename="../../project/verification/leak.py" line="+519"/>
         <source>Weighing the releases</source>
         <translation>Die Freigaben werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/chain.py" line="-185"/>
+        <location filename="../../engine/generalization/chain.py" line="-179"/>
         <source>{column} is at level {coarse} for a recipient who is trusted less than one at level {fine}.</source>
         <translation>{column} ist auf Stufe {coarse} für einen Empfänger, dem weniger vertraut wird als einem auf Stufe {fine}.</translation>
     </message>
@@ -15127,24 +15149,22 @@ Rückgabewerte:
         <translation>Erhöhen Sie die Stufe des Empfängers mit weniger Vertrauen oder senken Sie die des anderen.</translation>
     </message>
     <message>
-        <location line="+114"/>
-        <location filename="../../engine/generalization/coded.py" line="-111"/>
+        <location filename="../../engine/generalization/coded.py" line="-98"/>
         <source>There are {nodes:,} combinations of levels, more than {limit:,}.</source>
         <translation>Es gibt {nodes:,} Kombinationen von Stufen, mehr als {limit:,}.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../engine/generalization/coded.py" line="+1"/>
         <source>Use fewer quasi-identifiers, or fewer levels in their hierarchies.</source>
         <translation>Verwenden Sie weniger Quasi-Identifikatoren oder weniger Stufen in ihren Hierarchien.</translation>
     </message>
     <message>
-        <location line="-34"/>
+        <location filename="../../engine/generalization/chain.py" line="+81"/>
         <source>The levels are found</source>
         <translation>Die Stufen sind gefunden</translation>
     </message>
     <message>
-        <location line="+93"/>
+        <location line="+87"/>
         <source>k is {k}, and the table has {units} {units:record|records} or units that records belong to.</source>
         <translation>k ist {k}, und die Tabelle hat {units} {units:Datensatz|Datensätze} oder Einheiten, zu denen Datensätze gehören.</translation>
     </message>
@@ -15159,7 +15179,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein k von 1 bis zu dieser Zahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/checker.py" line="+131"/>
+        <location filename="../../engine/generalization/checker.py" line="+129"/>
         <source>The published table has no column {column}.</source>
         <translation>Die veröffentlichte Tabelle hat keine Spalte {column}.</translation>
     </message>
@@ -15179,7 +15199,7 @@ Rückgabewerte:
         <translation>Die veröffentlichte Tabelle hat keine Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/coded.py" line="-123"/>
+        <location filename="../../engine/generalization/coded.py" line="-165"/>
         <source>Quasi-identifier {column} has no levels.</source>
         <translation>Der Quasi-Identifikator {column} hat keine Stufen.</translation>
     </message>
@@ -15225,9 +15245,9 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../engine/table/micro_groups.py" line="+132"/>
-        <location filename="../../engine/table/table.py" line="-215"/>
-        <location filename="../../project/release/workers.py" line="+309"/>
+        <location filename="../../engine/table/micro_groups.py" line="+234"/>
+        <location filename="../../engine/table/table.py" line="-217"/>
+        <location filename="../../project/release/workers.py" line="+561"/>
         <source>The table has no rows.</source>
         <translation>Die Tabelle hat keine Zeilen.</translation>
     </message>
@@ -15242,7 +15262,7 @@ Rückgabewerte:
         <translation>Lesen Sie beide aus derselben Tabelle.</translation>
     </message>
     <message>
-        <location line="+109"/>
+        <location line="+138"/>
         <source>Column {column} is sensitive and a quasi-identifier at once.</source>
         <translation>Spalte {column} ist zugleich sensibel und Quasi-Identifikator.</translation>
     </message>
@@ -15252,7 +15272,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine der beiden Rollen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/criteria.py" line="+276"/>
+        <location filename="../../engine/generalization/criteria.py" line="+274"/>
         <source>k-anonymity</source>
         <translation>k-Anonymität</translation>
     </message>
@@ -15348,7 +15368,7 @@ Rückgabewerte:
         <translation>rekursive (c,l)-Diversität</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+12"/>
         <source>Choose a c above 0.</source>
         <translation>Wählen Sie ein c über 0.</translation>
     </message>
@@ -15378,7 +15398,7 @@ Rückgabewerte:
         <translation>t-Nähe</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+19"/>
         <source>Choose a t from 0 to 1.</source>
         <translation>Wählen Sie ein t von 0 bis 1.</translation>
     </message>
@@ -15413,12 +15433,12 @@ Rückgabewerte:
         <translation>Niemandes Wert lässt sich auf weniger als {l} {l:Wert|Werte} eingrenzen, auch nicht von jemandem, der zusätzlich die Tabellen der anderen Stellen hat.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+26"/>
         <source>l is {l:g}, and {occurring} different sensitive {occurring:value occurs|values occur} in the table.</source>
         <translation>l ist {l:g}, und in der Tabelle {occurring:kommt|kommen} {occurring} {occurring:verschiedener sensibler Wert|verschiedene sensible Werte} vor.</translation>
     </message>
     <message>
-        <location line="-50"/>
+        <location line="-49"/>
         <source>Choose an l of at most {weakest}, or leave out the table that is the cause.</source>
         <translation>Wählen Sie ein l von höchstens {weakest} oder lassen Sie die Tabelle weg, die die Ursache ist.</translation>
     </message>
@@ -15428,12 +15448,12 @@ Rückgabewerte:
         <translation>Wählen Sie ein l von höchstens {reached} oder prüfen Sie, ob die Tabellen von denselben Personen handeln und ihre Werte gleich geschrieben sind.</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+42"/>
         <source>Choose an l from 1 to {occurring}.</source>
         <translation>Wählen Sie ein l von 1 bis {occurring}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/publication.py" line="+470"/>
+        <location filename="../../engine/generalization/publication.py" line="+464"/>
         <source>Give {names} one more level with a single group, or leave {count:it|them} out.</source>
         <translation>Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {count:diese Spalte|diese Spalten} weg.</translation>
     </message>
@@ -15508,7 +15528,7 @@ Rückgabewerte:
         <translation>* hinzufügen</translation>
     </message>
     <message>
-        <location line="+383"/>
+        <location line="+382"/>
         <source>Row {row} looks like headings, not like a value.</source>
         <translation>Zeile {row} sieht wie eine Überschrift aus, nicht wie ein Wert.</translation>
     </message>
@@ -15619,7 +15639,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/generalization/hierarchies/recipe.py" line="+22"/>
-        <location filename="../../formats/columns/settling.py" line="+82"/>
+        <location filename="../../formats/columns/settling.py" line="+81"/>
         <source>a whole number</source>
         <translation>eine ganze Zahl</translation>
     </message>
@@ -15696,7 +15716,7 @@ Rückgabewerte:
         <translation>Benennen Sie Klassen ab Stufe 1 um und geben Sie jeder einen Namen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/recipes.py" line="+55"/>
+        <location filename="../../engine/generalization/hierarchies/recipes.py" line="+54"/>
         <source>whole numbers</source>
         <translation>ganze Zahlen</translation>
     </message>
@@ -15767,12 +15787,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location line="+365"/>
+        <location line="+360"/>
         <source>Choose among {known}.</source>
         <translation>Wählen Sie unter {known}.</translation>
     </message>
     <message>
-        <location line="-568"/>
+        <location line="-563"/>
         <source>The intervals have {steps} {steps:level|levels} and merge {growth} at a time.</source>
         <translation>Die Intervalle haben {steps} {steps:Stufe|Stufen} und fassen je {growth} zusammen.</translation>
     </message>
@@ -15807,7 +15827,7 @@ Rückgabewerte:
         <translation>Geben Sie jeder Stufe eine Größe von mindestens zwei.</translation>
     </message>
     <message>
-        <location line="+66"/>
+        <location line="+64"/>
         <source>List each value once.</source>
         <translation>Führen Sie jeden Wert einmal auf.</translation>
     </message>
@@ -15832,7 +15852,7 @@ Rückgabewerte:
         <translation>Die Werte sollen auf {digits} Zeichen aufgefüllt werden.</translation>
     </message>
     <message>
-        <location line="+62"/>
+        <location line="+61"/>
         <source>Row {row} of the hierarchy&apos;s table has {found} {found:cell|cells}, and row 1 has {expected}.</source>
         <translation>Zeile {row} der Tabelle der Hierarchie hat {found} {found:Zelle|Zellen} und Zeile 1 {expected}.</translation>
     </message>
@@ -15842,12 +15862,12 @@ Rückgabewerte:
         <translation>Die Hierarchie der Spalte {column} führt {count} ihrer {values} {values:Wert|Werte} nicht auf.</translation>
     </message>
     <message>
-        <location line="-99"/>
+        <location line="-98"/>
         <source>Choose a length from 0 to 100.</source>
         <translation>Wählen Sie eine Länge von 0 bis 100.</translation>
     </message>
     <message>
-        <location line="+54"/>
+        <location line="+53"/>
         <source>The hierarchy&apos;s table has no levels.</source>
         <translation>Die Tabelle der Hierarchie hat keine Stufen.</translation>
     </message>
@@ -15889,7 +15909,7 @@ Rückgabewerte:
         <translation>Nehmen Sie sie in die Tabelle der Hierarchie auf, jeden mit seinen Bezeichnungen.</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location line="+49"/>
         <source>There is no hierarchy of the kind {kind}.</source>
         <translation>Es gibt keine Hierarchie der Art {kind}.</translation>
     </message>
@@ -16009,7 +16029,7 @@ Rückgabewerte:
         <translation>Geben Sie an, welcher unserer Werte jeder davon ist, oder nehmen Sie sie in unseren Wertebereich auf.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/probabilistic.py" line="+73"/>
+        <location line="+232"/>
         <source>Add at least one.</source>
         <translation>Fügen Sie mindestens eine hinzu.</translation>
     </message>
@@ -16049,7 +16069,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen kleineren Anteil.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/publication.py" line="-345"/>
+        <location filename="../../engine/generalization/publication.py" line="-338"/>
         <source>The table&apos;s hierarchies have no levels {node}.</source>
         <translation>Die Hierarchien der Tabelle haben keine Stufen {node}.</translation>
     </message>
@@ -16069,12 +16089,12 @@ Rückgabewerte:
         <translation>An diesem Knoten {rows:ragt|ragen} {rows} {rows:Datensatz|Datensätze} heraus, und {allowed} {allowed:darf|dürfen} weggelassen werden.</translation>
     </message>
     <message>
-        <location line="+76"/>
+        <location line="+69"/>
         <source>With the {rows} starred {rows:record|records} as a class of their own the table does not keep {criterion}.</source>
         <translation>Mit den {rows} mit * versehenen {rows:Datensatz|Datensätzen} als eigener Klasse hält die Tabelle {criterion} nicht ein.</translation>
     </message>
     <message>
-        <location line="-83"/>
+        <location line="-76"/>
         <source>Publish the table that was searched.</source>
         <translation>Veröffentlichen Sie die Tabelle, die durchsucht wurde.</translation>
     </message>
@@ -16084,7 +16104,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen sicheren Knoten oder lassen Sie mehr Datensätze weglassen.</translation>
     </message>
     <message>
-        <location line="+76"/>
+        <location line="+69"/>
         <source>Leave these records out instead of starring them.</source>
         <translation>Lassen Sie diese Datensätze weg, statt sie mit * zu versehen.</translation>
     </message>
@@ -16094,7 +16114,7 @@ Rückgabewerte:
         <translation>Gemessen wird, was die Knoten verlieren</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/risk.py" line="-53"/>
+        <location filename="../../engine/generalization/risk.py" line="-51"/>
         <source>The population has other quasi-identifiers than the table.</source>
         <translation>Die Grundgesamtheit hat andere Quasi-Identifikatoren als die Tabelle.</translation>
     </message>
@@ -16104,7 +16124,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Grundgesamtheit mit denselben Spalten.</translation>
     </message>
     <message>
-        <location line="+239"/>
+        <location line="+234"/>
         <source>Choose a table with records.</source>
         <translation>Wählen Sie eine Tabelle mit Datensätzen.</translation>
     </message>
@@ -16154,8 +16174,8 @@ Rückgabewerte:
         <translation>Es ist kein Kriterium gewählt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="+370"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+216"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="+362"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+211"/>
         <source>The retention probability {level} of an adopted release is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} einer übernommenen Freigabe liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -16181,7 +16201,7 @@ Rückgabewerte:
         <translation>Zwischen übernommenen Freigaben wird angepasst</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/base_mechanism.py" line="+174"/>
+        <location filename="../../engine/ladders/base_mechanism.py" line="+168"/>
         <source>Drawing the most trusted release</source>
         <translation>Die Freigabe mit dem höchsten Vertrauen wird gezogen</translation>
     </message>
@@ -16196,12 +16216,12 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl von 0,000001 bis {highest:,.0f} an. 0 wäre das Original, und endloses Rauschen verriete nichts.</translation>
     </message>
     <message>
-        <location line="+433"/>
+        <location line="+429"/>
         <source>Drawing the noise</source>
         <translation>Das Rauschen wird gezogen</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/uniform.py" line="+410"/>
+        <location filename="../../engine/ladders/uniform.py" line="+409"/>
         <source>The retention probability {level} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -16277,7 +16297,7 @@ Rückgabewerte:
         <translation>Geben Sie ein Niveau wie 0,95 an.</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+28"/>
         <source>A value was released that the perturbation matrix never releases.</source>
         <translation>Es wurde ein Wert freigegeben, den die Übergangsmatrix nie freigibt.</translation>
     </message>
@@ -16287,12 +16307,12 @@ Rückgabewerte:
         <translation>Prüfen Sie, ob Datei und Matrix zusammengehören.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/matrix.py" line="+198"/>
+        <location filename="../../engine/matrices/matrix.py" line="+197"/>
         <source>Show a part of it.</source>
         <translation>Zeigen Sie einen Teil davon.</translation>
     </message>
     <message>
-        <location line="+78"/>
+        <location line="+75"/>
         <source>One of the two releases can&apos;t be made from the other.</source>
         <translation>Eine der beiden Freigaben lässt sich nicht aus der anderen gewinnen.</translation>
     </message>
@@ -16302,12 +16322,12 @@ Rückgabewerte:
         <translation>Wählen Sie Stufen einer Leiter, die Freigabe mit höherem Vertrauen zuerst.</translation>
     </message>
     <message>
-        <location line="-80"/>
+        <location line="-77"/>
         <source>A matrix of {size} {size:value|values} is too large to be shown whole.</source>
         <translation>Eine Matrix mit {size} {size:Wert|Werten} ist zu groß, um ganz gezeigt zu werden.</translation>
     </message>
     <message>
-        <location line="+88"/>
+        <location line="+85"/>
         <source>A distribution over {size} {size:value|values} is needed; {given} {given:number was|numbers were} given.</source>
         <translation>Nötig ist eine Verteilung über {size} {size:Wert|Werte}; angegeben {given:wurde|wurden} {given} {given:Zahl|Zahlen}.</translation>
     </message>
@@ -16357,7 +16377,7 @@ Rückgabewerte:
         <translation>Geben Sie Wahrscheinlichkeiten an, die sich über die freigegebenen Werte (die Zeilen) zu 1 summieren.</translation>
     </message>
     <message>
-        <location line="+138"/>
+        <location line="+129"/>
         <source>The release can&apos;t tell some values of the domain apart: its perturbation matrix is singular.</source>
         <translation>Die Freigabe kann einige Werte des Wertebereichs nicht unterscheiden: Ihre Übergangsmatrix ist singulär.</translation>
     </message>
@@ -16367,13 +16387,13 @@ Rückgabewerte:
         <translation>Wählen Sie eine Matrix, deren Spalten keine Mischungen voneinander sind.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/number_estimates.py" line="+235"/>
+        <location filename="../../engine/matrices/number_estimates.py" line="+233"/>
         <source>The noise explains all of the spread of the {rows} released {rows:number|numbers}.</source>
         <translation>Das Rauschen erklärt die ganze Streuung der {rows} freigegebenen {rows:Zahl|Zahlen}.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+97"/>
+        <location line="+96"/>
         <source>Take more records.</source>
         <translation>Nehmen Sie mehr Datensätze.</translation>
     </message>
@@ -16409,7 +16429,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../engine/matrices/retention_matrix.py" line="+79"/>
+        <location filename="../../engine/matrices/retention_matrix.py" line="+80"/>
         <source>Give a number from 0 (nothing is kept) to 1 (everything is kept).</source>
         <translation>Geben Sie eine Zahl von 0 (nichts wird beibehalten) bis 1 (alles wird beibehalten) an.</translation>
     </message>
@@ -16469,7 +16489,7 @@ Rückgabewerte:
         <translation>Die Beibehaltungswahrscheinlichkeit des Werts {entry} liegt nicht zwischen 0 und 1.</translation>
     </message>
     <message>
-        <location line="+169"/>
+        <location line="+163"/>
         <source>The release can&apos;t tell {count} {count:value|values} of the domain apart ({entries}): {count:it is|they are} always replaced at random.</source>
         <translation>Die Freigabe kann {count} {count:Wert|Werte} des Wertebereichs nicht unterscheiden ({entries}): {count:Er wird|Sie werden} stets zufällig ersetzt.</translation>
     </message>
@@ -16520,63 +16540,53 @@ Rückgabewerte:
         <translation>Entfernen Sie die Einstellung {name} und übernehmen Sie die Freigaben erneut.</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location line="+47"/>
         <source>there is one group at least, be it empty</source>
         <translation>es gibt mindestens eine Gruppe, sei sie auch leer</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/base.py" line="+249"/>
+        <location filename="../../engine/mechanisms/base.py" line="+262"/>
         <source>{mechanism} has no setting called {name}.</source>
         <translation>{mechanism} hat keine Einstellung namens {name}.</translation>
     </message>
     <message>
-        <location line="+182"/>
-        <source>{mechanism} can&apos;t be given to several rows of one unit.</source>
-        <translation>{mechanism} lässt sich nicht auf mehrere Zeilen einer Einheit anwenden.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Choose another mechanism, or state that the attribute is the same in all rows.</source>
-        <translation>Wählen Sie ein anderes Verfahren oder geben Sie an, dass das Merkmal in allen Zeilen gleich ist.</translation>
-    </message>
-    <message>
-        <location line="+141"/>
+        <location line="+293"/>
         <source>{told} That is estimated from {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>{told} Das ist aus {rows:,} gleichmäßig gezogenen {rows:Zeile|Zeilen} geschätzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="+54"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="+157"/>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="-319"/>
+        <location filename="../../engine/matrices/goodness_of_fit.py" line="+28"/>
         <source>A sound release fails this less than once in {times:,.0f} times.</source>
         <translation>Eine ordnungsgemäße Freigabe fällt hierbei seltener als einmal in {times:,.0f} Fällen durch.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="+86"/>
         <location line="+5"/>
         <location line="+20"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="+33"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="+179"/>
         <location line="+4"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+85"/>
         <location line="+4"/>
-        <location filename="../../project/adoption/rows.py" line="+228"/>
+        <location filename="../../project/adoption/rows.py" line="+341"/>
         <source>the table</source>
         <translation>die Tabelle</translation>
     </message>
     <message>
         <location line="-24"/>
         <location line="+25"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="+195"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+521"/>
-        <location line="+15"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+63"/>
-        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+109"/>
+        <location line="+365"/>
+        <location line="+23"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="+196"/>
+        <location line="+4"/>
+        <location line="+2"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+62"/>
+        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+112"/>
         <location line="+1"/>
         <source>Released values</source>
         <translation>Freigegebene Werte</translation>
     </message>
     <message>
-        <location line="-20"/>
+        <location line="-408"/>
         <source>their true value</source>
         <translation>ihren wahren Wert</translation>
     </message>
@@ -16587,21 +16597,21 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+28"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="-158"/>
-        <location line="+7"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-41"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="-166"/>
+        <location line="+6"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-40"/>
         <location line="+7"/>
         <source>the more trusted release</source>
         <translation>die Freigabe mit höherem Vertrauen</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+287"/>
+        <location line="+362"/>
         <source>Values of the more trusted release</source>
         <translation>Werte der Freigabe mit höherem Vertrauen</translation>
     </message>
     <message>
-        <location line="-286"/>
+        <location line="-361"/>
         <source>Values of the less trusted release</source>
         <translation>Werte der Freigabe mit geringerem Vertrauen</translation>
     </message>
@@ -16616,14 +16626,13 @@ Rückgabewerte:
         <translation>was die mit höherem Vertrauen zeigt</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="+139"/>
+        <location filename="../../engine/mechanisms/base.py" line="-439"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-35"/>
         <source>Number of records</source>
         <translation>Zahl der Datensätze</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="+9"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+35"/>
         <source>All values are in the domain.</source>
         <translation>Alle Werte liegen im Wertebereich.</translation>
@@ -16635,7 +16644,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="+92"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="+221"/>
         <source>Equal values</source>
         <translation>Gleiche Werte</translation>
     </message>
@@ -16646,7 +16655,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+20"/>
-        <location filename="../../engine/mechanisms/uniform/adoption.py" line="+132"/>
+        <location filename="../../engine/mechanisms/uniform/adoption.py" line="-187"/>
         <source>There are too few records to examine how replaced values spread.</source>
         <translation>Es sind zu wenige Datensätze, um zu prüfen, wie ersetzte Werte sich verteilen.</translation>
     </message>
@@ -16661,18 +16670,17 @@ Rückgabewerte:
         <translation>Verteilung freigegebener Werte</translation>
     </message>
     <message>
-        <location line="-99"/>
+        <location line="-85"/>
         <source>{impossible:,} {impossible:record shows|records show} a value that the matrix never releases for {impossible:its|theirs}.</source>
         <translation>{impossible:,} {impossible:Datensatz zeigt|Datensätze zeigen} einen Wert, den die Matrix für {impossible:seinen|ihren} nie freigibt.</translation>
     </message>
     <message>
-        <location line="+44"/>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="-89"/>
+        <location filename="../../engine/mechanisms/base.py" line="+3"/>
         <source>{found:,} {found:record|records}; {whose} has {expected:,}.</source>
         <translation>{found:,} {found:Datensatz|Datensätze}; {whose} hat {expected:,}.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="+50"/>
         <source>{differing:,} {differing:record differs|records differ} from {whose}, first in row {first:,}.</source>
         <translation>{differing:,} {differing:Datensatz weicht|Datensätze weichen} ab (Vergleich: {whose}), zuerst in Zeile {first:,}.</translation>
     </message>
@@ -16683,14 +16691,14 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+38"/>
-        <location line="+248"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+76"/>
-        <location line="+280"/>
+        <location line="+337"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+73"/>
+        <location line="+269"/>
         <source>Privacy loss</source>
         <translation>Privatheitsverlust</translation>
     </message>
     <message>
-        <location line="-247"/>
+        <location line="-336"/>
         <source>The logarithm of the most by which a release multiplies anyone&apos;s odds (local differential privacy).</source>
         <translation>Der Logarithmus des größten Faktors, um den eine Freigabe irgendjemandes Chancen erhöht (lokale Differential Privacy).</translation>
     </message>
@@ -16722,7 +16730,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../engine/mechanisms/gaussian/promise.py" line="+211"/>
+        <location filename="../../engine/mechanisms/gaussian/promise.py" line="+204"/>
         <source>Whoever knows that records depend on one another (relatives, visits of one person) can learn more from several of them together.</source>
         <translation>Wer weiß, dass Datensätze voneinander abhängen (Verwandte, Besuche einer Person), kann aus mehreren zusammen mehr erfahren.</translation>
     </message>
@@ -16733,19 +16741,17 @@ Rückgabewerte:
         <translation>Dass jemand in der Tabelle ist und die unverändert freigegebenen Spalten bleiben sichtbar.</translation>
     </message>
     <message>
-        <location line="+29"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-239"/>
+        <location filename="../../engine/mechanisms/base.py" line="+200"/>
         <source>{mechanism} takes one attribute at a time; {count} were given.</source>
         <translation>{mechanism} nimmt ein Merkmal auf einmal; angegeben wurden {count}.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+1"/>
         <source>Make a policy entry for each attribute.</source>
         <translation>Legen Sie für jedes Merkmal einen Eintrag im Regelwerk an.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="+32"/>
         <source>Column {column} is numeric without bins, so it can&apos;t be protected by {mechanism}.</source>
         <translation>Spalte {column} enthält Zahlen ohne Klassen, daher kann {mechanism} sie nicht schützen.</translation>
     </message>
@@ -16755,19 +16761,17 @@ Rückgabewerte:
         <translation>Teilen Sie ihre Zahlen in Klassen ein oder wählen Sie ein Verfahren für Zahlen.</translation>
     </message>
     <message>
-        <location line="+6"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-244"/>
+        <location line="-233"/>
         <source>The domain of column {column} has a single value, so there is nothing to hide among.</source>
         <translation>Der Wertebereich der Spalte {column} hat nur einen Wert, daher gibt es nichts, worunter er sich verbergen ließe.</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+2"/>
+        <location line="+1"/>
         <source>Add the other values that could occur to its domain.</source>
         <translation>Nehmen Sie die anderen Werte, die vorkommen könnten, in ihren Wertebereich auf.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+239"/>
         <source>{mechanism} takes {most:,} {most:value|values} at most; the domain of column {column} has {size:,}.</source>
         <translation>{mechanism} nimmt höchstens {most:,} {most:Wert|Werte}; der Wertebereich der Spalte {column} hat {size:,}.</translation>
     </message>
@@ -16777,7 +16781,7 @@ Rückgabewerte:
         <translation>Wählen Sie gleichverteilte Ersetzung oder Grenzen je Wert oder gruppieren Sie die Werte.</translation>
     </message>
     <message>
-        <location line="+197"/>
+        <location line="+297"/>
         <source>If it is known that its value was another in each edition, the loss about which ones is ε = {total} at worst, where it is {one} for a value that is known to have stayed. No figure bounds what is told of whether it stayed.</source>
         <translation>Ist bekannt, dass der Wert in jeder Ausgabe ein anderer war, so beträgt der Verlust darüber, welche es waren, schlimmstenfalls ε = {total}; für einen bekanntermaßen gleich gebliebenen Wert beträgt er {one}. Keine Zahl begrenzt, was darüber verraten wird, ob er gleich blieb.</translation>
     </message>
@@ -16828,7 +16832,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+244"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+6"/>
         <source>Highest belief after {belief:g}</source>
         <translation>Höchste Vermutung nach {belief:g}</translation>
     </message>
@@ -16844,7 +16848,7 @@ Rückgabewerte:
         <translation>Diese Freigabe sagt nichts über irgendjemandes {name}: Alles daran ist zufällig.</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location line="+23"/>
         <location filename="../../engine/mechanisms/reconstruction/limits.py" line="-12"/>
         <source>Give a number.</source>
         <translation>Geben Sie eine Zahl an.</translation>
@@ -16865,7 +16869,7 @@ Rückgabewerte:
         <translation>Geben Sie eines davon an: {known}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/adoption.py" line="-68"/>
+        <location filename="../../engine/mechanisms/gaussian/adoption.py" line="-67"/>
         <source>The noise level σ² = {level:g} of an adopted release is out of range.</source>
         <translation>Die Rauschstufe σ² = {level:g} einer übernommenen Freigabe liegt außerhalb des Bereichs.</translation>
     </message>
@@ -16890,7 +16894,7 @@ Rückgabewerte:
         <translation>Aus {numbers:,} {numbers:Datensatz|Datensätzen} ergibt sich die Rauschstufe σ² = {level:.4g}; mit 95&#xa0;% Konfidenz liegt sie zwischen {low:.4g} und {high:.4g}.</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+48"/>
         <source>There are too few records to tell what the files give away together.</source>
         <translation>Es sind zu wenige Datensätze, um zu sagen, was die Dateien zusammen preisgeben.</translation>
     </message>
@@ -16900,7 +16904,7 @@ Rückgabewerte:
         <translation>Die mit dem höchsten Vertrauen unter den {releases} Dateien (σ² = {level:.4g}) lässt ihrem Inhaber {alone:.1%} der Varianz von {name} offen. Zusammen lassen sie {together:.1%} offen; auf einer Leiter wäre es geblieben, wie es war.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/checks.py" line="-90"/>
+        <location filename="../../engine/mechanisms/gaussian/checks.py" line="-169"/>
         <source>Centre of the noise</source>
         <translation>Mittelpunkt des Rauschens</translation>
     </message>
@@ -16925,7 +16929,7 @@ Rückgabewerte:
         <translation>das so sehr mit den Werten geht</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+15"/>
         <source>The least usual is the noise of {name}: noise {what} has a chance of {chance:.2g} at most. {alarm}</source>
         <translation>Am ungewöhnlichsten ist das Rauschen von {name}: Rauschen {what} hat eine Wahrscheinlichkeit von höchstens {chance:.2g}. {alarm}</translation>
     </message>
@@ -16945,12 +16949,12 @@ Rückgabewerte:
         <translation>Kovarianz des Rauschens</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location line="+34"/>
         <source>{outside:,} {outside:value|values} of {name} {outside:is not a number|are not numbers}, first in row {first:,}.</source>
         <translation>{outside:,} {outside:Wert|Werte} von {name} {outside:ist keine Zahl|sind keine Zahlen}, zuerst in Zeile {first:,}.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+20"/>
         <source>{differing:,} {differing:record|records} of {name} {differing:is|are} missing here and not in {whose}, or the other way round, first in row {first:,}.</source>
         <translation>{differing:,} {differing:Datensatz|Datensätze} von {name} {differing:fehlt|fehlen} hier und dort nicht oder umgekehrt (Vergleich: {whose}), zuerst in Zeile {first:,}.</translation>
     </message>
@@ -16965,19 +16969,19 @@ Rückgabewerte:
         <translation>{differing:,} {differing:Datensatz weicht|Datensätze weichen} von der anderen Freigabe dieser Stufe ab, zuerst in Zeile {first:,}.</translation>
     </message>
     <message>
-        <location line="-53"/>
+        <location line="-54"/>
         <source>The columns have different numbers of records.</source>
         <translation>Die Spalten haben verschieden viele Datensätze.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>All values are numbers.</source>
         <translation>Alle Werte sind Zahlen.</translation>
     </message>
     <message>
         <location line="+15"/>
         <location line="+2"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-310"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-297"/>
         <source>Missing numbers</source>
         <translation>Fehlende Zahlen</translation>
     </message>
@@ -17014,7 +17018,7 @@ Rückgabewerte:
         <translation>Das Rauschen zwischen den beiden Freigaben von {names} lässt sich nicht prüfen: Sie sind zu grob gerundet. Jede lässt sich gegen die Tabelle prüfen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="+88"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="+86"/>
         <location filename="../../engine/mechanisms/gaussian/promise.py" line="+134"/>
         <source>Noise level</source>
         <translation>Rauschstufe</translation>
@@ -17047,7 +17051,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+11"/>
-        <location filename="../../engine/mechanisms/gaussian/settings.py" line="+224"/>
+        <location filename="../../engine/mechanisms/gaussian/settings.py" line="+478"/>
         <source>Gaussian noise</source>
         <translation>Gaußsches Rauschen</translation>
     </message>
@@ -17073,7 +17077,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+77"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+69"/>
         <source>Column {column} is not numeric, or its numbers are grouped into bins, so no noise can be added to it.</source>
         <translation>Spalte {column} enthält keine Zahlen, oder ihre Zahlen sind in Klassen eingeteilt; daher lässt sich kein Rauschen hinzufügen.</translation>
     </message>
@@ -17089,7 +17093,7 @@ Rückgabewerte:
         <translation>wie groß das Rauschen auf {names} ist</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/laplace.py" line="+228"/>
+        <location filename="../../engine/ladders/laplace.py" line="+224"/>
         <source>The privacy loss ε = {level:g} of Laplace noise is out of range.</source>
         <translation>Der Privatheitsverlust ε = {level:g} des Laplace-Rauschens liegt außerhalb des zulässigen Bereichs.</translation>
     </message>
@@ -17100,13 +17104,13 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+65"/>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="+121"/>
-        <location filename="../../engine/mechanisms/gaussian/release.py" line="+156"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="+120"/>
+        <location filename="../../engine/mechanisms/gaussian/release.py" line="+155"/>
         <source>Adding the noise</source>
         <translation>Das Rauschen wird addiert</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="+102"/>
+        <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="+94"/>
         <source>Each column has noise of its own: only the diagonal of K counts.</source>
         <translation>Jede Spalte hat ihr eigenes Rauschen: Nur die Diagonale von K zählt.</translation>
     </message>
@@ -17121,7 +17125,7 @@ Rückgabewerte:
         <translation> Danach wurden Zahlen gerundet oder abgeschnitten, wie `rounding`, `lowest` und `highest` in `datapackage.json` angeben; wo viele davon abgeschnitten sind, sind Schätzungen verzerrt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/noisy_covariance.py" line="+192"/>
+        <location filename="../../engine/mechanisms/gaussian/settings.py" line="-283"/>
         <source>Too few records differ in {column} to measure how it varies without telling about single ones.</source>
         <translation>Zu wenige Datensätze unterscheiden sich in {column}, um dessen Streuung zu messen, ohne etwas über einzelne zu verraten.</translation>
     </message>
@@ -17187,7 +17191,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+210"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+205"/>
         <source>Which numbers are missing stays visible.</source>
         <translation>Welche Zahlen fehlen, bleibt sichtbar.</translation>
     </message>
@@ -17267,7 +17271,7 @@ Rückgabewerte:
         <translation>Zwischen zwei Werten im Abstand einer Standardabweichung trifft die beste Vermutung zu {one} zu, wenn der Wert gleich blieb, und schlimmstenfalls zu {together}, wenn er sich mit jeder Ausgabe änderte, jeweils zwischen Werten im Abstand einer Standardabweichung.</translation>
     </message>
     <message>
-        <location filename="../../engine/disclosure/noise_law.py" line="+268"/>
+        <location filename="../../engine/disclosure/noise_law.py" line="+262"/>
         <source>In this table, an attacker who knows how the numbers are distributed, but no other column, can at best place 90 in 100 people&apos;s {widths}; without any release, {without}.</source>
         <translation>In dieser Tabelle kann ein Angreifer, der die Verteilung der Zahlen, aber keine andere Spalte kennt, bei 90 von 100 Personen bestenfalls {widths} bestimmen; ohne jede Freigabe {without}.</translation>
     </message>
@@ -17352,7 +17356,7 @@ Rückgabewerte:
         <translation>Übernehmen Sie eine Freigabe dieser Tabelle, wie sie jetzt ist.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/rounding_leakage.py" line="+86"/>
+        <location filename="../../engine/mechanisms/gaussian/rounding_leakage.py" line="+84"/>
         <source>Choose a copy and an attribute.</source>
         <translation>Wählen Sie eine Kopie und ein Merkmal.</translation>
     </message>
@@ -17368,7 +17372,7 @@ Rückgabewerte:
         <translation>Gemessen wird, was die Rundung verrät</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/settings.py" line="-30"/>
+        <location filename="../../engine/mechanisms/gaussian/settings.py" line="+251"/>
         <source>No spread above 0 is stated for {columns}.</source>
         <translation>Für {columns} ist keine Streuung über 0 angegeben.</translation>
     </message>
@@ -17389,7 +17393,7 @@ Rückgabewerte:
         <translation>Die Einstellung measured ist weder noisy noch stated.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/base.py" line="-323"/>
+        <location filename="../../engine/mechanisms/base.py" line="-57"/>
         <source>Remove it. Known are: {known}.</source>
         <translation>Entfernen Sie sie. Bekannt sind: {known}.</translation>
     </message>
@@ -17459,15 +17463,15 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl an oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-201"/>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="+295"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+85"/>
-        <location filename="../../engine/mechanisms/retention_profiles.py" line="+496"/>
+        <location filename="../../engine/mechanisms/joint.py" line="+80"/>
+        <location filename="../../engine/mechanisms/matrix.py" line="+289"/>
+        <location filename="../../engine/mechanisms/per_value.py" line="+84"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+515"/>
         <source>Trust factor</source>
         <translation>Vertrauensfaktor</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/matrix/mechanism.py" line="+1"/>
+        <location filename="../../engine/mechanisms/matrix.py" line="+1"/>
         <source>The share of records that show what the matrix shows; the others are replaced evenly.</source>
         <translation>Der Anteil der Datensätze, die zeigen, was die Matrix zeigt; die anderen werden gleichverteilt ersetzt.</translation>
     </message>
@@ -17482,32 +17486,27 @@ Rückgabewerte:
         <translation>Eine Übergangsmatrix gibt an, mit welcher Wahrscheinlichkeit jeder Wert als jeder andere freigegeben wird.</translation>
     </message>
     <message>
-        <location line="+70"/>
-        <source>matrix ladder</source>
-        <translation>Matrixleiter</translation>
-    </message>
-    <message>
-        <location line="+28"/>
+        <location line="+102"/>
         <source>others</source>
         <translation>andere</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-4"/>
         <source>This release can rule out everything but one value of somebody&apos;s {name}: it promises nothing for {shown}, because zeros of the matrix leave no doubt.</source>
         <translation>Diese Freigabe kann alles bis auf einen Wert von jemandes {name} ausschließen: Für {shown} sagt sie nichts zu, weil Nullen der Matrix keinen Zweifel lassen.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+7"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value by at most {gamma}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeinen Wert höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location line="-305"/>
+        <location line="-301"/>
         <source>Give one row and one column for each value.</source>
         <translation>Geben Sie für jeden Wert eine Zeile und eine Spalte an.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+20"/>
         <source>Type a chance.</source>
         <translation>Geben Sie eine Wahrscheinlichkeit ein.</translation>
     </message>
@@ -17522,7 +17521,7 @@ Rückgabewerte:
         <translation>Eine Wahrscheinlichkeit ist höchstens 1.</translation>
     </message>
     <message>
-        <location line="-90"/>
+        <location line="-89"/>
         <source>The chance that {value} is released as {seen} is not a number.</source>
         <translation>Die Wahrscheinlichkeit, dass {value} als {seen} freigegeben wird, ist keine Zahl.</translation>
     </message>
@@ -17552,7 +17551,7 @@ Rückgabewerte:
         <translation>Die Matrix passt nicht zu den {size} {size:Wert|Werten} des Wertebereichs: {found}.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+33"/>
         <source>The chances of {value} sum to {total:.6g}, which is {off:.3g} too much.</source>
         <translation>Die Wahrscheinlichkeiten von {value} ergeben zusammen {total:.6g}, das ist {off:.3g} zu viel.</translation>
     </message>
@@ -17607,7 +17606,7 @@ Rückgabewerte:
         <translation>Geben Sie für jeden Wert genau eine Angabe: {side}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/number_copies.py" line="+177"/>
+        <location filename="../../engine/mechanisms/number_copies.py" line="+174"/>
         <source>Nothing is known of the noise on {columns}.</source>
         <translation>Über das Rauschen auf {columns} ist nichts bekannt.</translation>
     </message>
@@ -17617,7 +17616,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein Verfahren, das Zahlen Rauschen hinzufügt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/frequency_source.py" line="+107"/>
+        <location filename="../../engine/mechanisms/frequency_source.py" line="+104"/>
         <source>The frequencies of {column} are {given} {given:number|numbers} for {size} {size:value|values}.</source>
         <translation>Die Häufigkeiten von {column} sind {given} {given:Zahl|Zahlen} für {size} {size:Wert|Werte}.</translation>
     </message>
@@ -17627,7 +17626,7 @@ Rückgabewerte:
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an oder lassen Sie die Häufigkeiten erneut ziehen.</translation>
     </message>
     <message>
-        <location line="+111"/>
+        <location line="+110"/>
         <source>The setting frequencies is none of: {known}.</source>
         <translation>Die Einstellung frequencies ist keines davon: {known}.</translation>
     </message>
@@ -17647,7 +17646,7 @@ Rückgabewerte:
         <translation>Geben Sie für jeden Wert des Wertebereichs einen Anteil an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+34"/>
+        <location filename="../../engine/mechanisms/per_value.py" line="+34"/>
         <source>Give a factor such as 2 or 5.</source>
         <translation>Geben Sie einen Faktor wie 2 oder 5 an.</translation>
     </message>
@@ -17657,7 +17656,7 @@ Rückgabewerte:
         <translation>Die Toleranz θ muss über 1 liegen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/retention_profiles.py" line="-396"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="-411"/>
         <location line="+63"/>
         <source>A domain of one value has nothing to hide.</source>
         <translation>Ein Wertebereich mit einem Wert hat nichts zu verbergen.</translation>
@@ -17689,7 +17688,7 @@ Rückgabewerte:
         <translation>Erhöhen Sie sie über 1 oder entfernen Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+131"/>
+        <location filename="../../engine/mechanisms/per_value.py" line="+131"/>
         <source>The limits name a value, {value}, that the domain does not have.</source>
         <translation>Die Grenzen nennen einen Wert, {value}, den der Wertebereich nicht hat.</translation>
     </message>
@@ -17719,7 +17718,7 @@ Rückgabewerte:
         <translation>Geben Sie ihnen verschiedene Bezeichnungen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+81"/>
+        <location filename="../../engine/mechanisms/joint.py" line="+81"/>
         <source>The limits name a column, {column}, that is not protected here.</source>
         <translation>Die Grenzen nennen eine Spalte, {column}, die hier nicht geschützt wird.</translation>
     </message>
@@ -17750,7 +17749,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+24"/>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+19"/>
+        <location filename="../../engine/mechanisms/per_value.py" line="+19"/>
         <source>The limits of {value} don&apos;t fit together: ρ1 = {rho1}, ρ2 = {rho2}.</source>
         <translation>Die Grenzen von {value} passen nicht zusammen: ρ1 = {rho1}, ρ2 = {rho2}.</translation>
     </message>
@@ -17760,7 +17759,7 @@ Rückgabewerte:
         <translation>allen anderen Kombinationen</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+51"/>
+        <location filename="../../engine/mechanisms/per_value.py" line="+47"/>
         <source>Drawing releases for θ = {theta:g}</source>
         <translation>Freigaben für θ = {theta:g} werden gezogen</translation>
     </message>
@@ -17770,7 +17769,7 @@ Rückgabewerte:
         <translation>Freigaben werden gezogen</translation>
     </message>
     <message>
-        <location line="-304"/>
+        <location line="-300"/>
         <source>How much of the profile is kept: 1 meets the limits exactly, less keeps less of every value, more exceeds them.</source>
         <translation>Wie viel vom Profil beibehalten wird: 1 hält die Grenzen genau ein, weniger behält von jedem Wert weniger bei, mehr überschreitet sie.</translation>
     </message>
@@ -17790,7 +17789,7 @@ Rückgabewerte:
         <translation>max. p</translation>
     </message>
     <message>
-        <location line="+329"/>
+        <location line="+323"/>
         <source>Per-value limits</source>
         <translation>Grenzen je Wert</translation>
     </message>
@@ -17800,12 +17799,12 @@ Rückgabewerte:
         <translation>Jeder Wert hat eine eigene Grenze und wird so oft beibehalten, wie diese erlaubt; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/retention_profiles.py" line="+207"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+204"/>
         <source>The limits leave nothing of any value: every retention probability is 0.</source>
         <translation>Die Grenzen lassen von keinem Wert etwas übrig: Jede Beibehaltungswahrscheinlichkeit ist 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-169"/>
+        <location filename="../../engine/mechanisms/joint.py" line="-169"/>
         <source>The share of records whose combination is kept on purpose (with limits: of the combination that keeps most); the others are replaced at random.</source>
         <translation>Der Anteil der Datensätze, deren Kombination bewusst erhalten bleibt (mit Grenzen: bei der Kombination, die am meisten behält); die anderen werden zufällig ersetzt.</translation>
     </message>
@@ -17845,7 +17844,7 @@ Rückgabewerte:
         <translation>die Beibehaltungswahrscheinlichkeiten von {name}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="+86"/>
+        <location filename="../../engine/mechanisms/joint.py" line="+78"/>
         <source>Without limits of combinations there is no trust factor.</source>
         <translation>Ohne Grenzen von Kombinationen gibt es keinen Vertrauensfaktor.</translation>
     </message>
@@ -17855,7 +17854,7 @@ Rückgabewerte:
         <translation>Geben Sie die Stufe anders an, zum Beispiel als Beibehaltungswahrscheinlichkeit.</translation>
     </message>
     <message>
-        <location line="+57"/>
+        <location line="+60"/>
         <source>This release can prove a person&apos;s {names}: it promises nothing.</source>
         <translation>Diese Freigabe kann {names} einer Person beweisen: Sie sagt nichts zu.</translation>
     </message>
@@ -17865,17 +17864,17 @@ Rückgabewerte:
         <translation>Was immer jemand über {names} einer Person und den Zusammenhang annahm: Diese Freigabe vervielfacht die Chancen auf jede Kombination und auf jeden einzelnen Wert höchstens um {gamma}.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+9"/>
         <source>Whatever anyone believed about a person&apos;s {names} and how they depend on one another, this release multiplies the odds on the combination {value} by at most {odds}, and on no combination and no single value by more than {highest} ({exposed}).</source>
         <translation>Was immer jemand über {names} einer Person und den Zusammenhang annahm: Diese Freigabe vervielfacht die Chancen auf die Kombination {value} höchstens um {odds} und auf keine Kombination und keinen einzelnen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+19"/>
         <source>A combination is kept this often at most.</source>
         <translation>So oft bleibt eine Kombination höchstens erhalten.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+16"/>
         <source>Odds factor on {name} by itself</source>
         <translation>Chancenfaktor für {name} allein</translation>
     </message>
@@ -17885,12 +17884,12 @@ Rückgabewerte:
         <translation>Keine freigegebene Kombination vervielfacht jemandes Chancen auf einen seiner Werte stärker.</translation>
     </message>
     <message>
-        <location line="-22"/>
+        <location line="-20"/>
         <source>Combinations whose limit is exceeded</source>
         <translation>Kombinationen, deren Grenze überschritten ist</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+34"/>
         <source>kept with probability {retention:.6g}</source>
         <translation>blieb die Kombination ihrer Werte mit der Wahrscheinlichkeit {retention:.6g} erhalten</translation>
     </message>
@@ -17935,27 +17934,22 @@ Rückgabewerte:
         <translation>Der Vertrauensfaktor {factor} liegt außerhalb des Bereichs.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+38"/>
-        <source>fine-grain ladder</source>
-        <translation>Leiter mit Grenzen je Wert</translation>
-    </message>
-    <message>
-        <location line="+29"/>
+        <location filename="../../engine/mechanisms/per_value.py" line="+51"/>
         <source>This release can prove that somebody&apos;s {name} is {value}: it promises nothing for that value.</source>
         <translation>Diese Freigabe kann beweisen, dass {name} von jemandem {value} ist: Für diesen Wert sagt sie nichts zu.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on {value} by at most {odds}, and on no value by more than {highest} ({exposed}).</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf {value} höchstens um den Faktor {odds} und auf keinen Wert um mehr als {highest} ({exposed}).</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/retention_profiles.py" line="+40"/>
+        <location filename="../../engine/mechanisms/retention_profiles.py" line="+58"/>
         <source>1 meets the limits exactly; more exceeds them.</source>
         <translation>1 hält die Grenzen genau ein; mehr überschreitet sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/per_value/mechanism.py" line="+10"/>
+        <location filename="../../engine/mechanisms/per_value.py" line="+14"/>
         <source>Values whose limit is exceeded</source>
         <translation>Werte mit überschrittener Grenze</translation>
     </message>
@@ -17970,7 +17964,7 @@ Rückgabewerte:
         <translation>Die Beibehaltungswahrscheinlichkeiten von {name} wurden für die genauen Häufigkeiten der Tabelle gelöst und werden mit jeder Freigabe veröffentlicht: Wer alle anderen Datensätze kennt, kann {name} einer Person daraus ablesen. Lösen Sie die Grenzen erneut, mit verrauschten Häufigkeiten.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="+315"/>
+        <location filename="../../engine/mechanisms/distribution.py" line="+297"/>
         <source>Published distribution</source>
         <translation>Veröffentlichte Verteilung</translation>
     </message>
@@ -17980,7 +17974,7 @@ Rückgabewerte:
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen aus einer Verteilung gezogenen ersetzt, die mit der Freigabe veröffentlicht wird.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+39"/>
         <source>The distribution that replaced values of {name} are drawn from follows from counts of the table with noise (ε0 = {epsilon:g}). The figures above include what it tells.</source>
         <translation>Die Verteilung, aus der ersetzte Werte von {name} gezogen werden, folgt aus verrauschten Häufigkeiten der Tabelle (ε0 = {epsilon:g}). Die Zahlen oben enthalten, was sie verrät.</translation>
     </message>
@@ -17990,22 +17984,17 @@ Rückgabewerte:
         <translation>die Verteilung ersetzter Werte von {name}</translation>
     </message>
     <message>
-        <location line="+29"/>
-        <source>distribution ladder</source>
-        <translation>Leiter mit veröffentlichter Verteilung</translation>
-    </message>
-    <message>
-        <location line="+37"/>
+        <location line="+52"/>
         <source>All released values are random. The distribution that they are drawn from multiplies the odds on a person&apos;s {name} by at most {gamma}.</source>
         <translation>Alle freigegebenen Werte sind zufällig. Die Verteilung, aus der sie gezogen werden, erhöht die Chancen auf {name} einer Person höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+7"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds by at most {gamma}, most of all those on {value}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen höchstens um den Faktor {gamma}, am stärksten die auf {value}.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+12"/>
         <source>min π</source>
         <translation>min. π</translation>
     </message>
@@ -18020,7 +18009,7 @@ Rückgabewerte:
         <translation>Je seltener ein Ersatz, desto mehr fällt sein Wert auf, wo er freigegeben wird.</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+45"/>
         <source>The setting even_share is not a number from 0 to 1.</source>
         <translation>Die Einstellung even_share ist keine Zahl von 0 bis 1.</translation>
     </message>
@@ -18050,7 +18039,7 @@ Rückgabewerte:
         <translation>Senken Sie ε0 der Häufigkeiten unter {most}, lockern Sie die Grenze oder lassen Sie alle Werte gleich zählen.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/reconstruction/limits.py" line="-340"/>
+        <location filename="../../engine/mechanisms/reconstruction/limits.py" line="-355"/>
         <source>With p = {retention:g} and ε = {epsilon:g}, a group in which one value has the share f = {share:.3g} allows δ from 0 to {most:.3g}, not {delta:g}: even a single draw tells too much.</source>
         <translation>Mit p = {retention:g} und ε = {epsilon:g} lässt eine Gruppe, in der ein Wert den Anteil f = {share:.3g} hat, δ von 0 bis {most:.3g} zu, nicht {delta:g}: Schon eine einzige Ziehung verrät zu viel.</translation>
     </message>
@@ -18070,8 +18059,8 @@ Rückgabewerte:
         <translation>Wählen Sie eine Beibehaltungswahrscheinlichkeit unter {highest:.3g} oder ein kleineres ε.</translation>
     </message>
     <message>
-        <location line="+96"/>
-        <location line="+63"/>
+        <location line="+113"/>
+        <location line="+61"/>
         <source>Finding out how many records may be drawn</source>
         <translation>Ermittelt wird, wie viele Datensätze gezogen werden dürfen</translation>
     </message>
@@ -18106,14 +18095,12 @@ Rückgabewerte:
         <translation>Die Einstellung {name} des Rekonstruktionsschutzes hat keine solche Auswahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="-333"/>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="-55"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+333"/>
-        <location filename="../../engine/mechanisms/joint/mechanism.py" line="-412"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="-416"/>
+        <location line="+201"/>
+        <location filename="../../engine/mechanisms/joint.py" line="-409"/>
         <location line="+375"/>
-        <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="+77"/>
-        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-222"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+143"/>
+        <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="+79"/>
+        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-225"/>
         <source>Retention probability</source>
         <translation>Beibehaltungswahrscheinlichkeit</translation>
     </message>
@@ -18133,7 +18120,7 @@ Rückgabewerte:
         <translation>Werte werden mit einer Beibehaltungswahrscheinlichkeit beibehalten und sonst gleichverteilt ersetzt; von einer Gruppe öffentlich gleicher Datensätze werden nur einige verfremdet und dann kopiert, sodass sich die Verteilung der Gruppe nicht gut schätzen lässt.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+37"/>
         <source>There is no public column to group records by, so the whole table would be one group and its distribution hidden.</source>
         <translation>Es gibt keine öffentliche Spalte, nach der Datensätze gruppiert werden könnten; die ganze Tabelle wäre also eine Gruppe und ihre Verteilung verborgen.</translation>
     </message>
@@ -18143,7 +18130,7 @@ Rückgabewerte:
         <translation>Geben Sie mindestens eine weitere Spalte frei oder wählen Sie gleichverteilte Ersetzung, deren Freigaben dazu dienen, diese Verteilung zu schätzen.</translation>
     </message>
     <message>
-        <location line="+61"/>
+        <location line="+62"/>
         <source>The retention probability {level:g} is above {top:g}, with which the groups are protected: of a group&apos;s records only those drawn for that release are perturbed, and a better one would have to draw more.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {level:g} liegt über {top:g}, mit der die Gruppen geschützt sind: Von den Datensätzen einer Gruppe werden nur die für jene Freigabe gezogenen verfremdet, und eine bessere müsste mehr ziehen.</translation>
     </message>
@@ -18153,7 +18140,7 @@ Rückgabewerte:
         <translation>Wählen Sie höchstens {top:g} oder erhöhen Sie die Beibehaltungswahrscheinlichkeit der Freigabe mit dem höchsten Vertrauen, bevor etwas freigegeben wird.</translation>
     </message>
     <message>
-        <location line="+95"/>
+        <location line="+84"/>
         <source>The groups of records alike in public are not known for {column}.</source>
         <translation>Die Gruppen öffentlich gleicher Datensätze sind für {column} nicht bekannt.</translation>
     </message>
@@ -18163,12 +18150,12 @@ Rückgabewerte:
         <translation>Prüfen Sie die öffentlichen Spalten im Regelwerk.</translation>
     </message>
     <message>
-        <location line="+93"/>
+        <location line="+103"/>
         <source>the public columns</source>
         <translation>die öffentlichen Spalten</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-59"/>
+        <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-52"/>
         <source>How values are distributed over many groups together can be estimated, the better the more groups there are. That is what the release is for.</source>
         <translation>Wie Werte über viele Gruppen zusammen verteilt sind, lässt sich schätzen, umso besser, je mehr Gruppen es sind. Dazu dient die Freigabe.</translation>
     </message>
@@ -18193,7 +18180,7 @@ Rückgabewerte:
         <translation>Wie veröffentlicht, wird von jedem Wert derselbe Anteil gezogen. Wer in einer neu gezogenen Gruppe schon alle anderen kennt, kann über die letzte Person mehr erfahren, als der Chancenfaktor sagt.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+27"/>
         <source>Relative error</source>
         <translation>Relativer Fehler</translation>
     </message>
@@ -18218,10 +18205,8 @@ Rückgabewerte:
         <translation>Pr</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="+0"/>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="+0"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="+0"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+1"/>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+0"/>
         <source>A value is kept on purpose this often.</source>
         <translation>So oft wird eine Ausprägung absichtlich beibehalten.</translation>
     </message>
@@ -18351,7 +18336,7 @@ Rückgabewerte:
         <translation>{sentence}, und höchstens um den Faktor {gamma} in Gruppen, die nicht neu gezogen werden.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+19"/>
         <source>Computed exactly; no group falls below it.</source>
         <translation>Exakt berechnet; keine Gruppe liegt darunter.</translation>
     </message>
@@ -18392,7 +18377,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/mechanisms/reconstruction/release.py" line="+81"/>
-        <location filename="../../project/release/long_release.py" line="+122"/>
+        <location filename="../../project/release/long_release.py" line="+120"/>
         <source>Copying what was drawn</source>
         <translation>Kopiert wird, was gezogen wurde</translation>
     </message>
@@ -18402,7 +18387,7 @@ Rückgabewerte:
         <translation>Gruppen sind neu gezogen</translation>
     </message>
     <message>
-        <location line="+113"/>
+        <location line="+107"/>
         <location filename="../../project/release/long_release.py" line="-6"/>
         <source>Drawing samples</source>
         <translation>Stichproben werden gezogen</translation>
@@ -18474,7 +18459,7 @@ Rückgabewerte:
         <translation>Wo beide Dateien verschiedene Werte zeigen und die mit höherem Vertrauen einen ersetzten, zeigt die mit geringerem in {count:,} von {records:,} {records:Datensatz|Datensätzen} ({count_2:.2%}) den wahren Wert; auf einer Leiter werden {expected:.2%} erwartet (Wahrscheinlichkeit {shown}).</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+59"/>
         <source>{kept:,} of {records:,} {records:record|records} {kept:shows its|show their} true value</source>
         <translation>{kept:,} von {records:,} {records:Datensatz|Datensätzen} {kept:zeigt seinen|zeigen ihren} wahren Wert</translation>
     </message>
@@ -18494,7 +18479,7 @@ Rückgabewerte:
         <translation>{share}. Die Beibehaltungswahrscheinlichkeit ist {level:.4f}; mit 95&#xa0;% Konfidenz liegt sie zwischen {low:.4f} und {high:.4f}.</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+40"/>
         <source>The {releases} files show one and the same value in {agreeing:.1%} of the records, and there it is the true one in {true_agreeing:.1%}; the most trusted file (p = {best:.4g}) alone is right in {true_best:.1%}.</source>
         <translation>Die {releases} Dateien zeigen in {agreeing:.1%} der Datensätze ein und denselben Wert, und dort ist er in {true_agreeing:.1%} der wahre; die mit dem höchsten Vertrauen (p = {best:.4g}) allein hat in {true_best:.1%} recht.</translation>
     </message>
@@ -18504,12 +18489,12 @@ Rückgabewerte:
         <translation>Wer sie alle hat, gibt dem wahren Wert im Mittel eine Wahrscheinlichkeit von {found:.1%}; mit einer Leiter derselben Stufen wären es {fitting:.1%}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="+1"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="-200"/>
         <source>The share of values that are kept on purpose; the others are replaced at random.</source>
         <translation>Der Anteil der Werte, die absichtlich beibehalten werden; die anderen werden zufällig ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="-128"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+15"/>
         <source>Uniform retention</source>
         <translation>Gleichverteilte Ersetzung</translation>
     </message>
@@ -18524,22 +18509,22 @@ Rückgabewerte:
         <translation>Entfernen Sie sie.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="+271"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="+360"/>
         <source>This release shows everyone&apos;s true {name}: it promises nothing.</source>
         <translation>Diese Freigabe zeigt {name} aller Personen im Original: Sie sagt nichts zu.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+8"/>
+        <location filename="../../engine/mechanisms/uniform/mechanism.py" line="+9"/>
         <source>{count:,} {count:value|values}, and one number says how far a recipient is trusted with all of them.</source>
         <translation>{count:,} {count:Ausprägung|Ausprägungen}, und eine Zahl sagt, wie weit einem Empfänger bei allen vertraut wird.</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+67"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds by at most {gamma}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen höchstens um den Faktor {gamma}.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location line="+9"/>
         <source>Pii</source>
         <translation>Pii</translation>
     </message>
@@ -18554,7 +18539,7 @@ Rückgabewerte:
         <translation>Absichtlich beibehalten oder zufällig durch denselben Wert ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../engine/randomness/keys.py" line="+35"/>
+        <location filename="../../engine/randomness/keys.py" line="+42"/>
         <source>record ids</source>
         <translation>Datensatzkennungen</translation>
     </message>
@@ -18579,7 +18564,12 @@ Rückgabewerte:
         <translation>unterdrückte Zeilen</translation>
     </message>
     <message>
-        <location line="+78"/>
+        <location line="+4"/>
+        <source>group rows</source>
+        <translation>Zeilen von Gruppen</translation>
+    </message>
+    <message>
+        <location line="+82"/>
         <source>The keys are those of another plan: none is for {purpose}.</source>
         <translation>Die Schlüssel gehören zu einem anderen Plan: Keiner ist für {purpose}.</translation>
     </message>
@@ -18609,7 +18599,7 @@ Rückgabewerte:
         <translation>Ergänzen Sie den Schlüssel, wählen Sie einen anderen oder bestimmen Sie Datensätze nach ihrer Position.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+32"/>
         <source>The record key {column} is not unique: {pairs} share a key{more}.</source>
         <translation>Der Datensatzschlüssel {column} ist nicht eindeutig: {pairs} teilen einen Schlüssel{more}.</translation>
     </message>
@@ -18624,14 +18614,14 @@ Rückgabewerte:
         <translation>, und es gibt weitere</translation>
     </message>
     <message>
-        <location filename="../../engine/randomness/row_order.py" line="+53"/>
+        <location filename="../../engine/randomness/row_order.py" line="+51"/>
         <location line="+2"/>
         <location line="+6"/>
         <source>Ordering the rows</source>
         <translation>Die Zeilen werden geordnet</translation>
     </message>
     <message>
-        <location filename="../../engine/table/covariance.py" line="+88"/>
+        <location filename="../../engine/table/covariance.py" line="+85"/>
         <source>Protect fewer attributes together, or add records.</source>
         <translation>Schützen Sie weniger Merkmale gemeinsam oder fügen Sie Datensätze hinzu.</translation>
     </message>
@@ -18651,19 +18641,17 @@ Rückgabewerte:
         <translation>Es gibt {rows} {rows:Datensatz|Datensätze} für {count} {count:Merkmal|Merkmale}: zu wenige, um zu sagen, wie {column} mit den anderen schwankt.</translation>
     </message>
     <message>
-        <location line="+66"/>
-        <location filename="../../engine/table/table.py" line="+237"/>
+        <location filename="../../engine/table/table.py" line="+245"/>
         <source>Column {column} holds infinite numbers in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} enthält in {count} {count:Zeile|Zeilen} unendliche Zahlen, zuerst in Zeile {row}.</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../engine/table/table.py" line="+2"/>
         <source>Mend these rows in the source table, or empty them, which makes them missing.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder leeren Sie sie, wodurch sie fehlend werden.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location filename="../../engine/table/covariance.py" line="+66"/>
         <source>Column {column} holds no numbers: all of its rows are missing.</source>
         <translation>Spalte {column} enthält keine Zahlen: Alle ihre Zeilen fehlen.</translation>
     </message>
@@ -18704,14 +18692,14 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
-        <location filename="../../engine/table/table.py" line="-239"/>
-        <location filename="../../formats/delimited/records.py" line="+322"/>
-        <location filename="../../formats/tables/delimited.py" line="+436"/>
+        <location filename="../../engine/table/table.py" line="-247"/>
+        <location filename="../../formats/records.py" line="+338"/>
+        <location filename="../../formats/tables/delimited.py" line="+555"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="-62"/>
         <source>Grouping records by {name}</source>
         <translation>Datensätze werden nach {name} gruppiert</translation>
     </message>
@@ -18726,9 +18714,19 @@ Rückgabewerte:
         <translation>Wählen Sie andere öffentliche Merkmale.</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+11"/>
         <source>Records are grouped</source>
         <translation>Datensätze sind gruppiert</translation>
+    </message>
+    <message>
+        <location line="+12"/>
+        <source>{columns} take more than {most:,} different {most:combination|combinations} of values, too many to be counted in parts.</source>
+        <translation>{columns} haben mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Ausprägungen: zu viele, um in Teilen gezählt zu werden.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Choose fewer of these columns, give them bins, or let more memory be taken.</source>
+        <translation>Wählen Sie weniger dieser Spalten, geben Sie ihnen Klassen oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
         <location filename="../../engine/table/profile.py" line="-57"/>
@@ -18771,7 +18769,7 @@ Rückgabewerte:
         <translation>Sie braucht keine Grenzen.</translation>
     </message>
     <message>
-        <location line="+75"/>
+        <location line="+57"/>
         <source>Looking at {name}</source>
         <translation>{name} wird untersucht</translation>
     </message>
@@ -18781,12 +18779,12 @@ Rückgabewerte:
         <translation>Jede Spalte ist untersucht</translation>
     </message>
     <message>
-        <location filename="../../engine/table/proposals.py" line="+204"/>
+        <location filename="../../engine/table/proposals.py" line="+203"/>
         <source>Its name suggests something that people keep private: mark it as sensitive if nobody may learn it about a person.</source>
         <translation>Der Name deutet auf etwas hin, das Menschen für sich behalten: Kennzeichnen Sie es als sensibel, wenn niemand es über eine Person erfahren darf.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/summary.py" line="+196"/>
+        <location filename="../../engine/table/profile.py" line="-444"/>
         <location line="+26"/>
         <location filename="../../project/document/generalization.py" line="+19"/>
         <source>whole number</source>
@@ -18868,7 +18866,7 @@ Rückgabewerte:
         <translation>Andere könnten das über eine Person wissen; wenn das niemand kann, kennzeichnen Sie es als nicht sensibel.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/relations.py" line="+72"/>
+        <location filename="../../engine/table/relations.py" line="+69"/>
         <source>{name} =</source>
         <translation>{name} =</translation>
     </message>
@@ -18900,12 +18898,12 @@ Rückgabewerte:
     <message>
         <location line="+29"/>
         <location line="+146"/>
-        <location line="+85"/>
+        <location line="+84"/>
         <source>Looking for columns that follow from others</source>
         <translation>Spalten, die aus anderen folgen, werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../engine/table/repeated_units.py" line="+84"/>
+        <location filename="../../engine/table/repeated_units.py" line="+95"/>
         <source>The column {column} says which rows belong together, and it is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Die Spalte {column} sagt, welche Zeilen zusammengehören, und sie fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
@@ -18915,13 +18913,24 @@ Rückgabewerte:
         <translation>Ergänzen Sie sie (eine Zeile, die zu niemandem sonst gehört, erhält einen eigenen Wert) oder wählen Sie andere Spalten.</translation>
     </message>
     <message>
-        <location line="+71"/>
-        <location line="+28"/>
+        <location line="+146"/>
+        <source>More than {most:,} {most:row|rows} share a value of {column}, too many to be looked at in parts.</source>
+        <translation>Mehr als {most:,} {most:Zeile|Zeilen} haben denselben Wert von {column}: zu viele, um in Teilen betrachtet zu werden.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Choose a column that the few rows of one person or household share.</source>
+        <translation>Wählen Sie eine Spalte, deren Werte die wenigen Zeilen einer Person oder eines Haushalts gemeinsam haben.</translation>
+    </message>
+    <message>
+        <location filename="../../analysis/pooled_rows.py" line="-5"/>
+        <location filename="../../engine/table/repeated_units.py" line="-77"/>
+        <location line="+19"/>
         <source>Looking for rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden gesucht</translation>
     </message>
     <message>
-        <location line="-4"/>
+        <location filename="../../engine/table/repeated_units.py" line="+7"/>
         <source>No two rows share a value of {column}, so it brings no rows together.</source>
         <translation>Keine zwei Zeilen teilen einen Wert von {column}, daher führt die Spalte keine Zeilen zusammen.</translation>
     </message>
@@ -18931,7 +18940,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Spalte, die mehrere Zeilen einer Person oder eines Haushalts teilen.</translation>
     </message>
     <message>
-        <location filename="../../engine/table/summary.py" line="-31"/>
+        <location filename="../../engine/table/profile.py" line="-31"/>
         <location line="+3"/>
         <source>yes/no</source>
         <translation>ja/nein</translation>
@@ -18944,12 +18953,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-24"/>
-        <location line="+138"/>
+        <location line="+135"/>
         <source>date</source>
         <translation>Datum</translation>
     </message>
     <message>
-        <location line="-135"/>
+        <location line="-132"/>
         <source>text</source>
         <translation>Text</translation>
     </message>
@@ -18959,7 +18968,7 @@ Rückgabewerte:
         <translation>gemischt</translation>
     </message>
     <message>
-        <location line="+134"/>
+        <location line="+131"/>
         <source>date and time</source>
         <translation>Datum und Uhrzeit</translation>
     </message>
@@ -18994,7 +19003,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Tabelle mit dieser Spalte oder ändern Sie die Merkmale.</translation>
     </message>
     <message>
-        <location line="+178"/>
+        <location line="+180"/>
         <source>Column {column} is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Spalte {column} fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
@@ -19061,7 +19070,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-217"/>
-        <location filename="../../formats/bundles/reading.py" line="+500"/>
+        <location filename="../../formats/bundles/reading.py" line="+526"/>
         <source>The zip file {path} has two files of the same name.</source>
         <translation>Die Zip-Datei {path} enthält zwei Dateien gleichen Namens.</translation>
     </message>
@@ -19121,7 +19130,7 @@ Rückgabewerte:
         <translation>Wählen Sie den Ordner oder die Zip-Datei, wie sie veröffentlicht wurde, oder die Datendatei selbst.</translation>
     </message>
     <message>
-        <location filename="../../formats/bundles/reading.py" line="-323"/>
+        <location filename="../../formats/bundles/reading.py" line="-349"/>
         <source>Column {column} should hold values of the type {type}, but row {row} does not.</source>
         <translation>Spalte {column} sollte Werte vom Typ {type} enthalten, Zeile {row} tut es nicht.</translation>
     </message>
@@ -19131,14 +19140,14 @@ Rückgabewerte:
         <location line="+50"/>
         <location line="+7"/>
         <location line="+128"/>
-        <location line="+97"/>
+        <location line="+123"/>
         <location line="+22"/>
         <location line="+8"/>
         <source>Ask for the bundle again.</source>
         <translation>Bitten Sie erneut um das Datenpaket.</translation>
     </message>
     <message>
-        <location line="-313"/>
+        <location line="-339"/>
         <location line="+185"/>
         <source>{file} can&apos;t be read. {reason}</source>
         <translation>{file} ist nicht lesbar. {reason}</translation>
@@ -19174,7 +19183,7 @@ Rückgabewerte:
         <translation>Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+60"/>
         <source>There is no file or folder {path}.</source>
         <translation>Es gibt keine Datei und keinen Ordner {path}.</translation>
     </message>
@@ -19330,7 +19339,7 @@ Rückgabewerte:
         <translation>Wert</translation>
     </message>
     <message>
-        <location filename="../../formats/columns/arrow.py" line="+118"/>
+        <location filename="../../formats/columns/arrays.py" line="+457"/>
         <source>Column {column} holds something that is neither number, text, date nor yes/no.</source>
         <translation>Spalte {column} enthält etwas, das weder Zahl noch Text, Datum oder ja/nein ist.</translation>
     </message>
@@ -19340,7 +19349,7 @@ Rückgabewerte:
         <translation>Lassen Sie die Spalte weg oder wandeln Sie sie in der Quelltabelle in Text um.</translation>
     </message>
     <message>
-        <location line="+121"/>
+        <location line="+136"/>
         <source>Column {column} holds texts that are not in UTF-8, as the file says they are.</source>
         <translation>Spalte {column} enthält Texte, die nicht in UTF-8 sind, obwohl die Datei es sagt.</translation>
     </message>
@@ -19350,7 +19359,7 @@ Rückgabewerte:
         <translation>Schreiben Sie die Datei mit Texten in UTF-8 neu oder lassen Sie die Spalte weg.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+21"/>
         <source>Column {column} holds values of the type {type}, which a table can&apos;t be released with.</source>
         <translation>Spalte {column} enthält Werte vom Typ {type}, mit denen eine Tabelle nicht freigegeben werden kann.</translation>
     </message>
@@ -19435,7 +19444,7 @@ Rückgabewerte:
         <translation>Spalte {column}: Werte anderen Typs werden als fehlend gelesen ({count}).</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/connection.py" line="-9"/>
+        <location filename="../../formats/databases.py" line="-9"/>
         <source>The address of the database holds a password. Others can see it on a command line, and it would be kept in the project.</source>
         <translation>Die Adresse der Datenbank enthält ein Kennwort. Andere können es auf einer Befehlszeile sehen, und es bliebe im Projekt.</translation>
     </message>
@@ -19465,12 +19474,12 @@ Rückgabewerte:
         <translation>Schreiben Sie sie als postgresql://benutzer@host:5432/datenbank, ohne das Kennwort.</translation>
     </message>
     <message>
-        <location line="+139"/>
+        <location line="+170"/>
         <source>Waiting for the database</source>
         <translation>Auf die Datenbank wird gewartet</translation>
     </message>
     <message>
-        <location filename="../../formats/databases/reading.py" line="+146"/>
+        <location line="+161"/>
         <source>{title} is read by the package {package}, which is not installed.</source>
         <translation>{title} wird vom Paket {package} gelesen, das nicht installiert ist.</translation>
     </message>
@@ -19586,18 +19595,18 @@ Rückgabewerte:
         <translation>{database} lehnt die Anfrage ab oder kann sie nicht berechnen.</translation>
     </message>
     <message>
-        <location filename="../../formats/delimited/records.py" line="-105"/>
+        <location filename="../../formats/records.py" line="-107"/>
         <source>A quotation mark in the first record of {file} does not close.</source>
         <translation>Ein Anführungszeichen im ersten Datensatz von {file} wird nicht geschlossen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/tables/delimited.py" line="-274"/>
+        <location filename="../../formats/tables/delimited.py" line="-389"/>
         <source>Choose another quotation mark, or none.</source>
         <translation>Wählen Sie ein anderes Anführungszeichen oder keines.</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+28"/>
         <source>Line {line} of {file} holds a NUL character, which no text has.</source>
         <translation>Zeile {line} von {file} enthält ein NUL-Zeichen, das kein Text hat.</translation>
     </message>
@@ -19622,12 +19631,12 @@ Rückgabewerte:
         <translation>{file} ist leer.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+17"/>
         <source>Empty CSV file</source>
         <translation>Leere CSV-Datei</translation>
     </message>
     <message>
-        <location line="+242"/>
+        <location line="+248"/>
         <source>The first record of {file} is too long to hold names of columns.</source>
         <translation>Der erste Datensatz von {file} ist für Spaltennamen zu lang.</translation>
     </message>
@@ -19814,7 +19823,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen anderen Ordner oder einen anderen Namen.</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+30"/>
         <source>The zip file {path} is damaged.</source>
         <translation>Die Zip-Datei {path} ist beschädigt.</translation>
     </message>
@@ -19824,7 +19833,7 @@ Rückgabewerte:
         <translation>Kopieren Sie sie erneut oder bitten Sie den Absender, sie noch einmal zu senden.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+34"/>
         <source>{file} in the zip file is a link, encrypted or packed in a way that Sfumato does not unpack.</source>
         <translation>{file} in der Zip-Datei ist eine Verknüpfung, verschlüsselt oder so gepackt, dass Sfumato es nicht entpackt.</translation>
     </message>
@@ -20040,7 +20049,7 @@ Rückgabewerte:
         <translation>Es gibt keine Zeichenkodierung namens {encoding}.</translation>
     </message>
     <message>
-        <location filename="../../formats/reading.py" line="+146"/>
+        <location filename="../../formats/reading.py" line="+145"/>
         <source>A database on a server can&apos;t be read as {title}.</source>
         <translation>Eine Datenbank auf einem Server ist nicht als {title} lesbar.</translation>
     </message>
@@ -20050,7 +20059,7 @@ Rückgabewerte:
         <translation>Lesen Sie sie als PostgreSQL.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/reading.py" line="+151"/>
+        <location filename="../../formats/statistical/reading.py" line="+245"/>
         <source>{file} is damaged: the library that reads {package} files crashed at it.</source>
         <translation>{file} ist beschädigt: Die Bibliothek, die Dateien von {package} liest, ist daran abgestürzt.</translation>
     </message>
@@ -20071,7 +20080,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+116"/>
-        <location filename="../../formats/tables/parquet.py" line="+333"/>
+        <location filename="../../formats/tables/parquet.py" line="+411"/>
         <source>Choose a file with at least one.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem.</translation>
     </message>
@@ -20082,17 +20091,17 @@ Rückgabewerte:
         <translation>{file} hat keine Datensätze.</translation>
     </message>
     <message>
-        <location filename="../../formats/statistical/writing.py" line="+116"/>
-        <location filename="../../formats/tables/delimited.py" line="+305"/>
-        <location filename="../../formats/tables/parquet.py" line="-181"/>
+        <location filename="../../formats/statistical/writing.py" line="+249"/>
+        <location filename="../../formats/tables/delimited.py" line="+420"/>
+        <location filename="../../formats/tables/parquet.py" line="-244"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../formats/table_format.py" line="+198"/>
+        <location filename="../../formats/table_format.py" line="+223"/>
         <location filename="../../project/release/long_release.py" line="+72"/>
-        <location line="+38"/>
+        <location line="+37"/>
         <location filename="../../report/writing.py" line="+132"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
@@ -20158,12 +20167,12 @@ Rückgabewerte:
         <translation>Schreiben Sie die Tabelle als CSV oder Parquet oder ändern Sie die Spalte.</translation>
     </message>
     <message>
-        <location filename="../../formats/table_format.py" line="-85"/>
+        <location filename="../../formats/table_format.py" line="-88"/>
         <source>Reading rows</source>
         <translation>Zeilen werden gelesen</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+114"/>
         <source>Files of this format are made in memory, and the table has {rows:,} {rows:row|rows}.</source>
         <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, und die Tabelle hat {rows:,} {rows:Zeile|Zeilen}.</translation>
     </message>
@@ -20195,7 +20204,7 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../formats/tables/excel.py" line="+56"/>
-        <location filename="../../formats/workbook.py" line="+333"/>
+        <location filename="../../formats/workbook.py" line="+319"/>
         <source>Read it all the same</source>
         <translation>Trotzdem lesen</translation>
     </message>
@@ -20225,15 +20234,15 @@ Rückgabewerte:
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="-307"/>
+        <location filename="../../formats/tables/delimited.py" line="-422"/>
         <source>{file} has a field longer than {megabytes} MB: most likely a quotation mark does not close.</source>
         <translation>{file} hat ein Feld von mehr als {megabytes} MB: Wahrscheinlich wird ein Anführungszeichen nicht geschlossen.</translation>
     </message>
     <message>
-        <location line="+203"/>
+        <location line="+318"/>
         <location line="+14"/>
         <location filename="../../formats/tables/excel.py" line="-100"/>
-        <location filename="../../formats/tables/parquet.py" line="+187"/>
+        <location filename="../../formats/tables/parquet.py" line="+250"/>
         <location line="+12"/>
         <source>Reading {path}</source>
         <translation>{path} wird gelesen</translation>
@@ -20261,12 +20270,12 @@ Rückgabewerte:
         <translation>CSV (Text mit Trennzeichen)</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/duckdb.py" line="+26"/>
+        <location filename="../../formats/tables/duckdb.py" line="+34"/>
         <source>DuckDB</source>
         <translation>DuckDB</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+70"/>
         <source>{database} is open in another program that may write to it.</source>
         <translation>{database} ist in einem anderen Programm geöffnet, das darin schreiben kann.</translation>
     </message>
@@ -20372,12 +20381,12 @@ Rückgabewerte:
         <translation>Excel</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/parquet.py" line="-284"/>
+        <location filename="../../formats/tables/parquet.py" line="-355"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location line="+244"/>
+        <location line="+315"/>
         <source>The folder {folder} holds further folders, whose names may be values of the table.</source>
         <translation>Der Ordner {folder} enthält weitere Ordner, deren Namen Werte der Tabelle sein können.</translation>
     </message>
@@ -20407,18 +20416,18 @@ Rückgabewerte:
         <translation>Wählen Sie einen Ordner, dessen Parquet-Dateien alle Teile einer Tabelle sind.</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+11"/>
         <source>{file} is not a whole Parquet file.</source>
         <translation>{file} ist keine vollständige Parquet-Datei.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../formats/tables/sqlite.py" line="+160"/>
+        <location filename="../../formats/tables/sqlite.py" line="+152"/>
         <source>Copy it again from where it comes from.</source>
         <translation>Kopieren Sie sie erneut von dort, woher sie stammt.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/postgresql.py" line="+65"/>
+        <location filename="../../formats/tables/postgresql.py" line="+67"/>
         <source>Ask the database&apos;s owner for it.</source>
         <translation>Bitten Sie den Eigentümer der Datenbank darum.</translation>
     </message>
@@ -20464,7 +20473,7 @@ Rückgabewerte:
         <translation>Schreiben Sie ihre Adresse als postgresql://benutzer@host:5432/datenbank.</translation>
     </message>
     <message>
-        <location line="+59"/>
+        <location line="+55"/>
         <source>The database {database} ended the connection.</source>
         <translation>Die Datenbank {database} hat die Verbindung beendet.</translation>
     </message>
@@ -20514,7 +20523,7 @@ Rückgabewerte:
         <translation>Prüfen Sie Adresse und Netz oder fragen Sie den Betreiber des Servers.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/sas.py" line="+25"/>
+        <location filename="../../formats/tables/sas.py" line="+24"/>
         <location line="+17"/>
         <location line="+23"/>
         <source>SAS</source>
@@ -20531,18 +20540,18 @@ Rückgabewerte:
         <translation>Kopieren Sie ihn erneut oder verschieben Sie ihn: Die Tabelle lässt sich ohne ihn lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/spss.py" line="+112"/>
-        <location line="+41"/>
+        <location filename="../../formats/tables/spss.py" line="+121"/>
+        <location line="+42"/>
         <source>SPSS</source>
         <translation>SPSS</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/sqlite.py" line="-120"/>
+        <location filename="../../formats/tables/sqlite.py" line="-104"/>
         <source>SQLite</source>
         <translation>SQLite</translation>
     </message>
     <message>
-        <location line="+119"/>
+        <location line="+103"/>
         <source>{database} is being written to by another program.</source>
         <translation>In {database} schreibt gerade ein anderes Programm.</translation>
     </message>
@@ -20577,13 +20586,13 @@ Rückgabewerte:
         <translation>Schreiben Sie sie in UTF-8 neu oder lesen Sie eine Abfrage ohne ihre Spalte.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/stata.py" line="+21"/>
-        <location line="+47"/>
+        <location filename="../../formats/tables/stata.py" line="+23"/>
+        <location line="+48"/>
         <source>Stata</source>
         <translation>Stata</translation>
     </message>
     <message>
-        <location filename="../../formats/workbook.py" line="-91"/>
+        <location filename="../../formats/workbook.py" line="-77"/>
         <source>{file} holds a cell whose text is longer than any cell&apos;s can be.</source>
         <translation>{file} enthält eine Zelle, deren Text länger ist, als eine Zelle haben kann.</translation>
     </message>
@@ -20593,7 +20602,7 @@ Rückgabewerte:
         <translation>Berichtigen Sie sie in Excel oder bitten Sie um die Tabelle in einem anderen Format.</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+67"/>
         <source>{file} is not a whole Excel workbook (.xlsx).</source>
         <translation>{file} ist keine vollständige Excel-Arbeitsmappe (.xlsx).</translation>
     </message>
@@ -20603,7 +20612,7 @@ Rückgabewerte:
         <translation>Öffnen Sie sie in Excel und speichern Sie sie neu, oder kopieren Sie sie erneut von dort, woher sie stammt.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+10"/>
         <source>{file} would unpack to {bytes:,} {bytes:byte|bytes}, far more than a workbook of its size holds.</source>
         <translation>{file} würde auf {bytes:,} Byte entpackt, weit mehr, als eine Arbeitsmappe ihrer Größe enthält.</translation>
     </message>
@@ -20643,7 +20652,7 @@ Rückgabewerte:
         <translation>Sie wurde unterbrochen, und danach wurde ein nicht versiegelter Zustand angenommen</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/adopt.py" line="+91"/>
+        <location filename="../../project/adoption/adopt.py" line="+90"/>
         <source>{attribute} was released from this project to {recipient} on {date}, and what was released can&apos;t be fitted to another release afterwards.</source>
         <translation>{attribute} wurde aus diesem Projekt am {date} an {recipient} freigegeben, und Freigegebenes lässt sich nachträglich nicht an eine andere Freigabe anpassen.</translation>
     </message>
@@ -20768,7 +20777,7 @@ Rückgabewerte:
         <translation>Die frühere Freigabe von {key} an {holder} hat {part:,} von {whole:,} {whole:Datensatz|Datensätzen}; für die übrigen tritt an die Stelle von {holder}, wem von den anderen am meisten vertraut wird.</translation>
     </message>
     <message>
-        <location filename="../../project/adoption/rows.py" line="-18"/>
+        <location filename="../../project/adoption/rows.py" line="+246"/>
         <source>Match by a key column: then the file may have a part of the records. Or choose the release of this very table.</source>
         <translation>Ordnen Sie nach einer Schlüsselspalte zu: Dann darf die Datei einen Teil der Datensätze haben. Oder wählen Sie die Freigabe genau dieser Tabelle.</translation>
     </message>
@@ -20783,57 +20792,62 @@ Rückgabewerte:
         <translation>Übernehmen Sie die Datei erneut, nach einer Schlüsselspalte zugeordnet.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+18"/>
         <source>Choose the right key columns, or a release of this table.</source>
         <translation>Wählen Sie die richtigen Schlüsselspalten oder eine Freigabe dieser Tabelle.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="-11"/>
         <source>Match by a key column, or mend the file.</source>
         <translation>Ordnen Sie nach einer Schlüsselspalte zu oder berichtigen Sie die Datei.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+29"/>
         <source>Mend the file, or change how it is read, so that no row is left out.</source>
         <translation>Berichtigen Sie die Datei oder ändern Sie, wie sie gelesen wird, sodass keine Zeile weggelassen wird.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="-146"/>
         <source>there for the second time</source>
         <translation>zum zweiten Mal da</translation>
     </message>
     <message>
-        <location line="-66"/>
+        <location line="+98"/>
         <source>{file} has {found:,} {found:row|rows}, and the table has {expected:,}, so the rows can&apos;t be matched by their order.</source>
         <translation>{file} hat {found:,} {found:Zeile|Zeilen} und die Tabelle {expected:,}, daher lassen sich die Zeilen nicht nach der Reihenfolge zuordnen.</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+28"/>
         <source>{file} has no row for any of the table&apos;s {rows:,} {rows:record|records}: their key {column} is not in it.</source>
         <translation>{file} hat für keinen der {rows:,} {rows:Datensatz|Datensätze} der Tabelle eine Zeile: Deren Schlüssel {column} kommt darin nicht vor.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="-11"/>
         <source>{count:,} {count:row|rows} of {file} can&apos;t be read, so its rows can&apos;t be matched by their order.</source>
         <translation>{count:,} {count:Zeile|Zeilen} von {file} {count:ist|sind} nicht lesbar, daher lassen sich ihre Zeilen nicht nach der Reihenfolge zuordnen.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+28"/>
         <source>{count:,} {count:row|rows} of {file} can&apos;t be read, and {absent:,} {absent:record has|records have} no row in it, which may be {count:that one|among these}.</source>
         <translation>{count:,} {count:Zeile|Zeilen} von {file} {count:ist|sind} nicht lesbar, und {absent:,} {absent:Datensatz hat|Datensätze haben} darin keine Zeile; {count:sie könnte es|die fehlenden könnten darunter} sein.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="-139"/>
         <source>The key {column} of {where} is {problem} in {count:,} {count:row|rows}, first in row {row:,}.</source>
         <translation>Der Schlüssel {column} von {where} ist in {count:,} {count:Zeile|Zeilen} {problem}, zuerst in Zeile {row:,}.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-218"/>
+        <source>Reading the earlier release</source>
+        <translation>Die frühere Freigabe wird gelesen</translation>
+    </message>
+    <message>
+        <location line="+220"/>
         <source>Choose a column whose values are all there and unique, or match by row order.</source>
         <translation>Wählen Sie eine Spalte, deren Werte alle vorhanden und eindeutig sind, oder ordnen Sie nach der Reihenfolge der Zeilen zu.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+157"/>
         <source>{file} has no column {column}.</source>
         <translation>{file} hat keine Spalte {column}.</translation>
     </message>
@@ -20848,27 +20862,27 @@ Rückgabewerte:
         <translation>(keine gewählt)</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="-95"/>
         <source>Choose the column that holds the released numbers.</source>
         <translation>Wählen Sie die Spalte, die die freigegebenen Zahlen enthält.</translation>
     </message>
     <message>
-        <location line="+0"/>
+        <location line="-1"/>
         <source>no numbers</source>
         <translation>keine Zahlen</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="-6"/>
         <source>values that the domain does not have</source>
         <translation>Werte, die im Wertebereich fehlen</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>Say which value of the domain each of them means, add them to the domain, or choose another column.</source>
         <translation>Geben Sie an, welchen Wert des Wertebereichs jeder davon bedeutet, nehmen Sie sie in den Wertebereich auf oder wählen Sie eine andere Spalte.</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+7"/>
         <source>The file&apos;s column {column} has {problem} in {count:,} {count:row|rows}, first in row {row:,}.</source>
         <translation>Die Spalte {column} der Datei hat in {count:,} {count:Zeile|Zeilen} {problem}, zuerst in Zeile {row:,}.</translation>
     </message>
@@ -21009,9 +21023,9 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../project/rules/generalization.py" line="+129"/>
+        <location filename="../../project/rules/generalization.py" line="+123"/>
         <location filename="../../project/rules/reading.py" line="+146"/>
-        <location filename="../../project/rules/rules.py" line="+466"/>
+        <location filename="../../project/rules/rules.py" line="+446"/>
         <source>Mend it.</source>
         <translation>Berichtigen Sie ihn.</translation>
     </message>
@@ -21066,7 +21080,7 @@ Rückgabewerte:
         <translation>Stellen Sie eine frühere Kopie wieder her, öffnen Sie es schreibgeschützt, um seinen Inhalt zu untersuchen und zu exportieren, oder nehmen Sie es so an, wie es ist, und versiegeln Sie es neu.</translation>
     </message>
     <message>
-        <location filename="../../project/ledger/ledger.py" line="+38"/>
+        <location filename="../../project/ledger.py" line="+46"/>
         <source>project created</source>
         <translation>Projekt angelegt</translation>
     </message>
@@ -21131,12 +21145,14 @@ Rückgabewerte:
         <translation>Wählen Sie einen anderen Namen oder öffnen Sie das dort liegende Projekt.</translation>
     </message>
     <message>
+        <location filename="../../analysis/all_rows.py" line="-101"/>
+        <location line="+4"/>
         <location filename="../../project/publication/generalization_pipeline.py" line="-201"/>
         <source>Encoding the table</source>
         <translation>Die Tabelle wird kodiert</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="+41"/>
         <source>The chosen levels are none of the lattice&apos;s: a hierarchy has changed since.</source>
         <translation>Die gewählten Stufen gehören nicht zum Verband: Eine Hierarchie hat sich seither geändert.</translation>
     </message>
@@ -21174,7 +21190,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../project/source.py" line="+273"/>
+        <location filename="../../project/source.py" line="+267"/>
         <source>Show where the file is now, or bring it back.</source>
         <translation>Zeigen Sie, wo die Datei jetzt liegt, oder bringen Sie sie zurück.</translation>
     </message>
@@ -21383,7 +21399,7 @@ Rückgabewerte:
         <translation>unterbrochen, und ihre Dateien sind verschwunden</translation>
     </message>
     <message>
-        <location filename="../../project/release/batches.py" line="+106"/>
+        <location filename="../../project/release/batches.py" line="+109"/>
         <source>The rows have no column {column}.</source>
         <translation>Die Zeilen haben keine Spalte {column}.</translation>
     </message>
@@ -21398,7 +21414,7 @@ Rückgabewerte:
         <translation>Geben Sie den Zeilen alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location line="+158"/>
+        <location line="+187"/>
         <source>The values of column {column} don&apos;t fit the type that the plan states for it.</source>
         <translation>Die Werte der Spalte {column} passen nicht zu dem Typ, den der Plan dafür angibt.</translation>
     </message>
@@ -21408,7 +21424,7 @@ Rückgabewerte:
         <translation>Lesen Sie die Spalte als diesen Typ oder erstellen Sie den Plan neu aus der Tabelle, wie sie jetzt ist.</translation>
     </message>
     <message>
-        <location filename="../../project/release/bundle_making.py" line="+138"/>
+        <location filename="../../project/release/bundle_making.py" line="+137"/>
         <source>Waiting for another release</source>
         <translation>Auf eine andere Freigabe wird gewartet</translation>
     </message>
@@ -21453,7 +21469,7 @@ Rückgabewerte:
         <translation>Berechnen Sie die Einstellungen neu (Grenzen je Wert: lösen Sie sie mit verrauschten Häufigkeiten erneut) oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="+71"/>
+        <location filename="../../project/release/fingerprinting.py" line="+44"/>
         <source>The spacing between recipients&apos; levels is out of range.</source>
         <translation>Der Abstand zwischen den Stufen der Empfänger liegt außerhalb des Bereichs.</translation>
     </message>
@@ -21473,7 +21489,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen Abstand von höchstens {most:.2g}.</translation>
     </message>
     <message>
-        <location line="+52"/>
+        <location filename="../../analysis/tracing_price.py" line="+79"/>
         <source>{recipients} and {other} get the same values: nobody can tell from a leaked file which of them it comes from.</source>
         <translation>{recipients} und {other} erhalten dieselben Werte: Einer durchgesickerten Datei ist nicht anzusehen, von wem der beiden sie stammt.</translation>
     </message>
@@ -21488,7 +21504,12 @@ Rückgabewerte:
         <translation> Stufen liegen bis zu {cost:.2%} niedriger als gewählt; um Anteile oder Mittelwerte mit demselben Fehler zu schätzen, sind daher bis zu {extra_records:.2%} mehr Datensätze nötig.</translation>
     </message>
     <message>
-        <location line="+48"/>
+        <location line="+18"/>
+        <source>{told} That was found on {compared:,} of {records:,} {records:record|records}.</source>
+        <translation>{told} Das wurde an {compared:,} von {records:,} {records:Datensatz|Datensätzen} festgestellt.</translation>
+    </message>
+    <message>
+        <location line="+28"/>
         <source>Add another one.</source>
         <translation>Fügen Sie einen weiteren hinzu.</translation>
     </message>
@@ -21501,6 +21522,11 @@ Rückgabewerte:
         <location line="+12"/>
         <source>Making {recipient}&apos;s values</source>
         <translation>Die Werte von {recipient} werden erzeugt</translation>
+    </message>
+    <message>
+        <location line="+77"/>
+        <source>Looking for rows to compare</source>
+        <translation>Zu vergleichende Zeilen werden gesucht</translation>
     </message>
     <message>
         <location filename="../../project/release/groups.py" line="+46"/>
@@ -21523,7 +21549,7 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="+181"/>
+        <location filename="../../project/release/plan.py" line="+184"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
@@ -21533,17 +21559,17 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+188"/>
+        <location line="+193"/>
         <source>Released columns are ready</source>
         <translation>Freigegebene Spalten sind bereit</translation>
     </message>
     <message>
-        <location line="+194"/>
+        <location line="+175"/>
         <source>Releasing {key}</source>
         <translation>{key} wird freigegeben</translation>
     </message>
     <message>
-        <location line="+31"/>
+        <location line="+32"/>
         <source>The plan does not say how the columns are read, so rows can&apos;t be released in batches.</source>
         <translation>Der Plan sagt nicht, wie die Spalten gelesen werden, daher lassen sich Zeilen nicht in Teilen freigeben.</translation>
     </message>
@@ -21563,42 +21589,29 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+213"/>
+        <location filename="../../project/release/long_table.py" line="+180"/>
+        <source>Matching records</source>
+        <translation>Datensätze werden zugeordnet</translation>
+    </message>
+    <message>
+        <location line="+75"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
     <message>
-        <location line="+17"/>
-        <source>What is asked for needs all rows of the table at once, and it is too long for the memory that may be taken.</source>
-        <translation>Was verlangt wird, braucht alle Zeilen der Tabelle auf einmal, und sie ist zu lang für den Arbeitsspeicher, der genommen werden darf.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>Let more memory be taken.</source>
-        <translation>Lassen Sie mehr Arbeitsspeicher zu.</translation>
-    </message>
-    <message>
-        <location line="+25"/>
+        <location line="+27"/>
         <source>{finding} There may be more such rows.</source>
         <translation>{finding} Es kann weitere solche Zeilen geben.</translation>
     </message>
     <message>
-        <location line="+320"/>
-        <source>The table is too long to hold all its rows at once, which releases need here: {why}.</source>
-        <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; Freigaben brauchen das hier: {why}.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Change what needs them, or read all of the table.</source>
-        <translation>Ändern Sie, was sie braucht, oder lesen Sie die ganze Tabelle ein.</translation>
-    </message>
-    <message>
-        <location filename="../../project/release/long_survey.py" line="+237"/>
+        <location filename="../../analysis/attacker.py" line="-254"/>
+        <location filename="../../project/release/long_survey.py" line="+253"/>
         <source>Grouping records</source>
         <translation>Datensätze werden gruppiert</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location filename="../../project/release/long_survey.py" line="+32"/>
+        <location filename="../../project/release/long_table.py" line="+240"/>
         <source>Looking for a row</source>
         <translation>Sucht eine Zeile</translation>
     </message>
@@ -21613,40 +21626,25 @@ Rückgabewerte:
         <translation>Gewichte werden betrachtet</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+23"/>
         <source>Looking at the record keys</source>
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
-        <location line="+29"/>
-        <location filename="../../project/release/long_table.py" line="-256"/>
+        <location line="+83"/>
+        <location filename="../../project/release/long_table.py" line="-175"/>
         <location filename="../../project/release/long_views.py" line="+502"/>
-        <location filename="../../project/release/release.py" line="+314"/>
+        <location filename="../../project/release/prepared.py" line="+149"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_in_parts.py" line="+58"/>
-        <source>other holders&apos; tables are compared with it</source>
-        <translation>die Tabellen anderer Stellen werden mit ihr verglichen</translation>
-    </message>
-    <message>
-        <location line="+35"/>
-        <source>The table is too long to hold all its rows at once, which finding a person needs here: {why}.</source>
-        <translation>Die Tabelle ist zu lang, um alle ihre Zeilen auf einmal zu halten, was das Finden einer Person hier braucht: {why}.</translation>
-    </message>
-    <message>
-        <location line="+51"/>
+        <location filename="../../analysis/person_found.py" line="-42"/>
         <source>The table is read in parts: which numbers are common is known from {some:,} of its {rows:,} {rows:row|rows}, drawn evenly.</source>
         <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
     </message>
     <message>
-        <location line="+9"/>
-        <source>The table is read in parts: what other holders&apos; tables tell of the person is left out.</source>
-        <translation>Die Tabelle wird in Teilen gelesen: Was die Tabellen anderer Stellen über die Person verraten, bleibt außer Betracht.</translation>
-    </message>
-    <message>
-        <location line="+48"/>
+        <location filename="../../analysis/person_rows.py" line="+124"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to look for a person by it in parts.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}, zu viele, um in Teilen nach ihr eine Person zu suchen.</translation>
     </message>
@@ -21656,22 +21654,28 @@ Rückgabewerte:
         <translation>Lassen Sie weg, was über sie bekannt ist, oder erlauben Sie mehr Speicher.</translation>
     </message>
     <message>
-        <location line="+28"/>
-        <location filename="../../formats/table_format.py" line="-282"/>
-        <location filename="../../formats/tables/delimited.py" line="-223"/>
-        <location line="+46"/>
-        <location filename="../../formats/tables/parquet.py" line="-197"/>
-        <location filename="../../project/release/long_groups.py" line="+89"/>
-        <location filename="../../project/release/long_table.py" line="-151"/>
+        <location line="+68"/>
+        <location filename="../../engine/table/micro_groups.py" line="+58"/>
+        <location filename="../../formats/table_format.py" line="-296"/>
+        <location filename="../../formats/tables/delimited.py" line="-322"/>
+        <location line="+67"/>
+        <location line="+36"/>
+        <location line="+42"/>
+        <location filename="../../formats/tables/parquet.py" line="-248"/>
+        <location filename="../../project/release/long_groups.py" line="+103"/>
+        <location filename="../../project/release/long_table.py" line="-141"/>
         <location filename="../../project/release/long_views.py" line="-385"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
     <message>
         <location line="+0"/>
+        <location filename="../../engine/table/micro_groups.py" line="+0"/>
         <location filename="../../formats/table_format.py" line="+0"/>
-        <location filename="../../formats/tables/delimited.py" line="-46"/>
-        <location line="+46"/>
+        <location filename="../../formats/tables/delimited.py" line="-145"/>
+        <location line="+67"/>
+        <location line="+36"/>
+        <location line="+42"/>
         <location filename="../../formats/tables/parquet.py" line="+0"/>
         <location filename="../../project/release/long_groups.py" line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
@@ -21680,12 +21684,12 @@ Rückgabewerte:
         <translation>Die Tabelle hat sich geändert, während sie gelesen wurde.</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="-76"/>
         <source>Looking at what is known</source>
         <translation>Ansehen, was bekannt ist</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+27"/>
         <source>Looking for the person</source>
         <translation>Suche nach der Person</translation>
     </message>
@@ -21700,7 +21704,7 @@ Rückgabewerte:
         <translation>Sagen Sie mehr über die Person, oder erlauben Sie mehr Speicher.</translation>
     </message>
     <message>
-        <location filename="../../project/release/value_counts.py" line="+80"/>
+        <location filename="../../project/release/value_counts.py" line="+79"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
@@ -21710,18 +21714,19 @@ Rückgabewerte:
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+392"/>
+        <location filename="../../project/release/long_table.py" line="+407"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
     </message>
     <message>
-        <location line="-11"/>
+        <location filename="../../commands/shared/engines.py" line="+76"/>
+        <location filename="../../project/release/long_table.py" line="+2"/>
         <source>{entry} is fitted to earlier releases</source>
         <translation>{entry} ist an frühere Freigaben angepasst</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/engines.py" line="+70"/>
+        <location line="+2"/>
         <source>records are told apart by their position</source>
         <translation>Datensätze werden nach ihrer Position unterschieden</translation>
     </message>
@@ -21736,12 +21741,12 @@ Rückgabewerte:
         <translation>Zeilen gehören zu Einheiten, deren Zeilen zusammen gewählt werden</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="-16"/>
         <source>which rows are too few to be shown, or which neighbours are grouped, is counted</source>
         <translation>Es wird gezählt, welche Zeilen zu wenige sind, um gezeigt zu werden, oder welche Nachbarn gruppiert werden</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+18"/>
         <source>What is released of a row depends on other rows: {why}.</source>
         <translation>Was von einer Zeile freigegeben wird, hängt von anderen Zeilen ab: {why}.</translation>
     </message>
@@ -21766,7 +21771,7 @@ Rückgabewerte:
         <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger.</translation>
     </message>
     <message>
-        <location filename="../../project/release/regenerate.py" line="+290"/>
+        <location filename="../../project/release/regenerate.py" line="+326"/>
         <source>The project has no column {name} any more.</source>
         <translation>Das Projekt hat keine Spalte {name} mehr.</translation>
     </message>
@@ -22244,7 +22249,7 @@ Rückgabewerte:
         <translation>Die Quasi-Identifikatoren wurden am {day} an {earlier} in einer Sicht freigegeben, die weder durchweg feiner noch durchweg gröber als die von {recipient} ist; wer beide hat, kann daher mehr Personen unterscheiden, als jede Sicht für sich zulässt</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+50"/>
         <source>Choose levels that are all as high as those, or all as low, or state a reason for releasing anyway, which the ledger keeps.</source>
         <translation>Wählen Sie Stufen, die alle mindestens so hoch oder alle höchstens so hoch wie jene sind, oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
@@ -22355,26 +22360,24 @@ Rückgabewerte:
         <translation>unendlich</translation>
     </message>
     <message>
-        <location filename="../../project/rules/generalization.py" line="-272"/>
-        <location filename="../../project/rules/rules.py" line="-283"/>
+        <location filename="../../project/rules/generalization.py" line="-271"/>
+        <location filename="../../project/rules/rules.py" line="-264"/>
         <source>the table has no such column.</source>
         <translation>Die Tabelle hat keine solche Spalte.</translation>
     </message>
     <message>
-        <location line="+23"/>
-        <location line="+189"/>
+        <location line="+29"/>
         <source>the folder of the rules is not known.</source>
         <translation>Der Ordner der Regeln ist nicht bekannt.</translation>
     </message>
     <message>
-        <location line="-188"/>
-        <location line="+189"/>
+        <location line="+1"/>
         <source>Write the file with its whole path.</source>
         <translation>Schreiben Sie die Datei mit ihrem ganzen Pfad.</translation>
     </message>
     <message>
-        <location line="-152"/>
-        <location filename="../../project/rules/rules.py" line="+194"/>
+        <location line="+36"/>
+        <location filename="../../project/rules/rules.py" line="+175"/>
         <source>{column} is not a sensitive column.</source>
         <translation>{column} ist keine sensible Spalte.</translation>
     </message>
@@ -22438,7 +22441,7 @@ Rückgabewerte:
         <translation>Geben Sie für jeden der quasi_identifiers eine Stufe an oder für keinen.</translation>
     </message>
     <message>
-        <location line="+54"/>
+        <location line="+48"/>
         <source>the key {key} is missing, or not a text, a number or true/false.</source>
         <translation>Der Schlüssel {key} fehlt oder ist weder Text noch Zahl noch true/false.</translation>
     </message>
@@ -22578,7 +22581,7 @@ Rückgabewerte:
         <translation>Eine Tabelle wurde erwartet.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/rules.py" line="-333"/>
+        <location filename="../../project/rules/rules.py" line="-314"/>
         <source>the table has no column {column}.</source>
         <translation>Die Tabelle hat keine Spalte {column}.</translation>
     </message>
@@ -22648,7 +22651,7 @@ Rückgabewerte:
         <translation>Fügen Sie einen Abschnitt dafür hinzu oder eine Zeile, die sagt, was alle anderen sind: other_columns = &quot;identifying&quot;</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+27"/>
         <source>the key role is missing.</source>
         <translation>Der Schlüssel role fehlt.</translation>
     </message>
@@ -22764,34 +22767,33 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/store/database.py" line="+42"/>
-        <location line="+359"/>
+        <location line="+355"/>
         <source>{path} is not a Sfumato project.</source>
         <translation>{path} ist kein Sfumato-Projekt.</translation>
     </message>
     <message>
-        <location line="-358"/>
-        <location line="+359"/>
+        <location line="-354"/>
+        <location line="+355"/>
         <source>Choose a file that Sfumato saved; its name ends in .sfumato.</source>
         <translation>Wählen Sie eine von Sfumato gespeicherte Datei; ihr Name endet auf .sfumato.</translation>
     </message>
     <message>
-        <location line="-354"/>
-        <location filename="../../project/store/schema.py" line="+367"/>
+        <location line="-350"/>
+        <location filename="../../project/store/schema.py" line="+363"/>
         <source>The project {path} is damaged: a part of the file is missing or overwritten.</source>
         <translation>Das Projekt {path} ist beschädigt: Ein Teil der Datei fehlt oder wurde überschrieben.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location line="+117"/>
-        <location filename="../../project/store/schema.py" line="-123"/>
+        <location filename="../../project/store/schema.py" line="-119"/>
         <location line="+7"/>
-        <location line="+46"/>
-        <location line="+71"/>
+        <location line="+113"/>
+        <location line="+9"/>
         <source>Restore an earlier copy, for instance from your backup.</source>
         <translation>Stellen Sie eine frühere Kopie wieder her, etwa aus Ihrer Sicherung.</translation>
     </message>
     <message>
-        <location line="-112"/>
+        <location line="+5"/>
         <source>The disk that holds {path} is full, so nothing was saved.</source>
         <translation>Der Datenträger mit {path} ist voll, daher wurde nichts gespeichert.</translation>
     </message>
@@ -22853,13 +22855,12 @@ Rückgabewerte:
         <translation>Prüfen Sie den Datenträger und versuchen Sie es dann erneut oder verwenden Sie eine frühere Kopie des Projekts.</translation>
     </message>
     <message>
-        <location line="+66"/>
-        <location filename="../../project/store/schema.py" line="-72"/>
+        <location filename="../../project/store/schema.py" line="-1"/>
         <source>The project {path} lacks a part of its contents.</source>
         <translation>Dem Projekt {path} fehlt ein Teil seines Inhalts.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location filename="../../project/store/database.py" line="+79"/>
         <source>The project {path} is open for reading only.</source>
         <translation>Das Projekt {path} ist schreibgeschützt geöffnet.</translation>
     </message>
@@ -22894,7 +22895,7 @@ Rückgabewerte:
         <translation>Eine unterbrochene Freigabe des Projekts ist nicht lesbar.</translation>
     </message>
     <message>
-        <location filename="../../project/store/schema.py" line="-53"/>
+        <location filename="../../project/store/schema.py" line="-129"/>
         <source>The project {path} lacks the table {table}, or has another one in its place.</source>
         <translation>Dem Projekt {path} fehlt die Tabelle {table}, oder an ihrer Stelle steht eine andere.</translation>
     </message>
@@ -22904,7 +22905,7 @@ Rückgabewerte:
         <translation>Das Projekt {path} enthält einen Teil seines Inhalts doppelt.</translation>
     </message>
     <message>
-        <location line="+77"/>
+        <location line="+73"/>
         <source>The project {path} was saved by a later version of Sfumato (its file format is {version}, this version reads up to {newest}).</source>
         <translation>Das Projekt {path} wurde von einer späteren Version von Sfumato gespeichert (sein Dateiformat ist {version}, diese Version liest bis {newest}).</translation>
     </message>
@@ -23056,7 +23057,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="+78"/>
         <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+349"/>
+        <location filename="../../project/verification/long_verification.py" line="+358"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
@@ -23166,7 +23167,7 @@ Rückgabewerte:
         <location filename="../../project/verification/found.py" line="+98"/>
         <location line="+9"/>
         <location line="+10"/>
-        <location filename="../../project/verification/long_verification.py" line="-260"/>
+        <location filename="../../project/verification/long_verification.py" line="-271"/>
         <location filename="../../project/verification/verify.py" line="+96"/>
         <location line="+37"/>
         <location line="+10"/>
@@ -23321,24 +23322,17 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_leak.py" line="+170"/>
-        <source>The table is too long to hold all its rows at once, which tracing needs here: {why}.</source>
-        <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; das Zurückverfolgen braucht das hier: {why}.</translation>
-    </message>
-    <message>
-        <location filename="../../analysis/person_in_parts.py" line="-193"/>
-        <location filename="../../project/verification/long_leak.py" line="+1"/>
-        <location filename="../../report/material.py" line="-87"/>
+        <location filename="../../report/material.py" line="-77"/>
         <source>Read all of the table, on a machine with the memory for it.</source>
         <translation>Lesen Sie die ganze Tabelle ein, auf einem Rechner, dessen Arbeitsspeicher dafür reicht.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_leak.py" line="+28"/>
+        <location filename="../../project/verification/long_leak.py" line="+222"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
     <message>
-        <location line="+24"/>
+        <location line="+23"/>
         <source>Comparing the rows</source>
         <translation>Zeilen werden verglichen</translation>
     </message>
@@ -23383,20 +23377,20 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+75"/>
-        <source>Its rows can&apos;t be compared in parts{why}. Verify it with more memory.</source>
-        <translation>Seine Zeilen können nicht in Teilen verglichen werden{why}. Überprüfen Sie es mit mehr Arbeitsspeicher.</translation>
+        <location filename="../../project/verification/long_verification.py" line="+8"/>
+        <source>Its rows can&apos;t be compared in parts. Verify it with more memory.</source>
+        <translation>Ihre Zeilen können nicht in Teilen verglichen werden. Prüfen Sie sie mit mehr Arbeitsspeicher.</translation>
     </message>
     <message>
-        <location line="-51"/>
-        <location line="+54"/>
+        <location line="+1"/>
+        <location line="+17"/>
         <location filename="../../project/verification/rows.py" line="+33"/>
         <location filename="../../report/sections.py" line="+227"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location line="-56"/>
+        <location line="-2"/>
         <source>Its values are of other types.</source>
         <translation>Seine Werte haben andere Typen.</translation>
     </message>
@@ -23406,7 +23400,7 @@ Rückgabewerte:
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
     <message>
-        <location line="+183"/>
+        <location line="+192"/>
         <location filename="../../project/verification/rows.py" line="+3"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
@@ -23724,33 +23718,33 @@ Rückgabewerte:
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../report/material.py" line="-93"/>
+        <location filename="../../report/material.py" line="-92"/>
         <source>a generalized table is decided on</source>
         <translation>über eine vergröberte Tabelle ist entschieden</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+25"/>
         <source>Reading the ledger</source>
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+9"/>
         <source>Weighing the coalition of everybody with {key}</source>
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
     <message>
-        <location line="+57"/>
+        <location line="+56"/>
         <source>The table is too long to hold all its rows at once, which the report needs here: {why}.</source>
         <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; der Bericht braucht das hier: {why}.</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="-491"/>
-        <location line="+203"/>
+        <location filename="../../report/sections.py" line="-494"/>
+        <location line="+206"/>
         <source>dropped</source>
         <translation>weggelassen</translation>
     </message>
     <message>
-        <location line="-202"/>
+        <location line="-205"/>
         <location line="+2"/>
         <source>released as it is</source>
         <translation>unverändert freigegeben</translation>
@@ -23839,7 +23833,7 @@ Rückgabewerte:
         <location line="+10"/>
         <location filename="../../formats/bundles/readme.py" line="+52"/>
         <location filename="../../report/sections.py" line="-1"/>
-        <location line="+197"/>
+        <location line="+200"/>
         <source>perturbed</source>
         <translation>verfremdet</translation>
     </message>
@@ -23884,7 +23878,7 @@ Rückgabewerte:
         <translation>andere Schutzeinheit</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="-195"/>
+        <location filename="../../report/sections.py" line="-198"/>
         <source>released as a sampling weight</source>
         <translation>als Hochrechnungsfaktor freigegeben</translation>
     </message>
@@ -24066,7 +24060,12 @@ Rückgabewerte:
         <translation>Datensätze werden nach dem Datensatzschlüssel {record_key} unterschieden.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+8"/>
+        <source>The table was read in parts: its numbers are known from {some:,} of its {rows:,} {rows:record|records}, drawn evenly.</source>
+        <translation>Die Tabelle wurde in Teilen gelesen: Ihre Zahlen sind von {some:,} ihrer {rows:,} {rows:Datensatz|Datensätze} bekannt, die gleichmäßig gezogen wurden.</translation>
+    </message>
+    <message>
+        <location line="+12"/>
         <source>Source: {path}. SHA-256 {digest}.</source>
         <translation>Quelle: {path}. SHA-256 {digest}.</translation>
     </message>
@@ -24242,7 +24241,7 @@ Rückgabewerte:
         <translation>Anteil</translation>
     </message>
     <message>
-        <location line="-362"/>
+        <location line="-365"/>
         <source>The table has {rows} {rows:record|records}.</source>
         <translation>Die Tabelle hat {rows} {rows:Datensatz|Datensätze}.</translation>
     </message>
@@ -24252,12 +24251,7 @@ Rückgabewerte:
         <translation>Die Tabelle hat weniger als {threshold} {threshold:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location line="+15"/>
-        <source>The table was read in parts. What is estimated for groups of people alike, and what pooling rows restores that belong together although nobody said so, was not looked for in it.</source>
-        <translation>Die Tabelle wurde in Teilen gelesen. Was über Gruppen gleicher Menschen geschätzt wird und was das Zusammenlegen von Zeilen wiederherstellt, die zusammengehören, ohne dass es jemand gesagt hat, wurde in ihr nicht gesucht.</translation>
-    </message>
-    <message>
-        <location line="+27"/>
+        <location line="+45"/>
         <source>Column</source>
         <translation>Spalte</translation>
     </message>
@@ -24524,7 +24518,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="-81"/>
+        <location filename="../../project/release/long_survey.py" line="-143"/>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+90"/>
         <location filename="../../ui/state/insights.py" line="+123"/>
         <source>Counting values</source>
@@ -24574,11 +24568,6 @@ Rückgabewerte:
         <location filename="../../analysis/small_groups.py" line="+85"/>
         <source>Noisy counts are examined</source>
         <translation>Verrauschte Anzahlen sind geprüft</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="+57"/>
-        <source>Reading the table&apos;s values</source>
-        <translation>Die Werte der Tabelle werden gelesen</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/pages/numbers.py" line="+57"/>
@@ -24681,12 +24670,12 @@ Rückgabewerte:
   Die Befehle kommen ohne sie aus: sfumato --help</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="-17"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="-18"/>
         <source>Protecting columns together</source>
         <translation>Spalten werden gemeinsam geschützt</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+12"/>
         <source>Making columns coarser</source>
         <translation>Spalten werden vergröbert</translation>
     </message>
@@ -24721,7 +24710,7 @@ Rückgabewerte:
         <translation>{path} ist keine Textdatei in UTF-8.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/distribution/mechanism.py" line="-324"/>
+        <location filename="../../engine/mechanisms/distribution.py" line="-357"/>
         <source>What replaced values are drawn from is not a distribution over the domain with a probability above 0 for each value.</source>
         <translation>Woraus ersetzte Werte gezogen werden, ist keine Verteilung über den Wertebereich mit einer Wahrscheinlichkeit über 0 für jeden Wert.</translation>
     </message>
@@ -24731,7 +24720,7 @@ Rückgabewerte:
         <translation>Geben Sie mindestens zwei Werte an, mit Wahrscheinlichkeiten über 0, die sich zu 1 summieren.</translation>
     </message>
     <message>
-        <location line="+124"/>
+        <location line="+118"/>
         <source>The release says nothing about the values: all of them are drawn at random.</source>
         <translation>Die Freigabe sagt nichts über die Werte: Alle werden zufällig gezogen.</translation>
     </message>
@@ -24751,7 +24740,7 @@ Rückgabewerte:
         <translation>Ihre Dateien konnten nicht geschrieben werden</translation>
     </message>
     <message>
-        <location filename="../../project/release/workers.py" line="-209"/>
+        <location filename="../../project/release/workers.py" line="-439"/>
         <source>The {kind} {name} holds no keys.</source>
         <translation>Keine Schlüssel enthält: {kind} {name}.</translation>
     </message>
@@ -24771,7 +24760,7 @@ Rückgabewerte:
         <translation>Verwenden Sie Plan und Schlüsseldatei, die zusammen erstellt wurden.</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+41"/>
         <source>Give the file that sfumato plan wrote.</source>
         <translation>Geben Sie die Datei an, die sfumato plan geschrieben hat.</translation>
     </message>
@@ -24782,16 +24771,6 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+18"/>
-        <source>Rows of units are brought together on a cluster, so they can&apos;t leave as they stand in the table.</source>
-        <translation>Zeilen von Einheiten werden auf einem Cluster zusammengeführt, daher können sie nicht so freigegeben werden, wie sie in der Tabelle stehen.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>Let rows leave in the release&apos;s own order, or release without an engine.</source>
-        <translation>Geben Sie die Zeilen in der eigenen Reihenfolge der Freigabe frei oder geben Sie ohne Maschine frei.</translation>
-    </message>
-    <message>
-        <location line="+4"/>
         <source>The plan was made without keys.</source>
         <translation>Der Plan wurde ohne Schlüssel erstellt.</translation>
     </message>
@@ -24811,17 +24790,43 @@ Rückgabewerte:
         <translation>Geben Sie ihr alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location line="+76"/>
+        <location line="+47"/>
+        <source>The plan shows no quasi-identifiers, so all records are alike.</source>
+        <translation>Der Plan zeigt keine Quasi-Identifikatoren, also sind alle Datensätze gleich.</translation>
+    </message>
+    <message>
+        <location line="+1"/>
+        <source>Mark the columns by which people may be known as quasi-identifiers.</source>
+        <translation>Kennzeichnen Sie die Spalten, an denen man Personen erkennen kann, als Quasi-Identifikatoren.</translation>
+    </message>
+    <message>
+        <location line="+210"/>
         <source>The smallest group of records that share what is shown of them has {smallest}, and k is {k}: this is not the table that the plan was made from.</source>
         <translation>Die kleinste Gruppe von Datensätzen, die das von ihnen Gezeigte teilen, hat {smallest}, und k ist {k}: Das ist nicht die Tabelle, aus der der Plan erstellt wurde.</translation>
     </message>
     <message>
         <location line="+2"/>
+        <location line="+20"/>
         <source>Make the plan again from the table as it is now.</source>
         <translation>Erstellen Sie den Plan neu aus der Tabelle, wie sie jetzt ist.</translation>
     </message>
     <message>
-        <location line="+47"/>
+        <location line="-2"/>
+        <source>{entry} is released by groups of records, and these are not the groups that the plan was made from: this is another table.</source>
+        <translation>{entry} wird nach Gruppen von Datensätzen freigegeben, und dies sind nicht die Gruppen, aus denen der Plan erstellt wurde: Es ist eine andere Tabelle.</translation>
+    </message>
+    <message>
+        <location line="+17"/>
+        <source>{entry} is released by groups of records, with a group of {largest:,}: more than {most:,} {most:record|records} are not drawn from on one worker.</source>
+        <translation>{entry} wird nach Gruppen von Datensätzen freigegeben, mit einer Gruppe von {largest:,}: Aus mehr als {most:,} {most:Datensatz|Datensätzen} wird auf einem Worker nicht gezogen.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Choose more public columns or finer bins, or release without an engine.</source>
+        <translation>Wählen Sie mehr öffentliche Spalten oder feinere Klassen oder geben Sie ohne Maschine frei.</translation>
+    </message>
+    <message>
+        <location line="+48"/>
         <source>Count classes of a table that has some.</source>
         <translation>Zählen Sie die Klassen einer Tabelle, die Zeilen hat.</translation>
     </message>
@@ -24861,42 +24866,42 @@ Rückgabewerte:
         <translation>Installieren Sie es: pip install &quot;sfumato[{extra}]&quot;.</translation>
     </message>
     <message>
-        <location line="+9"/>
-        <source>An engine reads tables in Parquet files alone, and this one is {format}.</source>
-        <translation>Eine solche Maschine liest nur Tabellen in Parquet-Dateien, und diese ist {format}.</translation>
+        <location line="+8"/>
+        <source>An engine reads tables in Parquet and CSV files, and this one is read as {format}.</source>
+        <translation>Eine Maschine liest Tabellen in Parquet- und CSV-Dateien, und diese wird als {format} gelesen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <source>Write the table as Parquet, as the help on clusters shows, and make a project of it, or release it without --engine.</source>
-        <translation>Schreiben Sie die Tabelle als Parquet, wie es die Hilfe zu Clustern zeigt, und erstellen Sie ein Projekt daraus, oder geben Sie ohne --engine frei.</translation>
+        <source>Write the table as Parquet or CSV and make a project of it, or release it without --engine.</source>
+        <translation>Schreiben Sie die Tabelle als Parquet oder CSV und erstellen Sie ein Projekt daraus oder geben Sie sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <source>in a database</source>
-        <translation>in einer Datenbank</translation>
-    </message>
-    <message>
-        <location line="+6"/>
-        <source>rows belong to units, which views count</source>
-        <translation>Zeilen gehören zu Einheiten, die Sichten zählen</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>An engine can&apos;t make these rows, since each has to be released by itself: {why}.</source>
-        <translation>Eine Maschine kann diese Zeilen nicht erzeugen, da jede für sich freigegeben werden muss: {why}.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location line="+10"/>
         <source>Release without --engine.</source>
         <translation>Geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+0"/>
+        <source>An engine can&apos;t make these rows: {why}.</source>
+        <translation>Eine Maschine kann diese Zeilen nicht erzeugen: {why}.</translation>
+    </message>
+    <message>
+        <location line="+17"/>
         <source>The engine is making the rows</source>
         <translation>Die Maschine erzeugt die Zeilen</translation>
     </message>
     <message>
-        <location line="+88"/>
+        <location line="+40"/>
+        <source>{engine} counted {rows:,} {rows:record|records} in {classes:,} {classes:class|classes} that look alike to {recipient}: the smallest has {smallest:,}, and {unique:,} {unique:record is|records are} unique.</source>
+        <translation>{engine} hat {rows:,} {rows:Datensatz|Datensätze} in {classes:,} {classes:Klasse|Klassen} gezählt, deren Datensätze für {recipient} gleich aussehen: Die kleinste hat {smallest:,}, und {unique:,} {unique:Datensatz ist|Datensätze sind} einzigartig.</translation>
+    </message>
+    <message>
+        <location line="+13"/>
+        <source>{column}: {values:,} {values:value|values} or more in each class (l), as mixed as {entropy:.3g} that are equally frequent; the most frequent one has at most {share:.1%} of a class.</source>
+        <translation>{column}: {values:,} {values:Wert|Werte} oder mehr in jeder Klasse (l), so gemischt wie {entropy:.3g} gleich häufige; der häufigste hat höchstens {share:.1%} einer Klasse.</translation>
+    </message>
+    <message>
+        <location line="+141"/>
         <source>Spark stopped.</source>
         <translation>Spark wurde beendet.</translation>
     </message>
@@ -24906,7 +24911,7 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_release.py" line="-98"/>
+        <location filename="../../project/release/long_release.py" line="-97"/>
         <source>more than {most:,} {most:sample|samples}</source>
         <translation>mehr als {most:,} {most:gezogenem Wert|gezogenen Werten}</translation>
     </message>
@@ -24926,7 +24931,7 @@ Rückgabewerte:
         <translation>Wählen Sie mehr öffentliche Spalten oder feinere Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location line="+26"/>
         <source>The rows made elsewhere are {found:,}, and the table has {expected:,}.</source>
         <translation>Die anderswo erzeugten Zeilen sind {found:,}, und die Tabelle hat {expected:,}.</translation>
     </message>
@@ -25093,7 +25098,7 @@ Rückgabewerte:
         <translation>Zeilen werden freigegeben</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-314"/>
+        <location filename="../../engine/mechanisms/laplace/mechanism.py" line="-301"/>
         <source>Size, shape and independence of the noise</source>
         <translation>Stärke, Form und Unabhängigkeit des Rauschens</translation>
     </message>
@@ -25113,7 +25118,7 @@ Rückgabewerte:
         <translation>Alle Werte sind Zahlen, die freigegeben werden können.</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+26"/>
         <source>The logarithm of the most by which a release multiplies anyone&apos;s odds between any two numbers (local differential privacy).</source>
         <translation>Der Logarithmus des größten Faktors, um den eine Freigabe die Chancen zwischen zwei beliebigen Zahlen verändert (lokale Differential Privacy).</translation>
     </message>
@@ -25144,7 +25149,7 @@ Rückgabewerte:
         <translation>Die Spannweite beträgt {reach:.1f} Standardabweichungen: eng genug für Rauschen im Verhältnis zu ihr, das jedermanns Chancen begrenzt.</translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+44"/>
         <source>The bounds of {name} were measured in the table, with noise, and are published: that multiplies anyone&apos;s odds by at most {odds} (ε0 = {epsilon:g}). The figures above include it.</source>
         <translation>Die Grenzen von {name} wurden in der Tabelle gemessen, mit Rauschen, und werden veröffentlicht: Das erhöht die Chancen auf irgendetwas höchstens um den Faktor {odds} (ε0 = {epsilon:g}). Die Angaben oben enthalten das.</translation>
     </message>
@@ -25164,7 +25169,7 @@ Rückgabewerte:
         <translation>Geben Sie einen größeren an oder legen Sie die Grenzen selbst fest.</translation>
     </message>
     <message>
-        <location line="+104"/>
+        <location line="+99"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds between any two numbers by at most {gamma}, and between two that are up to {apart} apart by at most {less}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen zwischen zwei beliebigen Zahlen höchstens um den Faktor {gamma} und zwischen zweien, die bis zu {apart} auseinanderliegen, höchstens um den Faktor {less}.</translation>
     </message>
@@ -25284,7 +25289,7 @@ Rückgabewerte:
         <translation>Grenzen werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../engine/table/combinations.py" line="+44"/>
+        <location filename="../../engine/table/combinations.py" line="+43"/>
         <source>Column {column} is numeric without bins, so its values can&apos;t be combined.</source>
         <translation>Spalte {column} enthält Zahlen ohne Klassen; ihre Werte lassen sich nicht kombinieren.</translation>
     </message>
@@ -25314,7 +25319,7 @@ Rückgabewerte:
         <translation>Entfernen Sie zuerst die übernommene Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/hierarchical/mechanism.py" line="-171"/>
+        <location filename="../../engine/mechanisms/hierarchical.py" line="+158"/>
         <source>Hierarchical retention</source>
         <translation>Hierarchische Ersetzung</translation>
     </message>
@@ -25324,12 +25329,12 @@ Rückgabewerte:
         <translation>Jede Ausprägung bleibt mit einer Beibehaltungswahrscheinlichkeit erhalten; sonst wird sie ersetzt, zuerst durch eine ihres eigenen Kapitels und dann durch irgendeine, sodass Kapitel öfter stimmen.</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+14"/>
         <source>{count:,} {count:value|values} in {chapters:,} {chapters:chapter|chapters} of a hierarchy: counts of chapters stay closer to the truth.</source>
         <translation>{count:,} {count:Ausprägung|Ausprägungen} in {chapters:,} {chapters:Kapitel|Kapiteln} einer Hierarchie: Häufigkeiten der Kapitel bleiben näher an der Wahrheit.</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+45"/>
         <source>The settings name chapters, and chapters_level as well.</source>
         <translation>Die Einstellungen nennen chapters und zugleich chapters_level.</translation>
     </message>
@@ -25369,12 +25374,12 @@ Rückgabewerte:
         <translation>Geben Sie eine Liste von Texten in der Reihenfolge des Wertebereichs an, denselben Text für Ausprägungen eines Kapitels.</translation>
     </message>
     <message>
-        <location line="+61"/>
+        <location line="+55"/>
         <source>Whatever anyone believed about a person&apos;s {name}, this release multiplies the odds on any value or chapter by at most {gamma}, and those between values of one chapter by at most {inside}.</source>
         <translation>Was immer jemand über {name} einer Person annahm, diese Freigabe erhöht die Chancen auf irgendeine Ausprägung oder irgendein Kapitel höchstens um den Faktor {gamma} und die zwischen Ausprägungen eines Kapitels höchstens um den Faktor {inside}.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+17"/>
         <source>Retention of the chapter</source>
         <translation>Beibehaltung des Kapitels</translation>
     </message>
@@ -25399,7 +25404,7 @@ Rückgabewerte:
         <translation>Für jemanden, der das Kapitel kennt, erhöht keine freigegebene Ausprägung die Chancen zwischen zweien des Kapitels stärker.</translation>
     </message>
     <message>
-        <location line="+59"/>
+        <location line="+60"/>
         <source>The setting inside_share is not a number from 0 to {most:g}.</source>
         <translation>Die Einstellung inside_share ist keine Zahl von 0 bis {most:g}.</translation>
     </message>
@@ -25454,7 +25459,8 @@ Rückgabewerte:
         <translation>Zeigen Sie sie gröber, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_leaving.py" line="+183"/>
+        <location filename="../../analysis/all_rows.py" line="+25"/>
+        <location filename="../../project/release/long_leaving.py" line="+188"/>
         <location line="+22"/>
         <location filename="../../project/release/long_views.py" line="-407"/>
         <location filename="../../project/verification/long_leak.py" line="+25"/>
@@ -25462,7 +25468,7 @@ Rückgabewerte:
         <translation>Einheiten werden betrachtet</translation>
     </message>
     <message>
-        <location filename="../../ui/state/session.py" line="+179"/>
+        <location filename="../../ui/state/session.py" line="+182"/>
         <source>This needs all rows of the table at once, and they are read in parts.</source>
         <translation>Dies braucht alle Zeilen der Tabelle auf einmal, und sie werden in Teilen gelesen.</translation>
     </message>
@@ -25472,7 +25478,7 @@ Rückgabewerte:
         <translation>Lesen Sie die Tabelle unter „Daten“ ganz ein, auf einem Rechner mit genügend Speicher.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/grouping.py" line="+83"/>
+        <location filename="../../engine/generalization/grouping.py" line="+84"/>
         <source>Counting units</source>
         <translation>Einheiten werden gezählt</translation>
     </message>
@@ -25496,6 +25502,11 @@ Rückgabewerte:
         <source>The policy says how well shares can be estimated from all rows.</source>
         <translation>Das Regelwerk sagt, wie gut sich Anteile aus allen Zeilen schätzen lassen.</translation>
     </message>
+    <message>
+        <location filename="../../project/release/prepared.py" line="-49"/>
+        <source>Looking at the groups</source>
+        <translation>Die Gruppen werden angesehen</translation>
+    </message>
 </context>
 <context>
     <name>Session</name>
@@ -25515,7 +25526,12 @@ Rückgabewerte:
         <translation>Zusammengehörige Zeilen werden zusammengefasst</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+17"/>
+        <source>Looking for rows that belong together</source>
+        <translation>Zusammengehörige Zeilen werden gesucht</translation>
+    </message>
+    <message>
+        <location line="+48"/>
         <source>Weighing the columns released unchanged</source>
         <translation>Die unverändert freigegebenen Spalten werden bewertet</translation>
     </message>
@@ -25586,7 +25602,7 @@ Rückgabewerte:
 <context>
     <name>SpacingCard</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="-209"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="-202"/>
         <source>A level of its own for every recipient</source>
         <translation>Eine eigene Stufe für jeden Empfänger</translation>
     </message>
@@ -25619,7 +25635,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../ui/state/steps.py" line="+207"/>
+        <location filename="../../ui/state/steps.py" line="+206"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>

@@ -95,7 +95,7 @@ class ReconstructionPrivacy(CategoricalMechanism, GroupProtection):
         " distribution can't be estimated well."
     )
     order = 40
-    ladder = ("reconstruction ladder", 2)
+    ladder = ("reconstruction", 2)
     terms = _TERMS
 
     def default_settings(self, attributes: Attributes) -> Settings:

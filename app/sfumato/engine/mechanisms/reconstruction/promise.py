@@ -1,6 +1,6 @@
 """What a release by reconstruction privacy promises, about groups and about records.
 
-Releases are examined against the true table, without keys. Integers groups are perturbed row by row
+Releases are examined against the true table, without keys. Whole groups are perturbed row by row
 and are examined as any such release. In a resampled group only the totals mean something: how
 often each value is shown.
 """
@@ -324,7 +324,7 @@ def _check_domain(domain: Domain, released: pd.Series) -> Check:
 
 def _about_whole_groups(check: Check) -> Check:
     return Check(
-        Sentence("Integers groups: {lower}", lower=check.title.lower()), check.holds, check.finding
+        Sentence("Whole groups: {lower}", lower=check.title.lower()), check.holds, check.finding
     )
 
 

@@ -272,7 +272,7 @@ class UniformLadder(CategoricalMechanism, UniformAdopting):
         " evenly from the whole domain."
     )
     order = 10
-    ladder = ("uniform ladder", 1)
+    ladder = ("uniform", 1)
 
     def recommendation(self, attributes: Attributes) -> str:
         """Recommend it where nothing is known of the values but which there are."""
