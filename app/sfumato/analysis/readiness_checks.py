@@ -27,9 +27,9 @@ from sfumato.project.release.byproducts import (
     columns_from_rows,
     exact_byproducts,
     from_rows_sentence,
+    weight_column,
 )
 from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
-from sfumato.project.release.weights import weight_column
 
 _RARE: Final = 3
 """A label of fewer records is rare."""

@@ -27,12 +27,12 @@ from sfumato.engine.table.profile import ColumnProfile, suggest_binning, suggest
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
+from sfumato.project.release.byproducts import population_uniques, weights_of
 from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.long_views import CountedView, counted_view
 from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.uniqueness import AloneInRelease, one_of_each
 from sfumato.project.release.views import Coarsened
-from sfumato.project.release.weights import population_uniques, weights_of
 
 _EXACT: Final = 1 << 16
 """In tables of more records, what a remedy would reach is found from a part of the groups."""

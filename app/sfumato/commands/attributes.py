@@ -150,7 +150,7 @@ def _column(document: Document, name: str) -> ColumnSpec:
     names = [spec.name for spec in document.columns]
     if name in names:
         return document.column(name)
-    from sfumato.project.rules.reading import suggestion
+    from sfumato.project.rules.text import suggestion
 
     raise PolicyError("The project has no column {column}.", suggestion(name, names), column=name)
 
@@ -217,7 +217,7 @@ def _told(spec: ColumnSpec) -> Iterator[str]:
 
 def _plain(spec: ColumnSpec) -> dict[str, object]:
     """Return what is said of a column as plain JSON values."""
-    from sfumato.project.rules.writing import sharing
+    from sfumato.project.rules.text import sharing
 
     return {
         "name": spec.name,

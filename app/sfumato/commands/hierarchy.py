@@ -125,7 +125,7 @@ def _match(text: str, document: Document) -> tuple[str, str]:
 
 def _spec(document: Document, name: str) -> ColumnSpec:
     from sfumato.engine.core.columns import find_column
-    from sfumato.project.rules.reading import suggestion
+    from sfumato.project.rules.text import suggestion
 
     names = [column.name for column in document.columns]
     if name not in names:

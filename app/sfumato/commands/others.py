@@ -90,7 +90,7 @@ def _domain(document: Document, table: Table) -> Domain:
 
 
 def _remove(project: ProjectFile, holder: str, terminal: Terminal) -> ExitCode:
-    from sfumato.project.rules.reading import suggestion
+    from sfumato.project.rules.text import suggestion
 
     decided = project.document.generalization
     others = decided.others if decided is not None else ()
@@ -139,7 +139,7 @@ def _look(
 
 def _sensitive(opened: OpenedOther, stated: str | None, ours: str, holder: str) -> str:
     """Return the other table's sensitive column."""
-    from sfumato.project.rules.reading import suggestion
+    from sfumato.project.rules.text import suggestion
 
     found = stated if stated is not None else opened.proposed_sensitive(ours)
     if found not in opened.columns:

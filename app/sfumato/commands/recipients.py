@@ -92,7 +92,7 @@ def _entry_key(document: Document, name: str) -> str:
     entry = document.entry_for(name)
     keys = [each.key for each in document.policy]
     if entry is None and name not in keys:
-        from sfumato.project.rules.reading import suggestion
+        from sfumato.project.rules.text import suggestion
 
         raise PolicyError("The policy protects no {name}.", suggestion(name, keys), name=name)
     return name if entry is None else entry.key

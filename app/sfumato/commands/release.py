@@ -183,7 +183,7 @@ RELEASE = Command(
 def _run_plan(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
     from sfumato.analysis.readiness import accepted_for, settle
-    from sfumato.project.release.key_file import make_plan
+    from sfumato.project.release.release import make_plan
 
     name = arguments.recipient
     with opened_by_parts(arguments, terminal, 0.3, read_only=False) as (project, table, whole):

@@ -37,8 +37,8 @@ from sfumato.project.document.generalization import PopulationFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.publication.generalization_pipeline import Prepared, decided_in
-from sfumato.project.release.weights import weights_of
-from sfumato.project.rules.reading import suggestion
+from sfumato.project.release.byproducts import weights_of
+from sfumato.project.rules.text import suggestion
 
 _NOWHERE: Final = object()
 """A value that no hierarchy of the column can know."""
@@ -206,7 +206,7 @@ def risks_of(
         If the table's people don't all belong to the population, or the sampling fraction is out
         of range.
     TableError
-        If sampling weights can't be used (`sfumato.project.release.weights`).
+        If sampling weights can't be used (`sfumato.project.release.byproducts`).
     """
     decided = decided_in(document)
     fraction = decided.sampling_fraction if population is None else None

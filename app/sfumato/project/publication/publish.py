@@ -50,8 +50,8 @@ from sfumato.project.publication.population import read_population, risks_of, to
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.plan import in_release_order, record_ids_of
+from sfumato.project.release.release import bundle_stem, source_of
 from sfumato.project.release.release_compatibility import check_exposure, check_source
-from sfumato.project.release.release_plan import bundle_stem, source_of
 from sfumato.project.release.uniqueness import (
     AloneInPublication,
     alone_in_publication,

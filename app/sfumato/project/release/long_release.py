@@ -36,8 +36,8 @@ from sfumato.formats.table_format import RowStream
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.batches import batch_of, table_of
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.long_groups import GroupsInParts
+from sfumato.project.release.groups import GroupsInParts
+from sfumato.project.release.long_counts import Buckets
 from sfumato.project.release.long_table import LongTable, naming_rows, refuse_repeated, rows_done
 from sfumato.project.release.plan import Plan, Releaser, request_of
 from sfumato.project.release.workers import MOST_TOGETHER

@@ -35,18 +35,24 @@ from sfumato.engine.table.marks import Marks, marks_of_numbers, value_marks
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient, Unit
 from sfumato.project.document.serialise import canonical_json
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
 from sfumato.project.release.groups import is_known_to_others, public_names
+from sfumato.project.release.long_counts import (
+    Buckets,
+    ClassSizes,
+    OpenColumn,
+    Packing,
+    class_sizes,
+    put_marks,
+    series_of,
+)
 from sfumato.project.release.long_table import (
     LongTable,
     alone_by,
     naming_rows,
     weights_in,
 )
-from sfumato.project.release.long_units import units_in
 from sfumato.project.release.uniqueness import AloneInRelease
-from sfumato.project.release.value_counts import OpenColumn, Packing, series_of
+from sfumato.project.release.units import units_in
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,

@@ -26,13 +26,13 @@ from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
+from sfumato.project.release.byproducts import population_uniques, weight_column, weights_of
 from sfumato.project.release.groups import (
     is_known_to_others,
     public_names,
 )
 from sfumato.project.release.plan import open_column
 from sfumato.project.release.views import Coarsened
-from sfumato.project.release.weights import population_uniques, weight_column, weights_of
 
 _MOST_NAMED: Final = 6
 """A sentence names so many columns; the others are counted."""

@@ -60,7 +60,7 @@ from sfumato.project.release.plan import open_column
 from sfumato.project.release.regenerate import PoliciesInForce, Regenerator
 from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.views import Coarsening, coarsening_of
-from sfumato.project.verification.pseudonym_traces import PseudonymMatch, pseudonym_matches
+from sfumato.project.verification.recognition import PseudonymMatch, pseudonym_matches
 
 _NEARLY_NONE: Final = 1e-6
 _NEARLY_ALL: Final = 0.99

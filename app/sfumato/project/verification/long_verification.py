@@ -32,15 +32,19 @@ from sfumato.project.adoption.rows import Rungs
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.class_sizes import RowsUnits, class_sizes, put_marks
+from sfumato.project.release.long_counts import (
+    Buckets,
+    RowsUnits,
+    class_sizes,
+    put_marks,
+    series_of,
+)
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import UNIT, drawn_groups, stream_of
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import long_view
 from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.release_columns import material_with, plan_for
-from sfumato.project.release.value_counts import series_of
 from sfumato.project.verification.chain import check_strangers
 from sfumato.project.verification.recognition import Match, known_release
 from sfumato.project.verification.rows import check_shown_columns, check_smallest, differing_rows

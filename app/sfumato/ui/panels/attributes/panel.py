@@ -37,9 +37,9 @@ from sfumato.project.document.edits import (
     with_roles,
 )
 from sfumato.project.document.model import Document
+from sfumato.project.release.byproducts import released_weights
 from sfumato.project.release.long_leaving import with_once_drawn_long
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
-from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes import PANEL
 from sfumato.ui.panels.attributes.columns import (
