@@ -280,8 +280,8 @@ def _knowledge(
     tables: Sequence[HolderClasses],
 ) -> Knowledge:
     """Return what the attacker has; of the table, the columns' types count."""
-    from sfumato.analysis.person_facts import fact_of
     from sfumato.analysis.person_found import Knowledge
+    from sfumato.analysis.person_rows import fact_of
 
     known = {column.name: column for column in document.columns}
     facts = tuple(

@@ -32,8 +32,7 @@ from sfumato.plots.axes import (
     whole_ticks,
     write,
 )
-from sfumato.plots.figure import PlotFigure, points
-from sfumato.plots.style import PlotStyle
+from sfumato.plots.figure import PlotFigure, PlotStyle, points
 
 MOST_MEMBERS = 12
 """Members drawn one by one, most trusted first; all of them are in the data."""

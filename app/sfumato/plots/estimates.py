@@ -30,8 +30,7 @@ from sfumato.plots.axes import (
     whole,
     write,
 )
-from sfumato.plots.figure import PlotFigure, points
-from sfumato.plots.style import PlotStyle
+from sfumato.plots.figure import PlotFigure, PlotStyle, points
 
 MOST_ROWS = 24
 """The most frequent values are drawn; all of them are in the data."""

@@ -21,8 +21,7 @@ from sfumato.plots.axes import (
     plot,
     write,
 )
-from sfumato.plots.figure import PlotFigure, points
-from sfumato.plots.style import PlotStyle
+from sfumato.plots.figure import PlotFigure, PlotStyle, points
 
 MOST_NAMED = 24
 """Heights whose numbers are written beside their bars."""

@@ -40,8 +40,7 @@ from sfumato.plots.axes import (
     whole,
     write,
 )
-from sfumato.plots.figure import PlotFigure, points
-from sfumato.plots.style import PlotStyle
+from sfumato.plots.figure import PlotFigure, PlotStyle, points
 
 MOST_DOTS = 4_000
 """Dots that are drawn; all of them are in the data."""

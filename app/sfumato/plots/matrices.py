@@ -13,8 +13,7 @@ from matplotlib.colors import to_hex
 from sfumato.engine.core.values import Floats
 from sfumato.formats.language import localized
 from sfumato.plots.axes import label_font, name_ticks, percent, plot, quiet_axes, shorten, whole
-from sfumato.plots.figure import PlotFigure, points
-from sfumato.plots.style import PlotStyle
+from sfumato.plots.figure import PlotFigure, PlotStyle, points
 
 MOST_CELLS = 48
 """Rows and columns that can be told apart on a page; more values are shown in groups."""

@@ -27,8 +27,7 @@ from sfumato.plots.axes import (
     row_plot,
     write,
 )
-from sfumato.plots.figure import PlotFigure, points
-from sfumato.plots.style import PlotStyle
+from sfumato.plots.figure import PlotFigure, PlotStyle, points
 
 # ----- one attribute
 

@@ -23,8 +23,7 @@ from sfumato.plots.axes import (
     whole,
     write,
 )
-from sfumato.plots.figure import PlotFigure, points
-from sfumato.plots.style import PlotStyle
+from sfumato.plots.figure import PlotFigure, PlotStyle, points
 
 MOST_ROWS = 24
 """Values drawn one by one; more are gathered in as many groups, in the same order."""

@@ -29,8 +29,7 @@ from sfumato.plots.axes import (
     whole,
     write,
 )
-from sfumato.plots.figure import PlotFigure, points
-from sfumato.plots.style import PlotStyle
+from sfumato.plots.figure import PlotFigure, PlotStyle, points
 
 INTERVALS = 30
 SHOWN = 0.99

@@ -15,9 +15,9 @@ from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.widgets.fields import WrappedCheckBox, text_field
-from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import Badge, fill, form, label
 from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.painted import themed_icon
 
 
 class SecretField(QLineEdit):

@@ -41,12 +41,18 @@ from sfumato.jobs.runner import Ending, Job, JobRunner
 from sfumato.ui.look.theme import Appearance, Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken, time_left
 from sfumato.ui.panels.base import PanelKind, PanelState
-from sfumato.ui.widgets.icons import IconLabel, draw_icon, themed_icon
 from sfumato.ui.widgets.keyboard import give_letters_to_menu
 from sfumato.ui.widgets.layout import ElidedLabel, column, fill, label, row, say, show_tool
 from sfumato.ui.widgets.messages import announce
 from sfumato.ui.widgets.paint_queue import delayed
-from sfumato.ui.widgets.painted import PaintedText, draw_text, painter_on
+from sfumato.ui.widgets.painted import (
+    IconLabel,
+    PaintedText,
+    draw_icon,
+    draw_text,
+    painter_on,
+    themed_icon,
+)
 
 Value = TypeVar("Value", bound=str)
 Run = Callable[[], object]

@@ -40,7 +40,6 @@ from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Rule,
     ScrollPage,
@@ -54,6 +53,7 @@ from sfumato.ui.widgets.layout import (
     signed,
 )
 from sfumato.ui.widgets.paint_queue import delayed
+from sfumato.ui.widgets.painted import IconLabel
 
 WIDE: Final = 288
 NARROW: Final = 44

@@ -36,7 +36,7 @@ from sfumato.ui.panels.base import Panel
 from sfumato.ui.shell.files import RULES_SUFFIX, FoundFiles, Rules
 from sfumato.ui.shell.frame import JobBar, Menus, Rail, copy_from_focus, fill_recent
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
-from sfumato.ui.state.projects import Projects
+from sfumato.ui.state.projects import UNSAVED_TOPIC, Projects, Unsaved
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import (
     AS_THE_SYSTEM,
@@ -47,8 +47,6 @@ from sfumato.ui.state.settings import (
     is_on,
     name_of,
 )
-from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
-from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
 from sfumato.ui.widgets.keyboard import (
     FocusKeeper,

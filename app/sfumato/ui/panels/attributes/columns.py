@@ -31,9 +31,8 @@ from sfumato.ui.look.theme import Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
-from sfumato.ui.widgets.icons import draw_icon
 from sfumato.ui.widgets.layout import Card, boxed, button, label, row, say
-from sfumato.ui.widgets.painted import draw_text
+from sfumato.ui.widgets.painted import draw_icon, draw_text
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 
 ROLE_ICONS = {

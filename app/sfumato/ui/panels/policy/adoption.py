@@ -47,7 +47,6 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, text_field
 from sfumato.ui.widgets.files import table_filters
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -63,6 +62,7 @@ from sfumato.ui.widgets.layout import (
     tool,
 )
 from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import FlowLayout
 
 PLACE_JOB: Final = "adopted place"

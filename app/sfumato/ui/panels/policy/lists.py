@@ -34,7 +34,6 @@ from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
 from sfumato.ui.look.wording import number, spoken, statement_text, typeset
 from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.widgets.icons import draw_icon
 from sfumato.ui.widgets.layout import (
     Card,
     EmptyState,
@@ -47,7 +46,7 @@ from sfumato.ui.widgets.layout import (
     say,
     tool,
 )
-from sfumato.ui.widgets.painted import draw_text, painter_on
+from sfumato.ui.widgets.painted import draw_icon, draw_text, painter_on
 from sfumato.ui.widgets.responsive import Pages
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
 

@@ -38,7 +38,6 @@ from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import local_day, spoken, statement_text, time_left
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import CatalogueChoice, Segments, TickAll, prompt, text_field
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedLabel,
@@ -50,6 +49,7 @@ from sfumato.ui.widgets.layout import (
     label,
     row,
 )
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import Cell, Heading, TableView, TickedModel
 

@@ -30,9 +30,9 @@ from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.files import table_filters
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, button, label, row
 from sfumato.ui.widgets.messages import Message, MessageKind, error_texts
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 ROWS_IN_SIGHT = 8

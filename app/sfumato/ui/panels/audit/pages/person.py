@@ -16,7 +16,6 @@ from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.find_person import find_person, other_tables
 from sfumato.analysis.findings import Severity
 from sfumato.analysis.holdings import Basis
-from sfumato.analysis.person_facts import Fact, fact_of
 from sfumato.analysis.person_found import (
     Belief,
     Knowledge,
@@ -27,6 +26,7 @@ from sfumato.analysis.person_found import (
     meaning_sentences,
     reasons_of,
 )
+from sfumato.analysis.person_rows import Fact, fact_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import plain
