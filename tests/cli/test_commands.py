@@ -12,7 +12,7 @@ import pytest
 import sfumato
 from sfumato import commands
 from sfumato.cli import _parser, main
-from sfumato.commands import COMMANDS, adopt, command_called, groups, report
+from sfumato.commands import COMMANDS, adopt, audit, command_called, groups
 from sfumato.commands.shared.command import ExitCode
 from sfumato.commands.shared.groups import DELTA, EPSILON
 from sfumato.engine.disclosure.group_privacy import Rule
@@ -281,6 +281,6 @@ def test_what_a_command_line_offers_is_what_the_engine_knows():
     """The commands state it themselves, so that their help needs nothing else."""
     assert set(groups.RULES) == {rule.value for rule in Rule}
     assert (EPSILON, DELTA) == (USUAL_EPSILON, USUAL_DELTA)
-    assert tuple(audience.value for audience in Audience) == report.AUDIENCES
-    assert report.THRESHOLD == USUAL_THRESHOLD
+    assert tuple(audience.value for audience in Audience) == audit.AUDIENCES
+    assert audit.THRESHOLD == USUAL_THRESHOLD
     assert set(adopt.MATCHES) == {BY_KEY, BY_ROWS}

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from sfumato.formats.reading import detect_options
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.project.errors import NotSealed
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.dialogs.databases import DatabaseDialog

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sfumato.commands.shared.command import Command
 
 COMMANDS: Final = {
-    "open": ("open", Sentence("Open the window, with a project where one is named.")),
+    "open": ("program", Sentence("Open the window, with a project where one is named.")),
     "demo": ("demo", Sentence("Do the whole work on the sample.")),
     "init": (
         "init",
@@ -43,12 +43,12 @@ COMMANDS: Final = {
         "audit",
         Sentence("Weigh what is learned by pooling releases or rows, and from open columns."),
     ),
-    "hierarchy": ("hierarchy", Sentence("List, export, import or propose hierarchies.")),
-    "report": ("report", Sentence("Write a report for the data-protection officer.")),
+    "hierarchy": ("columns", Sentence("List, export, import or propose hierarchies.")),
+    "report": ("audit", Sentence("Write a report for the data-protection officer.")),
     "diversity": ("diversity", Sentence("Search for safe generalizations of the table.")),
     "others": ("others", Sentence("List or change other holders' tables about the same people.")),
     "attributes": (
-        "attributes",
+        "columns",
         Sentence("List the columns, or say what they are for and how they leave."),
     ),
     "recipients": (
@@ -77,7 +77,10 @@ COMMANDS: Final = {
         Sentence("Say whether a project was changed outside Sfumato; accept it as it stands."),
     ),
     "passphrase": ("project", Sentence("Change a project's passphrase.")),
-    "about": ("about", Sentence("Say what this Sfumato is made of, and what it found in itself.")),
+    "about": (
+        "program",
+        Sentence("Say what this Sfumato is made of, and what it found in itself."),
+    ),
 }
 """Every command's module and summary, in the order in which help shows them."""
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from PySide6.QtWidgets import QDialog
 
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.project import SUFFIX
 from sfumato.ui.dialogs.help import HelpDialog
 from sfumato.ui.dialogs.projects import NewPassphraseDialog, OpenPassphraseDialog

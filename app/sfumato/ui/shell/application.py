@@ -26,7 +26,7 @@ from PySide6.QtWidgets import QApplication, QDialog
 from sfumato import __version__
 from sfumato.engine.table.table import Table
 from sfumato.formats.files import write_whole
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.project.project_file import ProjectFile
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Appearance, themes

@@ -37,7 +37,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.formats.language import localized
-from sfumato.jobs.runner import Ending, Job, JobRunner
+from sfumato.jobs import Ending, Job, JobRunner
 from sfumato.ui.look.theme import Appearance, Space, TextSize, current_theme, font, scaled
 from sfumato.ui.look.wording import spoken, time_left
 from sfumato.ui.panels.base import PanelKind, PanelState

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QPushButton, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.databases import Place
 from sfumato.formats.language import languages
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.project import SUFFIX as PROJECT_SUFFIX
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.databases import DatabaseDialog

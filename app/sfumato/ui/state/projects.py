@@ -22,7 +22,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.databases import Address, Place
 from sfumato.formats.errors import CannotConnect
 from sfumato.formats.language import grouped, moment
-from sfumato.jobs.runner import Job
+from sfumato.jobs import Job
 from sfumato.project import SUFFIX
 from sfumato.project.document.model import Document, Source
 from sfumato.project.errors import (

@@ -14,7 +14,7 @@ from sfumato.analysis.steps import Step, Work, steps_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Attribute, Table
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger import events_in
 from sfumato.project.release.long_table import LongTable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sfumato.analysis.shown_columns import LeavingColumns
     from sfumato.engine.randomness.keys import KeyRing
     from sfumato.engine.table.table import EncodedColumn
-    from sfumato.jobs.runner import JobRunner
+    from sfumato.jobs import JobRunner
     from sfumato.project.document.model import Document
     from sfumato.project.ledger import LedgerEvent, ReleaseRecord
     from sfumato.project.project_file import ProjectFile

@@ -21,7 +21,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.errors import FileError
 from sfumato.formats.language import grouped
 from sfumato.formats.reading import Note, Place, ReadOptions, detect_options, read_known, sheets_of
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.project.document.model import Document, Source
 from sfumato.project.source import long_source_at, title_of
 from sfumato.resources import resource_path

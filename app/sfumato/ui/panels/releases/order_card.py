@@ -27,7 +27,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.tables import all_formats
-from sfumato.jobs.runner import Job
+from sfumato.jobs import Job
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_table import LongTable

@@ -16,7 +16,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.language import grouped
-from sfumato.jobs.runner import Job
+from sfumato.jobs import Job
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
 from sfumato.project.release.release_compatibility import exposed_columns

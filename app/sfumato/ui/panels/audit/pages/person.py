@@ -33,7 +33,7 @@ from sfumato.engine.core.values import plain
 from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.plots.beliefs import PersonData, build_person_beliefs
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document

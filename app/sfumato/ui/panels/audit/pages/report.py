@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QProgressBar, QTextBrowser
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.project.store.files import utc_now
 from sfumato.report.material import (
     USUAL_THRESHOLD,

@@ -24,7 +24,7 @@ from sfumato.engine.mechanisms.per_value import (
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, Profile
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped, localized, shown
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.plots.axes import percent
 from sfumato.plots.matrices import PairData, build_matrix_pair
 from sfumato.plots.per_value import (
