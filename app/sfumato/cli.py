@@ -11,8 +11,7 @@ from pathlib import Path
 
 import sfumato
 from sfumato.commands import COMMANDS, command_called
-from sfumato.commands.shared.command import Command, ExitCode
-from sfumato.commands.shared.terminal import Terminal
+from sfumato.commands.shared.command import Command, ExitCode, Terminal
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.formats.errors import CannotOpen
 from sfumato.formats.files import printable

@@ -16,7 +16,7 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from sfumato.analysis.open_columns import figure_sentences
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE
 from sfumato.engine.core.progress import Silent
 from sfumato.plots.figure import light_style
 from sfumato.project.project_file import ProjectFile

@@ -13,7 +13,7 @@ from sfumato.jobs import Ending
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
 from sfumato.resources import resource_path
-from sfumato.ui.dialogs.projects import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
+from sfumato.ui.dialogs.base import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.panels.base import PanelState
 from tests.ui.hands import (
     click,

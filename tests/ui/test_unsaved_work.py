@@ -13,7 +13,7 @@ from PySide6.QtGui import QCloseEvent
 from sfumato.engine.core.columns import Role
 from sfumato.project.store.seal import state_folder
 from sfumato.project.store.unsaved import UnsavedWork
-from sfumato.ui.dialogs.projects import ChoiceDialog
+from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore

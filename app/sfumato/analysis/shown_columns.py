@@ -2,7 +2,7 @@
 
 Everything that takes long depends on one column of the table and its bins, and is kept. Which
 records agree on several columns follows from one number for each record
-(`sfumato.engine.table.marks`).
+(`sfumato.engine.table.combinations`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import factorize
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.marks import Marks, class_counts, marks_of, mixed
+from sfumato.engine.table.combinations import Marks, class_counts, marks_of, mixed
 from sfumato.engine.table.profile import ColumnProfile, suggest_binning, suggest_ends, summarize
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table

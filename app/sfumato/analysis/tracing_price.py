@@ -23,8 +23,7 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.traceability import CONFIDENCE, TableRows, Traceability, traceability
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Settings
-from sfumato.engine.table.combinations import combined
-from sfumato.engine.table.marks import mixed
+from sfumato.engine.table.combinations import combined, mixed
 from sfumato.engine.table.table import Attribute
 from sfumato.engine.table.table import Rows as Chosen
 from sfumato.formats.comparison import common_positions

@@ -12,6 +12,7 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     argument,
     file_argument,
     flag,
@@ -20,7 +21,6 @@ from sfumato.commands.shared.command import (
 )
 from sfumato.commands.shared.groups import recipient_called
 from sfumato.commands.shared.opening import MEMORY, never_whole, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Part
 from sfumato.formats.language import said, worded

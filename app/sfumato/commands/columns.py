@@ -13,6 +13,7 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     file_argument,
     flag,
     one_of,
@@ -20,7 +21,6 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, known_source, open_project, source_of
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import HierarchyError, PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.language import said, translated, worded

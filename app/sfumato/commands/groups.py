@@ -11,6 +11,7 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     argument,
     flag,
     one_of,
@@ -26,7 +27,6 @@ from sfumato.commands.shared.groups import (
     recipient_called,
 )
 from sfumato.commands.shared.opening import never_whole, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence

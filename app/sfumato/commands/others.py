@@ -12,6 +12,7 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     file_argument,
     flag,
     one_of,
@@ -20,7 +21,6 @@ from sfumato.commands.shared.command import (
 )
 from sfumato.commands.shared.groups import with_decision
 from sfumato.commands.shared.opening import open_project, source_of
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.language import said, worded

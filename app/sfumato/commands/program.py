@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from sfumato.commands.shared.command import JSON, Command, ExitCode, file_argument
-from sfumato.commands.shared.terminal import Terminal
+from sfumato.commands.shared.command import JSON, Command, ExitCode, Terminal, file_argument
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.language import translated, worded
 from sfumato.project.errors import ProjectMissing

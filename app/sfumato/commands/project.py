@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from sfumato.commands.shared.command import (
     JSON,
+    NEW_PASSPHRASE_VARIABLE,
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     file_argument,
     flag,
     one_of,
@@ -18,7 +20,6 @@ from sfumato.commands.shared.command import (
     seal_as_check,
 )
 from sfumato.commands.shared.opening import MEMORY, known_source, open_project, read_text, source_of
-from sfumato.commands.shared.terminal import NEW_PASSPHRASE_VARIABLE, Terminal
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, worded
 from sfumato.project.errors import LedgerTampered

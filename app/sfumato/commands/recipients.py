@@ -8,9 +8,17 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, flag, option, repeated
+from sfumato.commands.shared.command import (
+    JSON,
+    PROJECT,
+    Command,
+    ExitCode,
+    Terminal,
+    flag,
+    option,
+    repeated,
+)
 from sfumato.commands.shared.opening import MEMORY, known_source, open_project, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import LevelError, PolicyError, SfumatoError
 from sfumato.engine.core.progress import Part
 from sfumato.formats.language import ENGLISH, day, languages, localized, said, worded

@@ -14,6 +14,7 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     argument,
     bundle_arguments,
     file_argument,
@@ -22,7 +23,6 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part, one_by_one
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, worded

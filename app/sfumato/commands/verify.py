@@ -12,12 +12,12 @@ from sfumato.commands.shared.command import (
     PASSPHRASE,
     Command,
     ExitCode,
+    Terminal,
     file_argument,
     lines_of_verification,
     seal_as_check,
 )
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 from sfumato.formats.language import translated, worded
 from sfumato.project.errors import LedgerTampered

@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.commands.shared.command import Group, argument, option, repeated
-from sfumato.commands.shared.terminal import Terminal
+from sfumato.commands.shared.command import Group, Terminal, argument, option, repeated
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.errors import WrongEncoding
 from sfumato.formats.files import opening

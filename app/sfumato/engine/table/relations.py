@@ -21,7 +21,7 @@ import scipy
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats, Indices, Integers, factorize
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.table.marks import class_counts
+from sfumato.engine.table.combinations import class_counts
 from sfumato.engine.table.table import Table
 
 Whole = tuple[Callable[[str], Integers], Integers | None]

@@ -34,7 +34,7 @@ from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.randomness.keys import AttributeKey
 from sfumato.engine.randomness.row_order import order_words
-from sfumato.engine.table.marks import Marks, class_counts, value_marks
+from sfumato.engine.table.combinations import Marks, class_counts, value_marks
 from sfumato.formats.columns.arrays import ArrowColumn, Distinct
 from sfumato.formats.files import refusal_to_write
 from sfumato.project.release.batches import table_of

@@ -22,7 +22,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.randomness.row_order import order_words
-from sfumato.engine.table.marks import Marks
+from sfumato.engine.table.combinations import Marks
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.long_counts import MOST_VALUES, Buckets, series_of
 from sfumato.project.release.long_table import (

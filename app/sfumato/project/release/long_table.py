@@ -34,7 +34,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import NAMED_ROWS, key_hashes, repeated_key
-from sfumato.engine.table.marks import Marks
+from sfumato.engine.table.combinations import Marks
 from sfumato.engine.table.table import (
     Attribute,
     EncodedColumn,

@@ -31,7 +31,7 @@ from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import labelled, shown_codes
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import order_words
-from sfumato.engine.table.marks import Marks, marks_of_numbers, value_marks
+from sfumato.engine.table.combinations import Marks, marks_of_numbers, value_marks
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient, Unit
 from sfumato.project.document.serialise import canonical_json

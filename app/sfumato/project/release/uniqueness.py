@@ -21,7 +21,7 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.generalization.publication import Publication
-from sfumato.engine.table.marks import Marks, add_marks, class_counts
+from sfumato.engine.table.combinations import Marks, add_marks, class_counts
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table

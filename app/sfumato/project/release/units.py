@@ -30,7 +30,7 @@ from sfumato.engine.mechanisms.base import Fact, Promise
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import unit_ids
 from sfumato.engine.randomness.row_order import Positions, release_order
-from sfumato.engine.table.marks import Marks, value_marks
+from sfumato.engine.table.combinations import Marks, value_marks
 from sfumato.engine.table.repeated_units import units_of, varying_units
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, no_column
 from sfumato.formats.bundles.contents import UnitTold

@@ -23,7 +23,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
-from sfumato.engine.table.marks import value_marks
+from sfumato.engine.table.combinations import value_marks
 from sfumato.formats.bundles.reading import Bundle, data_batches, read_long_bundle
 from sfumato.formats.errors import FileError
 from sfumato.formats.formulas import rows_with_escapes, unescaped

@@ -16,7 +16,7 @@ from sfumato.formats.files import is_folder, write_whole
 from sfumato.project.document.model import Document
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.found import FoundFile, find_file
-from sfumato.ui.dialogs.projects import ChoiceDialog
+from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.look.wording import local_day
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.files import table_filters

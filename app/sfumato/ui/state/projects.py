@@ -43,7 +43,7 @@ from sfumato.project.source import (
 from sfumato.project.store.seal import state_folder
 from sfumato.project.store.unsaved import UnsavedWork, new_unsaved, unsaved_in
 from sfumato.resources import resource_path
-from sfumato.ui.dialogs.projects import (
+from sfumato.ui.dialogs.base import (
     ChoiceDialog,
     NewPassphraseDialog,
     OpenPassphraseDialog,

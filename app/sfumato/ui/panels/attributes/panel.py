@@ -10,7 +10,7 @@ import pandas as pd
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
-from sfumato.analysis.promise_checks import endangering, released_relations
+from sfumato.analysis.findings import endangering, released_relations
 from sfumato.engine.core.columns import (
     Binning,
     Coding,

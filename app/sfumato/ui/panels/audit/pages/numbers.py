@@ -20,8 +20,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import Dependence
-from sfumato.engine.mechanisms.number_copies import BayesExperiment
-from sfumato.engine.mechanisms.postprocessing import FormLeaks
+from sfumato.engine.mechanisms.postprocessing import BayesExperiment, FormLeaks
 from sfumato.engine.table.table import Attribute
 from sfumato.plots.pooled_numbers import (
     BayesData,

@@ -26,10 +26,11 @@ from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped, localized, shown
 from sfumato.jobs import Ending, Job
 from sfumato.plots.axes import percent
-from sfumato.plots.matrices import PairData, build_matrix_pair
-from sfumato.plots.per_value import (
+from sfumato.plots.matrices import (
     CurveData,
+    PairData,
     RetentionData,
+    build_matrix_pair,
     build_retention_by_value,
     build_utility_curve,
 )
