@@ -22,7 +22,7 @@ FLOORS = (
 )
 PURPOSE = {
     "ui": "the window: Qt",
-    "commands": "one command a file",
+    "commands": "the command line",
     "report": "HTML and PDF",
     "jobs": "work beside the window",
     "plots": "one question a figure",
