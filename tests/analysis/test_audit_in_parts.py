@@ -14,13 +14,14 @@ from sfumato.analysis.audit_answers import Asked, answers, subjects_of
 from sfumato.analysis.coalitions import weigh_held
 from sfumato.analysis.holdings import Basis, holdings_of
 from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
-from sfumato.analysis.query_desk import answer_pool, open_desk
 from sfumato.analysis.readiness import looked_at
 from sfumato.analysis.small_groups import (
     NoisyQuestion,
     answer_curves,
     answer_noisy,
+    answer_pool,
     answer_risk,
+    open_desk,
     promised_limits,
     with_released,
     with_remedies,

@@ -33,8 +33,13 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, translated, worded
 
 if TYPE_CHECKING:
-    from sfumato.analysis.query_desk import PoolResult, QueryDesk, QueryResult
-    from sfumato.analysis.small_groups import NoisyAnswer, Subject
+    from sfumato.analysis.small_groups import (
+        NoisyAnswer,
+        PoolResult,
+        QueryDesk,
+        QueryResult,
+        Subject,
+    )
     from sfumato.engine.core.values import Value
     from sfumato.engine.disclosure.group_risk import Remedy, RiskLimits
     from sfumato.project.document.model import PolicyEntry
@@ -196,7 +201,7 @@ _MISSING = "(missing)"
 
 
 def _run_query(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.query_desk import answer_pool, open_desk
+    from sfumato.analysis.small_groups import answer_pool, open_desk
 
     with opened_by_parts(arguments, terminal, 0.24) as (project, table, context):
         subject = read_question(arguments, project, table, Part(context, 0.0, 0.1))

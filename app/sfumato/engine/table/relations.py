@@ -348,7 +348,9 @@ def _determines(
         if both > number:
             return False
         if rows == len(of):
-            alike = rows if units is None else _distinct(_dense(groups) * (units.max() + 1) + units)
+            alike = rows
+            if units is not None:
+                alike = _distinct(pd.factorize(groups)[0] * (units.max() + 1) + units)
             return bool((alike - number) * differing >= exceptions)
     return False
 
@@ -360,10 +362,6 @@ def _growing(rows: int) -> Iterator[int]:
         yield few
         few *= 4
     yield rows
-
-
-def _dense(groups: Integers) -> Integers:
-    return pd.factorize(groups)[0].astype(np.int64)
 
 
 def _distinct(keys: Integers) -> int:

@@ -158,26 +158,6 @@ def check_knowledge(document: Document, names: Sequence[str]) -> None:
             )
 
 
-def groups_known_by(
-    document: Document,
-    table: Table,
-    names: Sequence[str],
-    context: Context,
-    seen: Mapping[str, pd.Series] | None = None,
-) -> MicroGroups:
-    """Return the micro groups of whoever knows some public columns, as `groups_by` does.
-
-    Raises
-    ------
-    PolicyError
-        If a column is not released as it is.
-    DomainError
-        If a row does not fit a column's bins.
-    """
-    check_knowledge(document, names)
-    return groups_by(table, [document.column(name) for name in names], context, seen)
-
-
 MOST_COMBINATIONS: Final = 1 << 22
 """So many combinations of public values and values of an attribute are counted at most: some 8
 bytes for each column, and as much again while they are counted."""

@@ -308,7 +308,7 @@ class CurvePage(QWidget):
         counts = zipf_counts() if example else _counts(self._attribute)
         about = tr("Zipf example") if example else self._attribute.name
         thetas = EXAMPLE_THETAS if example else THETAS
-        work = partial(_work, counts, thetas, self._mode)
+        work = partial(utility_curve, counts, thetas, self._mode, DRAWS)
         self._busy(True)
         self._job = self._session.runner.run(
             tr("Comparing {about} over θ", about=about),
@@ -368,12 +368,6 @@ class CurvePage(QWidget):
             expected=_points(last.fine_grain.error_expected),
             observed=_points(last.fine_grain.error_observed),
         )
-
-
-def _work(
-    counts: Counts, thetas: tuple[float, ...], mode: BreachMode, context: Context
-) -> tuple[UtilityPoint, ...]:
-    return utility_curve(counts, thetas, mode, DRAWS, context)
 
 
 def _counts(attribute: Attribute) -> Counts:
