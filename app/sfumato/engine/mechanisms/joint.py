@@ -403,10 +403,8 @@ class JointRetention(ProfileMechanism):
 
     def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:
         """Say by how much a release multiplies the odds on combinations and on single values."""
-        names, odds = (
-            listed([each.name for each in attributes]),
-            self.odds_upward(level, attributes, settings),
-        )
+        names = listed([each.name for each in attributes])
+        odds = self.odds_upward(level, attributes, settings)
         highest = float(odds.max())
         if level == 0.0:
             return nothing_told(names)
