@@ -13,7 +13,7 @@ import pytest
 from sfumato.engine.core.wording import MISSING_LABEL, Count, Sentence, filled
 from sfumato.formats.language import grouped, localized, said, shipped, shown, speaking
 from sfumato.plots.axes import shorten
-from sfumato.plots.figure import light_style
+from sfumato.plots.style import light_style
 from sfumato.resources import resource_path
 from tests.source_code import ROOT, Module, modules
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QLabel
 from sfumato.analysis.open_columns import figure_sentences
 from sfumato.commands.shared.command import PASSPHRASE_VARIABLE
 from sfumato.engine.core.progress import Silent
-from sfumato.plots.figure import light_style
+from sfumato.plots.style import light_style
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.source import open_source
 from sfumato.report.material import ReportOptions, collect

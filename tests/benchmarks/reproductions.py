@@ -18,7 +18,8 @@ from pathlib import Path
 import pandas as pd
 
 from sfumato.engine.core.progress import Silent
-from sfumato.plots.figure import exported, light_style, register_fonts
+from sfumato.plots.figure import exported, register_fonts
+from sfumato.plots.style import light_style
 from sfumato.resources import resource_path
 from tests.benchmarks.multi_level.drawing import build_experiment
 from tests.benchmarks.multi_level.experiments import (

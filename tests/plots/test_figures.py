@@ -18,16 +18,10 @@ from sfumato.plots.axes import percent, shorten
 from sfumato.plots.beliefs import build_posterior_bars
 from sfumato.plots.coalitions import build_collusion_bars
 from sfumato.plots.estimates import build_utility_frequencies
-from sfumato.plots.figure import (
-    FALLBACK,
-    contrast,
-    dark_style,
-    light_style,
-    luminance,
-    register_fonts,
-)
+from sfumato.plots.figure import FALLBACK, register_fonts
 from sfumato.plots.ladders import build_trust_ladder
 from sfumato.plots.matrices import build_matrix_heatmap
+from sfumato.plots.style import contrast, dark_style, light_style, luminance
 from sfumato.resources import resource_path
 from tests.plots import data
 

@@ -31,7 +31,7 @@ from sfumato.engine.disclosure.group_risk import (
 from sfumato.engine.disclosure.grouped_values import GroupView
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.plots.estimates import build_query_errors, build_query_estimates
-from sfumato.plots.figure import dark_style, light_style, register_fonts
+from sfumato.plots.figure import register_fonts
 from sfumato.plots.groups import (
     build_group_reconstruction,
     build_group_sizes,
@@ -40,6 +40,7 @@ from sfumato.plots.groups import (
     build_remedy_bars,
     build_risk_curves,
 )
+from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 
 FAMILY = register_fonts(resource_path("fonts"))

@@ -11,9 +11,10 @@ from sfumato.plots import beliefs, coalitions, estimates
 from sfumato.plots.beliefs import build_posterior_bars
 from sfumato.plots.coalitions import build_collusion_bars
 from sfumato.plots.estimates import build_utility_frequencies
-from sfumato.plots.figure import light_style, register_fonts
+from sfumato.plots.figure import register_fonts
 from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder, height_of, spread
 from sfumato.plots.matrices import build_matrix_heatmap
+from sfumato.plots.style import light_style
 from sfumato.resources import resource_path
 from tests.plots import data
 

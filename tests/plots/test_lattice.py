@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from sfumato.plots.figure import light_style
 from sfumato.plots.generalization import LatticeData, build_lattice, lattice_places
+from sfumato.plots.style import light_style
 
 
 def nodes_of(*top):

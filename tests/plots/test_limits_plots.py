@@ -15,7 +15,7 @@ from sfumato.engine.mechanisms.per_value import (
     utility_curve,
 )
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, solve
-from sfumato.plots.figure import dark_style, light_style, register_fonts
+from sfumato.plots.figure import register_fonts
 from sfumato.plots.matrices import (
     CurveData,
     PairData,
@@ -24,6 +24,7 @@ from sfumato.plots.matrices import (
     build_retention_by_value,
     build_utility_curve,
 )
+from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 
 FAMILY = register_fonts(resource_path("fonts"))

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 
 from sfumato.plots.axes import amount
 from sfumato.plots.estimates import build_number_estimates
-from sfumato.plots.figure import dark_style, light_style, register_fonts
+from sfumato.plots.figure import register_fonts
 from sfumato.plots.numbers import (
     build_number_distribution,
     build_number_ellipse,
@@ -23,6 +23,7 @@ from sfumato.plots.pooled_numbers import (
     build_error_by_copies,
     build_error_histogram,
 )
+from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 from tests.plots import number_data as data
 

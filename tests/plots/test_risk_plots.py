@@ -23,7 +23,8 @@ from sfumato.plots.coalitions import (
     build_risk_distribution,
     build_risk_growth,
 )
-from sfumato.plots.figure import dark_style, light_style, register_fonts
+from sfumato.plots.figure import register_fonts
+from sfumato.plots.style import dark_style, light_style
 from sfumato.resources import resource_path
 
 FAMILY = register_fonts(resource_path("fonts"))

@@ -13,8 +13,8 @@ from sfumato.analysis.previewed_numbers import NumberPreview, linear_estimate
 from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.plots.figure import light_style
 from sfumato.plots.numbers import build_number_ellipse
+from sfumato.plots.style import light_style
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.release.release_columns import released_columns
 from sfumato.ui.panels.preview import PANEL

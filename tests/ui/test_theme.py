@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.plots.figure import (
+from sfumato.plots.style import (
     contrast,
     dark_style,
     light_style,

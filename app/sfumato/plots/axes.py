@@ -16,7 +16,8 @@ from matplotlib.text import Annotation, Text
 
 from sfumato.engine.core.wording import Count
 from sfumato.formats.language import grouped, localized, shown, value_name
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 DASHED = (0, (4, 3))
 HATCHES = ("", "////", "....")

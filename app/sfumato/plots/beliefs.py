@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 
 from sfumato.engine.core.values import Floats
 from sfumato.plots.axes import fit_percent_ticks, percent, percent_ticks, row_plot, shorten, write
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 MOST_ROWS = 14
 """Values drawn one by one, the likeliest first; all of them are in the data."""

@@ -32,7 +32,8 @@ from sfumato.plots.axes import (
     whole_ticks,
     write,
 )
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 MOST_MEMBERS = 12
 """Members drawn one by one, most trusted first; all of them are in the data."""

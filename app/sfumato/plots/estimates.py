@@ -30,7 +30,8 @@ from sfumato.plots.axes import (
     whole,
     write,
 )
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 MOST_ROWS = 24
 """The most frequent values are drawn; all of them are in the data."""

@@ -21,7 +21,8 @@ from sfumato.plots.axes import (
     plot,
     write,
 )
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 MOST_NAMED = 24
 """Heights whose numbers are written beside their bars."""

@@ -40,7 +40,8 @@ from sfumato.plots.axes import (
     whole,
     write,
 )
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 MOST_DOTS = 4_000
 """Dots that are drawn; all of them are in the data."""

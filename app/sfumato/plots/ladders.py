@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from sfumato.engine.core.values import Floats
 from sfumato.formats.language import localized
 from sfumato.plots.axes import name_axes, name_rows, name_ticks, plot, shorten, write
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 LOWEST = 1e-3
 """Where a logarithmic axis ends: trust below it is drawn at its foot."""

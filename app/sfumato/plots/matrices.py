@@ -32,7 +32,8 @@ from sfumato.plots.axes import (
     whole,
     write,
 )
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 MOST_CELLS = 48
 """Rows and columns that can be told apart on a page; more values are shown in groups."""

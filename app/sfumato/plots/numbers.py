@@ -27,7 +27,8 @@ from sfumato.plots.axes import (
     row_plot,
     write,
 )
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 # ----- one attribute
 

@@ -29,7 +29,8 @@ from sfumato.plots.axes import (
     whole,
     write,
 )
-from sfumato.plots.figure import PlotFigure, PlotStyle, points
+from sfumato.plots.figure import PlotFigure, points
+from sfumato.plots.style import PlotStyle
 
 INTERVALS = 30
 SHOWN = 0.99

@@ -29,7 +29,8 @@ from PySide6.QtGui import (
 from sfumato.engine.core.progress import Context, Silent
 from sfumato.formats.files import write_whole
 from sfumato.formats.language import PLOTS, said, spoken, translated
-from sfumato.plots.figure import DOTS_PER_INCH, PlotFigure, PlotStyle, light_style, register_fonts
+from sfumato.plots.figure import DOTS_PER_INCH, PlotFigure, register_fonts
+from sfumato.plots.style import PlotStyle, light_style
 from sfumato.project.errors import ProjectError
 from sfumato.resources import resource_path
 

@@ -9,7 +9,8 @@ import pandas as pd
 
 from sfumato.plots.axes import name_axes, name_line, percent, percent_axis, quiet_axes
 from sfumato.plots.coalitions import GrowthData, build_risk_growth
-from sfumato.plots.figure import HoverRegion, PlotFigure, PlotStyle, points
+from sfumato.plots.figure import HoverRegion, PlotFigure, points
+from sfumato.plots.style import PlotStyle
 from tests.benchmarks.multi_level.collusion import RECIPIENTS, Comparison
 from tests.benchmarks.multi_level.experiments import Figure, Outcome, given_of
 from tests.benchmarks.multi_level.history_cost import HistoryCost

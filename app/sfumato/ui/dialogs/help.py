@@ -38,7 +38,7 @@ from PySide6.QtWidgets import (
 from sfumato import __version__
 from sfumato.formats.language import page_path
 from sfumato.jobs import BugReport
-from sfumato.plots.figure import PlotStyle
+from sfumato.plots.style import PlotStyle
 from sfumato.report.versions import Part, made_of
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.base import Dialog

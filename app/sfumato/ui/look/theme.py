@@ -1,6 +1,6 @@
 """How the window looks: tokens, light and dark, following the system or the person's choice.
 
-Colours and type sizes come from `sfumato.plots.figure`, which plots share; what only widgets need
+Colours and type sizes come from `sfumato.plots.style`, which plots share; what only widgets need
 (hover, selection, the rail) is mixed from them here.
 """
 
@@ -17,7 +17,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
-from sfumato.plots.figure import (
+from sfumato.plots.style import (
     PlotStyle,
     dark_style,
     light_style,

@@ -27,7 +27,8 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.files import write_whole
 from sfumato.formats.language import value_name
-from sfumato.plots.figure import HoverRegion, PlotFigure, PlotStyle, exported, register_fonts
+from sfumato.plots.figure import HoverRegion, PlotFigure, exported, register_fonts
+from sfumato.plots.style import PlotStyle
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.look.wording import marked

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from sfumato.engine.generalization.lattice import Node
-from sfumato.plots.figure import PlotStyle
+from sfumato.plots.style import PlotStyle
 from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
 from sfumato.ui.widgets.layout import boxed, label, row
 from sfumato.ui.widgets.responsive import FlowLayout

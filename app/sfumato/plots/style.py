@@ -1,0 +1,205 @@
+"""The look of every plot: the theme's tokens, without Qt.
+
+The window makes a `PlotStyle` from its theme; tests and the command line may use
+`light_style` and `dark_style`, which hold the same colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sfumato.engine.core.wording import filled
+from sfumato.formats.language import localized
+
+if TYPE_CHECKING:
+    from matplotlib.colors import LinearSegmentedColormap
+
+
+@dataclass(frozen=True)
+class PlotStyle:
+    """Colours, font and sizes of a plot.
+
+    Parameters
+    ----------
+    dark
+        Whether the page is dark.
+    background
+        The page behind the plot.
+    surface
+        Cards and cells on the page.
+    text, muted, line
+        Texts, secondary texts, and rules and grids.
+    accent
+        The one accent colour.
+    good, caution, danger
+        States; always beside an icon or a word.
+    original, released
+        The two colours that true and released values have wherever they appear.
+    trust
+        The stops of the sequential scale of trust, least trusted first.
+    font_family
+        A font that matplotlib knows; see `sfumato.plots.figure`.
+    small, body, title
+        Font sizes in pixels at a device pixel ratio of 1.
+    translate
+        Turns a template in English into the person's language.
+    strong
+        Whether contrast is high: 7 : 1 for text, and lines that weak eyes can see.
+    """
+
+    dark: bool
+    background: str
+    surface: str
+    text: str
+    muted: str
+    line: str
+    accent: str
+    good: str
+    caution: str
+    danger: str
+    original: str
+    released: str
+    trust: tuple[str, ...]
+    font_family: str = "DejaVu Sans"
+    small: float = 12.0
+    body: float = 13.0
+    title: float = 16.0
+    translate: Callable[[str], str] = str
+    strong: bool = False
+
+    def say(self, template: str, **details: object) -> str:
+        """Return a template in the person's language, filled in."""
+        return filled(self.translate(template), details, localized)
+
+    def trust_colour(self, trust: float) -> str:
+        """Return the colour of a trust between 0 (nothing) and 1 (the original)."""
+        red, green, blue, _ = _colour_map("trust", self.trust)(min(max(trust, 0.0), 1.0))
+        return _hex((red, green, blue))
+
+    def share_map(self) -> LinearSegmentedColormap:
+        """Return the colour map for shares, from a breath of the accent to all of it."""
+        return _colour_map("share", (self.blend(self.accent, 0.06), self.accent))
+
+    def blend(self, colour: str, share: float) -> str:
+        """Return `colour` mixed into the background, `share` of it (0 to 1)."""
+        over, under = _channels(colour), _channels(self.background)
+        return _hex([share * o + (1 - share) * u for o, u in zip(over, under, strict=True)])
+
+    def ink_on(self, colour: str) -> str:
+        """Return whichever of text and background can be read better on `colour`."""
+        return max((self.text, self.background), key=lambda ink: contrast(ink, colour))
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour (WCAG 2.1), from 0 to 1."""
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in _channels(colour)
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _colour_map(name: str, colours: Sequence[str]) -> LinearSegmentedColormap:
+    # The window asks for its colours before its first picture; matplotlib can wait until plots.
+    from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415
+
+    return LinearSegmentedColormap.from_list(name, list(colours))
+
+
+def _channels(colour: str) -> tuple[float, float, float]:
+    """Return red, green and blue of ``#RRGGBB``, from 0 to 1."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return red / 255, green / 255, blue / 255
+
+
+def _hex(channels: Sequence[float]) -> str:
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in channels)
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast ratio of two colours (WCAG 2.1), from 1 to 21."""
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def light_style(font_family: str = "DejaVu Sans") -> PlotStyle:
+    """Return the light look."""
+    return PlotStyle(
+        dark=False,
+        background="#FAFAF8",
+        surface="#FFFFFF",
+        text="#1E2328",
+        muted="#6B7280",
+        line="#E4E4E0",
+        accent="#2F5D8A",
+        good="#2E7D5B",
+        caution="#8A5A0B",
+        danger="#B23A48",
+        original="#2F5D8A",
+        released="#AE5A1C",
+        trust=("#74939A", "#4B86A6", "#2F5D8A", "#15304F"),
+        font_family=font_family,
+    )
+
+
+def dark_style(font_family: str = "DejaVu Sans") -> PlotStyle:
+    """Return the dark look."""
+    return PlotStyle(
+        dark=True,
+        background="#16191D",
+        surface="#1F2429",
+        text="#E8EAED",
+        muted="#9AA3AE",
+        line="#2E343B",
+        accent="#7FB2E5",
+        good="#5FBF93",
+        caution="#E0B04A",
+        danger="#F08A95",
+        original="#7FB2E5",
+        released="#E8A35C",
+        trust=("#5F7A84", "#5C93B8", "#7FB2E5", "#DCEBFA"),
+        font_family=font_family,
+    )
+
+
+def strong_light_style(font_family: str = "DejaVu Sans") -> PlotStyle:
+    """Return the light look of high contrast."""
+    return PlotStyle(
+        dark=False,
+        background="#FFFFFF",
+        surface="#FFFFFF",
+        text="#000000",
+        muted="#3B4048",
+        line="#767B84",
+        accent="#003C78",
+        good="#004D2E",
+        caution="#5C3800",
+        danger="#8C0016",
+        original="#003C78",
+        released="#7A2E00",
+        trust=("#4E6166", "#2D5F7E", "#003C78", "#00162E"),
+        font_family=font_family,
+        strong=True,
+    )
+
+
+def strong_dark_style(font_family: str = "DejaVu Sans") -> PlotStyle:
+    """Return the dark look of high contrast."""
+    return PlotStyle(
+        dark=True,
+        background="#000000",
+        surface="#000000",
+        text="#FFFFFF",
+        muted="#C9CED6",
+        line="#7F868F",
+        accent="#8CC8FF",
+        good="#7FE3B3",
+        caution="#FFD166",
+        danger="#FFA9B4",
+        original="#8CC8FF",
+        released="#FFB870",
+        trust=("#8FA6AE", "#79B4DC", "#8CC8FF", "#EAF5FF"),
+        font_family=font_family,
+        strong=True,
+    )
