@@ -8,7 +8,8 @@ from pathlib import Path
 
 from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels import all_panels
-from sfumato.ui.shell.application import LOOKS, USUAL_SIZE, draw, make_application
+from sfumato.ui.pictures import LOOKS, USUAL_SIZE, draw
+from sfumato.ui.shell.application import make_application
 from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage
 

@@ -32,7 +32,7 @@ from sfumato.project.store.secret import ScryptCost
 from sfumato.resources import resource_path
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.data.panel import DataPanel
-from sfumato.ui.shell.application import settle, take_down
+from sfumato.ui.pictures import settle, take_down
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryLimit, MemoryStore

@@ -18,7 +18,7 @@ from sfumato.ui.look.theme import Appearance, current_theme, themes
 from sfumato.ui.panels.audit.panel import AuditPanel
 from sfumato.ui.panels.data.panel import DataPanel
 from sfumato.ui.panels.policy.panel import PolicyPanel
-from sfumato.ui.shell.application import take_down
+from sfumato.ui.pictures import take_down
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore

@@ -13,7 +13,7 @@ from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
 from sfumato.project.store.secret import ScryptCost
 from sfumato.ui.panels import all_panels
-from sfumato.ui.shell.application import save_pictures
+from sfumato.ui.pictures import save_pictures
 from tests.screenshots.gallery import save_gallery
 from tests.screenshots.scenes import scenes_of
 from tests.ui.accessible_walk import faults, tops

@@ -138,7 +138,7 @@ def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: T
     """Draw the window's panels without a screen."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     try:
-        from sfumato.ui.shell.application import save_pictures
+        from sfumato.ui.pictures import save_pictures
     except ModuleNotFoundError:
         terminal.note(worded("Qt is not installed, so there are no pictures of the window."))
         return

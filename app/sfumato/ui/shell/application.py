@@ -1,42 +1,25 @@
-"""Starting the window, catching what nobody expected, and drawing the window without a screen."""
+"""Starting the window, and catching what nobody expected."""
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final
 
-from PySide6.QtCore import (
-    QBuffer,
-    QCoreApplication,
-    QElapsedTimer,
-    QEvent,
-    QEventLoop,
-    QIODevice,
-    QSettings,
-    Qt,
-    QTimer,
-)
-from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPixmap
-from PySide6.QtWidgets import QApplication, QDialog
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtWidgets import QApplication
 
 from sfumato import __version__
-from sfumato.engine.table.table import Table
-from sfumato.formats.files import write_whole
 from sfumato.jobs import BugReport
-from sfumato.project.project_file import ProjectFile
 from sfumato.resources import resource_path
-from sfumato.ui.look.theme import Appearance, themes
-from sfumato.ui.panels import all_panels
+from sfumato.ui.look.theme import themes
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.settings import MemoryStore, TextScale, chosen, speak
-from sfumato.ui.widgets.paint_queue import turns
+from sfumato.ui.state.settings import TextScale, chosen, speak
 from sfumato.ui.widgets.painted import tell_roles
-from sfumato.ui.widgets.plot_view import PlotView
 
 
 def make_application(arguments: Sequence[str] = ()) -> QApplication:
@@ -121,106 +104,3 @@ def run_window(project_path: Path | None = None) -> int:
         sys.excepthook = before
         window.session.close()
         window.unsaved.close()
-
-
-LOOKS: Final = (Appearance.LIGHT, Appearance.DARK)
-USUAL_SIZE: Final = (1366, 768)
-PATIENCE_MILLISECONDS: Final = 60_000
-
-
-def save_pictures(project: ProjectFile, table: Table, folder: Path) -> tuple[Path, ...]:
-    """Draw every panel of an open project, light and dark.
-
-    Parameters
-    ----------
-    project
-        Stays open.
-    table
-        Its source table.
-    folder
-        Where the pictures go.
-
-    Returns
-    -------
-    tuple of Path
-        The pictures.
-    """
-    make_application(["sfumato"])
-    folder.mkdir(parents=True, exist_ok=True)
-    before = themes().appearance
-    window = MainWindow(Session(store=MemoryStore()))
-    window.setAttribute(Qt.WidgetAttribute.WA_DontShowOnScreen)
-    window.resize(*USUAL_SIZE)
-    window.show()
-    pictures: list[Path] = []
-    try:
-        window.session.set_project(project)
-        window.session.attach_table(table)
-        settle(window.session)
-        for look in LOOKS:  # a switch looks at every widget anew, so there are only two
-            for panel in all_panels():
-                window.show_panel(panel.name)
-                settle(window.session)
-                pictures += draw(window, folder, f"{panel.order}-{panel.name}", (look,))
-    finally:
-        take_down(window)
-        themes().set_appearance(before)
-    return tuple(pictures)
-
-
-def settle(session: Session) -> None:
-    """Let every running job end and its result be shown."""
-    clock = QElapsedTimer()
-    clock.start()
-    for _ in range(3):
-        QCoreApplication.processEvents()
-    wake = QTimer()  # else nothing might end the wait; a wait with a limit would not wait at all
-    wake.start(20)
-    while session.runner.jobs and clock.elapsed() < PATIENCE_MILLISECONDS:
-        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
-    wake.stop()
-    for _ in range(3):
-        QCoreApplication.processEvents()
-
-
-def take_down(window: MainWindow) -> None:
-    """Remove a window without the questions that a person who leaves is asked."""
-    window.session.runner.shutdown()
-    window.hide()
-    window.deleteLater()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-
-
-def draw(
-    window: MainWindow, folder: Path, name: str, looks: Sequence[Appearance]
-) -> Iterator[Path]:
-    """Draw the window as it stands in each of the looks, as ``<look>-<name>.png``."""
-    for look in looks:
-        themes().set_appearance(look)
-        for _ in range(12):  # layouts settle from the inside out
-            QCoreApplication.processEvents()
-        for _ in range(2):  # a plot that is drawn may take another height
-            turns().finish()
-            for view in window.findChildren(PlotView):
-                view.draw_now()
-            for _ in range(4):
-                QCoreApplication.processEvents()
-        path = folder / f"{look.value}-{name}.png"
-        picture = window.grab()
-        _draw_dialogs(window, picture)
-        content = QBuffer()
-        content.open(QIODevice.OpenModeFlag.WriteOnly)
-        picture.save(content, "PNG")
-        write_whole(path, bytes(content.data().data()))
-        yield path
-
-
-def _draw_dialogs(window: MainWindow, picture: QPixmap) -> None:
-    """Draw the dialogs that are open in front of a window, which are windows of their own."""
-    for dialog in window.findChildren(QDialog):
-        if dialog.isVisible():
-            painter = QPainter(picture)
-            painter.fillRect(window.rect(), QColor(0, 0, 0, 90))
-            left = (window.width() - dialog.width()) // 2
-            painter.drawPixmap(left, (window.height() - dialog.height()) // 2, dialog.grab())
-            painter.end()
