@@ -35,9 +35,9 @@ from sfumato.engine.table import micro_groups
 from sfumato.engine.table import repeated_units as units_in_parts
 from sfumato.engine.table.table import encode_attribute
 from sfumato.formats.tables import delimited, parquet
+from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.release import long_table
-from sfumato.project.release.fingerprinting import with_spacing
 from tests.noise import NOISE
 from tests.project import batched, test_long_adopted, test_long_groups, test_long_release
 from tests.project.test_long_leak import VIEWS, two_recipients

@@ -18,7 +18,7 @@ from sfumato.analysis.pooled_numbers import (
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.engine.table.table import Table, encode_column
-from sfumato.project.release.fingerprinting import with_spacing
+from sfumato.project.document.edits import with_spacing
 from sfumato.project.release.release import make_release
 from sfumato.ui.panels.audit.holders import bayes_sentence, level_text
 from sfumato.ui.panels.audit.pages.coalition import CoalitionPage

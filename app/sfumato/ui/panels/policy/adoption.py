@@ -42,7 +42,8 @@ from sfumato.project.document.adopted_files import (
 )
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.ui.look.wording import number, spoken, typeset
-from sfumato.ui.panels.import_page import FileDialog, Meanings, ReadingDialog
+from sfumato.ui.panels.import_page import ReadingDialog
+from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, text_field

@@ -18,9 +18,9 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.plots.axes import percent
+from sfumato.project.document.edits import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.fingerprinting import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.verification.leak import LeakReport, read_leak
 from sfumato.project.verification.long_leak import trace_leak

@@ -26,8 +26,8 @@ from sfumato.project.publication.other_tables import (
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import value_name
-from sfumato.ui.panels.import_page import FileDialog, Meanings
 from sfumato.ui.panels.policy import edits
+from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
 from sfumato.ui.panels.policy.generalized.finding import Finding
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
