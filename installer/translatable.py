@@ -165,9 +165,6 @@ class _Module:
             for call in self._calls:
                 for said in call.args if _called(call) in _SAYERS else ():
                     yield from self._literals(SENTENCES, said)
-        if self.layer == "commands" and "COMMAND" in self._assigned():
-            summary = ast.get_docstring(self.tree) or ""
-            yield Text(self.place, 1, SENTENCES, summary.partition("\n")[0])
         if self.layer == "cli":
             yield from (Text(self.place, 1, SENTENCES, source) for source in OF_THE_PARSER)
 
@@ -207,15 +204,6 @@ class _Module:
             case arguments if name in known and (not method or name == "translated"):
                 context, place = known[name]
                 yield from ((context, text) for text in arguments[place : place + 1])
-
-    def _assigned(self) -> set[str]:
-        return {
-            target.id
-            for node in self.tree.body
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
 
     def _class_of(self, node: ast.AST) -> str:
         while not isinstance(node, ast.ClassDef | ast.Module):

@@ -22,7 +22,7 @@ FLOORS = (
 )
 PURPOSE = {
     "ui": "the window: Qt",
-    "commands": "one command a file",
+    "commands": "the command line",
     "report": "HTML and PDF",
     "jobs": "work beside the window",
     "plots": "one question a figure",
@@ -37,7 +37,7 @@ WIDTH, MARGIN, CHIP, GAP, LETTER, HEADING = 920, 16, 26, 8, 7.2, 100
 def imports_of_rooms(floor: str) -> dict[str, set[str]]:
     """Return for each folder of a floor the others that it imports."""
     home = ROOT / "app" / "sfumato" / floor
-    names = sorted(path.name for path in home.iterdir() if (path / "__init__.py").is_file())
+    names = sorted(path.parent.name for path in home.glob("*/__init__.py"))
     imported: dict[str, set[str]] = {name: set() for name in names}
     for name in names:
         for module in modules(f"app/sfumato/{floor}/{name}"):

@@ -72,8 +72,8 @@ class Module:
 
 @cache
 def modules(under: str) -> tuple[Module, ...]:
-    """Every module below a folder of the checkout, in order."""
-    paths = sorted((ROOT / under).rglob("*.py")) if (ROOT / under).is_dir() else []
+    """Every module below a folder of the checkout, in order, or the one module of that name."""
+    paths = sorted((ROOT / under).rglob("*.py")) or sorted(ROOT.glob(f"{under}.py"))
     return tuple(map(_module, paths))
 
 

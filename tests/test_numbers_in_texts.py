@@ -159,7 +159,7 @@ def test_a_missing_value_is_called_so_in_every_language():
 WRITING = frozenset({"localized", "shown", "float", "len"})
 """What a formatted number may be handed to at once: to be written, or to be read again."""
 FOR_PROGRAMS = {
-    "app/sfumato/commands/query.py": "a value as the domain writes it",
+    "app/sfumato/commands/groups.py": "a value as the domain writes it",
     "app/sfumato/engine/core/values.py": "a value of a table, the same in every language",
     "app/sfumato/engine/mechanisms/distribution.py": "for programmers",
     "app/sfumato/engine/matrices/retention_matrix.py": "for programmers",

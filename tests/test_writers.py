@@ -34,8 +34,7 @@ WHOLE: Final = {
     "formats/bundles/packages.py": {"open", "ZipFile"},  # so does this
     "formats/tables/delimited.py": {"OSFile"},  # formats write where `write_table` says
     "formats/tables/parquet.py": {"ParquetWriter", "write_table"},
-    "formats/tables/spss.py": {"write_sav", "open"},
-    "formats/tables/stata.py": {"write_dta", "open"},
+    "formats/tables/statistical.py": {"write_sav", "write_dta", "open"},
     "project/store/files.py": {"open", "ZipFile"},  # to force a file to the disk
     "project/store/seal.py": {"write_text"},  # a note, beside its name and renamed
     "project/project_file.py": {"backup"},

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import sfumato
-from sfumato.commands import command_called, command_names, summary_of
-from sfumato.commands.shared.command import Command, ExitCode
-from sfumato.commands.shared.terminal import Terminal
+from sfumato.commands import COMMANDS, command_called
+from sfumato.commands.shared.command import Command, ExitCode, Terminal
 from sfumato.engine.core.errors import Cancelled, SfumatoError
 from sfumato.formats.errors import CannotOpen
 from sfumato.formats.files import printable
-from sfumato.formats.language import languages, of_the_environment, speak, translated, worded
+from sfumato.formats.language import languages, of_the_environment, said, speak, translated, worded
 from sfumato.project import SUFFIX
 from sfumato.project.errors import NotSealed, PassphraseError
 
@@ -152,8 +151,8 @@ def _parser(arguments: Sequence[str], *, every: bool = False) -> argparse.Argume
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", title=translated("commands")
     )
-    for name in command_names():
-        summary = translated(summary_of(name))
+    for name, (_, sentence) in COMMANDS.items():
+        summary = said(sentence)
         described = commands.add_parser(
             name,
             help=summary,

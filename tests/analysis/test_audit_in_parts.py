@@ -14,13 +14,14 @@ from sfumato.analysis.audit_answers import Asked, answers, subjects_of
 from sfumato.analysis.coalitions import weigh_held
 from sfumato.analysis.holdings import Basis, holdings_of
 from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
-from sfumato.analysis.query_desk import answer_pool, open_desk
 from sfumato.analysis.readiness import looked_at
 from sfumato.analysis.small_groups import (
     NoisyQuestion,
     answer_curves,
     answer_noisy,
+    answer_pool,
     answer_risk,
+    open_desk,
     promised_limits,
     with_released,
     with_remedies,
@@ -34,9 +35,9 @@ from sfumato.engine.table import micro_groups
 from sfumato.engine.table import repeated_units as units_in_parts
 from sfumato.engine.table.table import encode_attribute
 from sfumato.formats.tables import delimited, parquet
+from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.model import PolicyEntry
 from sfumato.project.release import long_table
-from sfumato.project.release.fingerprinting import with_spacing
 from tests.noise import NOISE
 from tests.project import batched, test_long_adopted, test_long_groups, test_long_release
 from tests.project.test_long_leak import VIEWS, two_recipients

@@ -10,8 +10,8 @@ import pytest
 from sfumato.analysis import all_rows, find_person, person_rows
 from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.holdings import Basis
-from sfumato.analysis.person_facts import fact_of
 from sfumato.analysis.person_found import Belief, Knowledge, NumberBelief, meaning_sentences
+from sfumato.analysis.person_rows import fact_of
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import Cancelled, PolicyError, TableError
 from sfumato.engine.core.progress import Callback, Silent

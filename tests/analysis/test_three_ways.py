@@ -16,16 +16,16 @@ import pytest
 from PySide6.QtWidgets import QLabel
 
 from sfumato.analysis.open_columns import figure_sentences
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE
 from sfumato.engine.core.progress import Silent
 from sfumato.plots.style import light_style
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.source import open_source
-from sfumato.report.blocks import Grid, Paragraph, Picture
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
+from sfumato.report.writing import Grid, Paragraph, Picture
 from sfumato.ui.look.wording import typeset
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.count_queries import CountQueriesPage
 from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage

@@ -18,7 +18,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.gaussian_attack import Dependence, expected_errors
 from sfumato.engine.ladders.brownian import on_grid
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.number_copies import (
+from sfumato.engine.mechanisms.postprocessing import (
     Attacker,
     Experiment,
     Pool,

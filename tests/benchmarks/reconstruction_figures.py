@@ -18,7 +18,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import RiskLimits, Setting, risk_curves
 from sfumato.engine.disclosure.grouped_values import grouped_values
-from sfumato.engine.mechanisms.reconstruction.figures import query_curves
+from sfumato.engine.mechanisms.reconstruction.release import query_curves
 from sfumato.engine.table.micro_groups import MicroGroups, micro_groups
 from tests.benchmarks.reconstruction import table
 from tests.data import shared_data

@@ -19,8 +19,8 @@ from sfumato.engine.disclosure.traceability import TableRows, traceability
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
 from sfumato.formats.reading import detect_options
+from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.model import Document, Recipient
-from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.release.release_columns import released_columns
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source

@@ -27,7 +27,7 @@ from typing import Any
 
 import sfumato
 from sfumato.cli import main
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, Terminal
 from sfumato.project import project_file as store
 from tests.project.making import CHEAP, PASSPHRASE
 

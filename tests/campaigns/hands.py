@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from sfumato.ui.dialogs.projects import NewPassphraseDialog
+from sfumato.ui.dialogs.base import NewPassphraseDialog
 from sfumato.ui.panels.policy.generalized.lattice_view import LatticeView
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.releases.panel import ReleasesPanel

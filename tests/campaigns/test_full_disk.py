@@ -26,7 +26,7 @@ from sfumato.formats.reading import write_table
 from sfumato.plots.coalitions import build_collusion_bars
 from sfumato.project.project_file import ProjectFile, copy_project
 from sfumato.project.release.release import make_release
-from sfumato.project.rules.writing import rules_of
+from sfumato.project.rules.text import rules_of
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose
 from sfumato.report.writing import draw, picture_kind, write_report

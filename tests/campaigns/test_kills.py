@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE
 from sfumato.project.document.model import Document
 from sfumato.project.ledger import Entry, ReleaseState
 from sfumato.project.project_file import ProjectFile

@@ -25,7 +25,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QDialog
 
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.dialogs.help import BugDialog, HelpDialog

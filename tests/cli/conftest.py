@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.cli import main
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, Terminal
 from sfumato.project import project_file as store
 from tests.project.making import CHEAP, PASSPHRASE, table
 

@@ -7,8 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from sfumato.commands.shared.command import ExitCode
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, ExitCode
 from tests.cli.conftest import CommandLine
 from tests.project.making import PASSPHRASE
 from tests.samples.make_households import households

@@ -10,8 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sfumato.commands.shared.command import ExitCode
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, ExitCode
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from tests.cli.conftest import CommandLine

@@ -7,10 +7,9 @@ import signal
 
 import pytest
 
+from sfumato.commands.shared import command as terminals
 from sfumato.commands.shared import opening
-from sfumato.commands.shared import terminal as terminals
-from sfumato.commands.shared.command import ExitCode
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, ExitCode
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.store.files import Staging
 from tests.cli.conftest import RULES

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE
 from tests.cli.conftest import CommandLine
 
 KEPT = Path(__file__).parents[1] / "samples" / "kept"

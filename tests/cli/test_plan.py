@@ -14,8 +14,7 @@ import pytest
 from sfumato.commands.shared.command import ExitCode
 from sfumato.engine.core.progress import Silent
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.key_file import make_plan
-from sfumato.project.release.release import make_release
+from sfumato.project.release.release import make_plan, make_release
 from sfumato.project.release.workers import KeySource, read_plan, releaser_from
 from tests.cli.conftest import REASON
 from tests.cluster.sent import STRICT

@@ -14,8 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from sfumato.commands.shared import engines
-from sfumato.commands.shared.command import ExitCode
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, ExitCode
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
 from sfumato.formats.reading import write_table

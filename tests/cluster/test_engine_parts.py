@@ -18,8 +18,7 @@ from sfumato.formats.tables import delimited
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.prepared import PreparedTable
-from sfumato.project.release.release import make_release, sent_plan
-from sfumato.project.release.release_plan import plan_of
+from sfumato.project.release.release import make_release, plan_of, sent_plan
 from sfumato.project.release.workers import KeySource
 from tests.cluster.sent import by_groups, forms_of
 from tests.project.test_long_release import (

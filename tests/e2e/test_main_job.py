@@ -12,10 +12,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from sfumato.cli import main
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, Terminal
 from sfumato.engine.core.columns import Role
 from sfumato.resources import resource_path
-from sfumato.ui.dialogs.projects import NewPassphraseDialog
+from sfumato.ui.dialogs.base import NewPassphraseDialog
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.shell.main_window import MainWindow
 from tests.ui.fixtures import Answers

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.columns import Role
-from sfumato.ui.dialogs.projects import NewPassphraseDialog
+from sfumato.ui.dialogs.base import NewPassphraseDialog
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.base import PanelState
 from tests.e2e.test_main_job import PASSPHRASE, command

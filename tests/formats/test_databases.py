@@ -288,7 +288,7 @@ def test_a_database_that_another_program_writes_to_is_waited_for_no_longer_than_
 ):
     path = tmp_path / "clinic.sqlite"
     run(path, *PATIENTS)
-    monkeypatch.setattr("sfumato.formats.tables.sqlite._BUSY_SECONDS", 0.0)
+    monkeypatch.setattr("sfumato.formats.tables.databases._BUSY_SECONDS", 0.0)
     with closing(sqlite3.connect(path)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         with pytest.raises(CannotConnect, match="another program"):

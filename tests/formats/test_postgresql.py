@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE
 from sfumato.engine.core.errors import Cancelled
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.databases import PASSWORDS, Address

@@ -24,8 +24,7 @@ from sfumato.formats.options import ColumnType, ReadOptions
 from sfumato.formats.reading import preview, write_table
 from sfumato.formats.statistical import child
 from sfumato.formats.statistical.reading import LibraryProcess
-from sfumato.formats.tables.spss import FORMAT as SPSS
-from sfumato.formats.tables.stata import FORMAT as STATA
+from sfumato.formats.tables.statistical import SPSS, STATA
 from tests.formats.reading import Watch, plain, read, write
 from tests.thorough import tried
 
@@ -359,7 +358,7 @@ def test_a_process_of_the_library_does_without_pandas(tmp_path):
 
 def test_a_crash_of_the_library_is_an_error(tmp_path, monkeypatch, cold):
     path = with_labels_of_no_variable(tmp_path)
-    monkeypatch.setattr("sfumato.formats.tables.spss.is_sound", lambda _: True)
+    monkeypatch.setattr("sfumato.formats.tables.statistical.is_sound", lambda _: True)
     with pytest.raises(DamagedFile, match="library that reads SPSS files crashed"):
         read(path)
 

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.jobs.runner import Ending, JobRunner
+from sfumato.jobs import Ending, JobRunner
 
 
 class Log:

@@ -7,7 +7,7 @@ import argparse
 import pytest
 
 from sfumato.cli import parser_of_all
-from sfumato.commands import command_names, summary_of
+from sfumato.commands import COMMANDS
 from tests.packaging import script
 
 documentation = script("documentation")
@@ -22,10 +22,10 @@ def test_the_heading_names_the_version_and_its_date(page):
     assert page.splitlines()[0] == ('.TH SFUMATO 1 "2026-01-31" "Sfumato 1.2.3" "User commands"')
 
 
-@pytest.mark.parametrize("name", command_names())
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_its_section_with_its_summary(page, name):
     section = page.partition(f'.SS "sfumato {name}"\n'.replace("-", "\\-"))[2]
-    assert summary_of(name).replace("-", "\\-") in section.partition(".SS")[0]
+    assert str(COMMANDS[name][1]).replace("-", "\\-") in section.partition(".SS")[0]
 
 
 def test_every_option_of_every_command_is_there(page):

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from sfumato.analysis.query_desk import Answered, PoolErrors, PoolResult, QueryResult
-from sfumato.analysis.small_groups import NoisyAnswer, NoisyQuestion
+from sfumato.analysis.small_groups import (
+    Answered,
+    NoisyAnswer,
+    NoisyQuestion,
+    PoolErrors,
+    PoolResult,
+    QueryResult,
+)
 from sfumato.engine.disclosure.count_queries import CountAnswer, RatioTails
 from sfumato.engine.disclosure.group_privacy import Rule
 from sfumato.engine.disclosure.group_risk import (

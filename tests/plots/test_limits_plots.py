@@ -16,10 +16,11 @@ from sfumato.engine.mechanisms.per_value import (
 )
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, solve
 from sfumato.plots.figure import register_fonts
-from sfumato.plots.matrices import PairData, build_matrix_pair
-from sfumato.plots.per_value import (
+from sfumato.plots.matrices import (
     CurveData,
+    PairData,
     RetentionData,
+    build_matrix_pair,
     build_retention_by_value,
     build_utility_curve,
 )

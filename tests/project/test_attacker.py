@@ -8,8 +8,14 @@ import pytest
 
 from sfumato.analysis.all_rows import rows_of
 from sfumato.analysis.attacker import attacked, exposure, joined_draws, released_values
-from sfumato.analysis.query_desk import answer_pool, open_desk
-from sfumato.analysis.small_groups import Subject, answer_risk, possible_changes, with_remedies
+from sfumato.analysis.small_groups import (
+    Subject,
+    answer_pool,
+    answer_risk,
+    open_desk,
+    possible_changes,
+    with_remedies,
+)
 from sfumato.analysis.views import with_levels, with_proposed_hierarchies, with_statement
 from sfumato.engine.core.columns import Binning, ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import EstimationError, PolicyError

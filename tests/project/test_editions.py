@@ -19,9 +19,8 @@ from sfumato.project.document.model import PolicyEntry
 from sfumato.project.errors import SourceChanged, TargetExists
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.release.prepared import PreparedTable
-from sfumato.project.release.release import make_release
+from sfumato.project.release.release import bundle_name, make_release, plan_of
 from sfumato.project.release.release_columns import attributes_of
-from sfumato.project.release.release_plan import bundle_name, plan_of
 from sfumato.project.source import accept_edition, read_source
 from sfumato.report.material import ReportOptions, collect
 from sfumato.report.sections import compose

@@ -18,7 +18,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.options import ReadOptions
 from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release import buckets, long_groups, long_release
+from sfumato.project.release import groups, long_counts, long_release
 from sfumato.project.release.long_survey import survey_of
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of
@@ -81,8 +81,8 @@ def document_of(source, public=("sex", "age", "wage"), record_key="person", **se
 @pytest.fixture(params=["parquet", "csv"])
 def file(request, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_LONG", 1)
-    monkeypatch.setattr(buckets, "BUCKET_ROWS", 200)
-    monkeypatch.setattr(buckets, "BUCKET_NUMBERS", 200)
+    monkeypatch.setattr(long_counts, "BUCKET_ROWS", 200)
+    monkeypatch.setattr(long_counts, "BUCKET_NUMBERS", 200)
     path = tmp_path / f"ward.{request.param}"
 
     def written(frame):
@@ -213,7 +213,7 @@ def test_too_many_combinations_or_too_large_groups_are_refused_by_name(
         monkeypatch.setattr(long_release, "MOST_DEALT", 3)
         with pytest.raises(TableError, match=r"ward .* more than 3 samples"):
             bundle(project, long, "Clinic A", tmp_path / "out")
-        monkeypatch.setattr(long_groups, "MOST_COMBINATIONS", 5)
+        monkeypatch.setattr(groups, "MOST_COMBINATIONS", 5)
         with pytest.raises(TableError, match=r"ward take more than 5 different combinations"):
             survey_of(long, Silent()).attributes_of(project.document, Silent())
         assert project.releases == ()

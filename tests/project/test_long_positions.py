@@ -16,7 +16,7 @@ from sfumato.formats.options import BadValues, RaggedRows
 from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import SourceChanged
-from sfumato.project.release.key_file import make_plan
+from sfumato.project.release.release import make_plan
 from sfumato.project.source import accept_edition, read_source
 from sfumato.project.verification.found import verify_file
 from tests.project import test_long_release

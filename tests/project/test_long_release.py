@@ -38,7 +38,7 @@ from sfumato.formats.table_format import Batches
 from sfumato.formats.tables import delimited, parquet
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit, ViewRule
 from sfumato.project.errors import SourceChanged
-from sfumato.project.release import buckets, class_sizes, long_table, long_views, value_counts
+from sfumato.project.release import long_counts, long_table, long_views
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import counted_view
@@ -65,8 +65,8 @@ def small_parts(monkeypatch):
     for each in (delimited, parquet):
         monkeypatch.setattr(each, "BATCH_ROWS", 110)
     monkeypatch.setattr(parquet, "_LONG", 1)  # texts that repeat are read as dictionaries
-    monkeypatch.setattr(buckets, "BUCKET_ROWS", 110)
-    monkeypatch.setattr(buckets, "BUCKET_NUMBERS", 110)
+    monkeypatch.setattr(long_counts, "BUCKET_ROWS", 110)
+    monkeypatch.setattr(long_counts, "BUCKET_NUMBERS", 110)
     monkeypatch.setattr(long_table, "SAMPLE", 90)
 
 
@@ -278,7 +278,7 @@ def test_a_disk_without_room_is_said_and_nothing_is_left(ward, tmp_path, monkeyp
     with ward(frame_of()) as project:
         table = long_of(project)
         table.summary(project.document, Silent())
-        monkeypatch.setattr(buckets.pa.ipc, "new_stream", full)
+        monkeypatch.setattr(long_counts.pa.ipc, "new_stream", full)
         with pytest.raises(DiskFull):
             bundle(project, table, tmp_path / "out", "parquet")
         assert project.releases == ()
@@ -530,7 +530,7 @@ def test_rows_are_counted_however_many_quasi_identifiers_there_are(sizes, seed, 
     rng = np.random.default_rng(seed)
     some = [rng.integers(0, size, 3) for size in sizes]
     rows = np.stack([values[rng.integers(0, 3, 40)] for values in some], axis=1)
-    packing, counted = value_counts.Packing(sizes), long_views._Counted(1 << 22, TableError)
+    packing, counted = long_counts.Packing(sizes), long_views._Counted(1 << 22, TableError)
     for part in np.array_split(rows, parts):
         counted.add(packing.pack(list(part.T)))
     keys, counts = counted.finished()
@@ -588,15 +588,15 @@ def test_a_weight_that_says_nothing_is_named_in_parts(ward, tmp_path, weight):
 def test_weights_stand_on_the_disk_encrypted(tmp_path):
     key, marks = AttributeKey(bytes(32)), np.arange(50, dtype=np.uint64) // 2
     weights = np.full(50, 3.25)
-    with buckets.Buckets(tmp_path, 50) as aside:
-        class_sizes.put_marks(aside, marks, key, weights)
+    with long_counts.Buckets(tmp_path, 50) as aside:
+        long_counts.put_marks(aside, marks, key, weights)
         held = [b"".join(written(file)) for file in aside._files]
         assert not any(weights[:1].tobytes() in each for each in held)
-        sizes = class_sizes.class_sizes(aside, 50, Silent(), key)
+        sizes = long_counts.class_sizes(aside, 50, Silent(), key)
     assert (sizes.unique, sizes.smallest, sizes.expected) == (0, 2, 0.0)
-    with buckets.Buckets(tmp_path, 50) as aside:
-        class_sizes.put_marks(aside, np.arange(50, dtype=np.uint64), key, weights)
-        assert class_sizes.class_sizes(aside, 50, Silent(), key).expected == 50 / 3.25
+    with long_counts.Buckets(tmp_path, 50) as aside:
+        long_counts.put_marks(aside, np.arange(50, dtype=np.uint64), key, weights)
+        assert long_counts.class_sizes(aside, 50, Silent(), key).expected == 50 / 3.25
 
 
 def written(file):

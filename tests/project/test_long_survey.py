@@ -19,7 +19,7 @@ from sfumato.formats.options import ReadOptions
 from sfumato.formats.reading import open_batches, read_table
 from sfumato.formats.tables import parquet
 from sfumato.project.document.model import Document
-from sfumato.project.release import buckets, long_survey, long_table
+from sfumato.project.release import long_counts, long_survey, long_table
 from sfumato.project.release.long_survey import survey_of
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release_columns import attributes_of
@@ -54,8 +54,8 @@ file = "zip.csv"
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(parquet, "BATCH_ROWS", 70)
-    monkeypatch.setattr(buckets, "BUCKET_ROWS", 40)
-    monkeypatch.setattr(buckets, "BUCKET_NUMBERS", 40)
+    monkeypatch.setattr(long_counts, "BUCKET_ROWS", 40)
+    monkeypatch.setattr(long_counts, "BUCKET_NUMBERS", 40)
     monkeypatch.setattr(long_table, "SAMPLE", 90)
 
 

@@ -17,9 +17,9 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import encode_column
 from sfumato.formats.reading import detect_options
 from sfumato.project.adoption.examination import Claim, adopt, examine
+from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.entry_plan import plan_release
 from sfumato.project.document.model import Document, Recipient
-from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.release.release_columns import attributes_of, released_columns
 from sfumato.project.verification.leak import read_leak, trace_file
 from tests.project.numbers import KEY, LEVELS, a_document, a_table, new_project, release

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sfumato.engine.core.progress import Silent
-from sfumato.report.blocks import Grid, Paragraph
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
-from sfumato.report.writing import draw, to_html
+from sfumato.report.writing import Grid, Paragraph, draw, to_html
 from tests.project.making import noon
 from tests.project.numbers import KEY, a_document, a_table, new_project, release
 

@@ -12,10 +12,9 @@ from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.formats.errors import DiskFull, FileError
 from sfumato.project.errors import ProjectError
-from sfumato.report.blocks import Grid
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
-from sfumato.report.writing import draw, picture_kind, to_html, write_report
+from sfumato.report.writing import Grid, draw, picture_kind, to_html, write_report
 from tests.campaigns.limits import files_no_longer_than, needs_limits
 from tests.project.making import noon
 from tests.project.verifying import ILLNESSES, a_document, a_table, new_project, release

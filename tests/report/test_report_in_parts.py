@@ -10,9 +10,9 @@ import pytest
 from sfumato.analysis import all_rows
 from sfumato.engine.core.progress import Silent
 from sfumato.project.document.model import Generalization
-from sfumato.report.blocks import Paragraph
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
+from sfumato.report.writing import Paragraph
 from tests.project import test_long_release
 from tests.project.making import noon
 from tests.project.test_long_leak import VIEWS, two_recipients

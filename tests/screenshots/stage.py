@@ -19,7 +19,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.reading import detect_options, digest_of
-from sfumato.jobs.runner import Job
+from sfumato.jobs import Job
 from sfumato.project import SUFFIX
 from sfumato.project.document.generalization import OtherTableFile
 from sfumato.project.document.model import Document, PolicyEntry

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from sfumato.jobs.runner import JobRunner
+from sfumato.jobs import JobRunner
 from sfumato.project import project_file as project_store
 from sfumato.project.store.secret import ScryptCost
 from sfumato.ui.look.theme import Appearance, current_theme, themes

@@ -24,7 +24,7 @@ from sfumato.ui.panels.policy.generalized.node_list import Marks
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.views_picture import Nodes
-from sfumato.ui.shell.rail import state_word
+from sfumato.ui.shell.frame import state_word
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, SliderField
 from sfumato.ui.widgets.paint_queue import turns
 from sfumato.ui.widgets.painted import Part, Told, show_parts

@@ -16,7 +16,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.formats.language import grouped
 from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.release.release import make_release
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy import PANEL
 from tests.ui.clinic import (

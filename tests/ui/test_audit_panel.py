@@ -14,15 +14,14 @@ from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit import PANEL
-from sfumato.ui.panels.audit.holders import EPSILON, LEVEL, NAME, ODDS, SINCE
+from sfumato.ui.panels.audit.holders import EPSILON, LEVEL, NAME, ODDS, SINCE, listed
 from sfumato.ui.panels.audit.pages import all_pages
 from sfumato.ui.panels.audit.pages.base import AuditPage
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.audit.panel import QUESTIONS
-from sfumato.ui.panels.audit.wording import listed
 from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import (
     clinic_document,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from sfumato.ui.panels.audit.pages.coalition.page import (
+from sfumato.ui.panels.audit.holders import tiny
+from sfumato.ui.panels.audit.pages.coalition import (
     CERTAIN_SHARE,
     INDEPENDENT,
     LADDER,
@@ -13,7 +14,6 @@ from sfumato.ui.panels.audit.pages.coalition.page import (
     VALUE,
     CoalitionPage,
 )
-from sfumato.ui.panels.audit.wording import tiny
 from tests.ui.clinic import open_clinic, protected, wait_for_jobs
 from tests.ui.hands import type_into
 

@@ -10,7 +10,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
-from sfumato.ui.panels.policy.recipients import FIGURE
+from sfumato.ui.panels.policy.lists import FIGURE
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
 from tests.ui.clinic import DISEASES, clinic_document, open_clinic, protected, wait_for_jobs
 from tests.ui.hands import on_screen

@@ -11,7 +11,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
 from sfumato.engine.core.progress import Silent
 from sfumato.project.release.release import make_release
-from sfumato.ui.dialogs.projects import ChoiceDialog
+from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from tests.ui.clinic import open_clinic, protected, save_clinic
 from tests.ui.hands import click, dialog_of, message_button, messages, press, settle

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.engine.generalization.hierarchies import propose_hierarchy
 from sfumato.project.publication.generalization_pipeline import proposed
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from tests.ui.clinic import clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
 

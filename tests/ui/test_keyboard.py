@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QWidget
 
 from sfumato.engine.core.columns import Role
-from sfumato.ui.dialogs.projects import NewPassphraseDialog
+from sfumato.ui.dialogs.base import NewPassphraseDialog
 from sfumato.ui.panels.audit.pages.report import ReportPage
 from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import clinic_table, open_clinic, protected

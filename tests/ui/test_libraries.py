@@ -11,7 +11,7 @@ from pathlib import Path
 import PySide6
 import pytest
 
-from sfumato.ui.shell.libraries import ALWAYS, ON_X, NoWindow, require_libraries
+from sfumato.commands.program import ALWAYS, ON_X, NoWindow, require_libraries
 
 X = {"DISPLAY": ":0"}
 

@@ -28,7 +28,7 @@ from sfumato.project.source import read_source
 from sfumato.project.verification.found import verify_file
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.person import PersonPage

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLabel, QWidget
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.progress import Silent
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.project.document.model import Document
 from sfumato.project.release.release import make_release
 from sfumato.resources import resource_path

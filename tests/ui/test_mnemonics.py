@@ -11,17 +11,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from sfumato.formats.reading import detect_options
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.project.errors import NotSealed
-from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.dialogs.databases import DatabaseDialog
-from sfumato.ui.dialogs.help import AboutDialog, BugDialog
-from sfumato.ui.dialogs.projects import (
+from sfumato.ui.dialogs.base import (
     ChoiceDialog,
+    Dialog,
     NewPassphraseDialog,
     OpenPassphraseDialog,
     UnsealedDialog,
 )
+from sfumato.ui.dialogs.databases import DatabaseDialog
+from sfumato.ui.dialogs.help import AboutDialog, BugDialog
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchyFilesDialog
 from sfumato.ui.panels.import_page import ReadingDialog

@@ -18,11 +18,11 @@ from sfumato.analysis.pooled_numbers import (
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.engine.table.table import Table, encode_column
-from sfumato.project.release.fingerprinting import with_spacing
+from sfumato.project.document.edits import with_spacing
 from sfumato.project.release.release import make_release
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.holders import bayes_sentence, level_text
+from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.numbers import SAMPLES, NumbersPage
-from sfumato.ui.panels.audit.wording import bayes_sentence, level_text
 from sfumato.ui.panels.base import PanelState
 from tests.ui.clinic import open_clinic, save_clinic, wait_for_jobs
 from tests.ui.clinic import protected as protected_categories

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QLabel
 
-from sfumato.ui.dialogs.projects import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
+from sfumato.ui.dialogs.base import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.widgets.messages import Message, MessageKind
 from tests.ui.hands import on_screen
 from tests.ui.layout_faults import layout_faults

@@ -9,11 +9,11 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 
-from sfumato.jobs.runner import Ending
+from sfumato.jobs import Ending
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
 from sfumato.resources import resource_path
-from sfumato.ui.dialogs.projects import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
+from sfumato.ui.dialogs.base import ChoiceDialog, NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.panels.base import PanelState
 from tests.ui.hands import (
     click,

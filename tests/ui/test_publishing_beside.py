@@ -7,8 +7,7 @@ from dataclasses import replace
 from PySide6.QtCore import Qt
 
 from sfumato.cli import main
-from sfumato.commands.shared.command import ExitCode
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
+from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, ExitCode, Terminal
 from sfumato.project.document.generalization import CriterionChoice
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.panels.audit.pages.report import ReportPage

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.project.release.release import make_release
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from tests.row_order import in_table_order
 from tests.ui.clinic import DISEASES, open_clinic, protected, save_clinic, wait_for_jobs
 

@@ -17,7 +17,6 @@ from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import BUNDLE, LEVELS, RECIPIENT, STATE
 from sfumato.ui.panels.releases.order_card import Candidate
 from sfumato.ui.panels.releases.panel import dropped_bundle
-from sfumato.ui.state.records import events_of
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import on_screen
@@ -341,7 +340,7 @@ def test_a_bundle_that_was_moved_is_told(qtbot, ready, tmp_path):
 
 def test_every_state_has_an_icon_and_a_word(qtbot, ready):
     release(qtbot, ready)
-    event = events_of(ready.session)[1]
+    event = ready.session.steps.events()[1]
     for state in ReleaseState:
         ready.ledger.show_events([replace(event, record=replace(event.record, state=state))])
         index = ready.ledger.model.index(0, STATE)

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
-from sfumato.ui.widgets.icons import IconLabel
+from sfumato.ui.widgets.painted import IconLabel
 from tests.ui.clinic import open_clinic, protected, save_clinic, wait_for_jobs
 from tests.ui.hands import on_screen
 

@@ -28,8 +28,8 @@ from sfumato.plots.style import (
 from sfumato.ui.look import theme as theme_module
 from sfumato.ui.look.theme import Appearance, Space, Theme, current_theme, font, mix, themes
 from sfumato.ui.state.settings import MemoryStore, TextScale
-from sfumato.ui.widgets.icons import IconLabel, themed_icon
 from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.painted import IconLabel, themed_icon
 from tests.ui.hands import on_screen
 
 READABLE, READABLE_BY_WEAK_EYES = 4.5, 7.0

@@ -13,7 +13,7 @@ from PySide6.QtGui import QCloseEvent
 from sfumato.engine.core.columns import Role
 from sfumato.project.store.seal import state_folder
 from sfumato.project.store.unsaved import UnsavedWork
-from sfumato.ui.dialogs.projects import ChoiceDialog
+from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import MemoryStore
@@ -32,9 +32,8 @@ from sfumato.engine.core.progress import Silent
 from sfumato.project.document.model import Document
 from sfumato.ui.panels.data.panel import load, look
 from sfumato.ui.shell.application import make_application
-from sfumato.ui.state.projects import Projects
+from sfumato.ui.state.projects import Projects, Unsaved
 from sfumato.ui.state.session import Session
-from sfumato.ui.state.unsaved import Unsaved
 
 # The window without its panels, which take most of the time to start.
 application, session, window = make_application(), Session(), QWidget()

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from sfumato.project.project_file import ProjectFile
-from sfumato.ui.dialogs.projects import ChoiceDialog, OpenPassphraseDialog, UnsealedDialog
+from sfumato.ui.dialogs.base import ChoiceDialog, OpenPassphraseDialog, UnsealedDialog
 from tests.project.tampering import change
 from tests.ui.hands import click, dialog_of, load_table, messages, press, settle, type_into
 from tests.ui.test_projects import PASSPHRASE, save_new

@@ -35,7 +35,8 @@ from sfumato.engine.table.table import Rows as Chosen
 from sfumato.project.adoption.rows import Rungs
 from sfumato.project.document.entry_plan import EntryPlan, check_policy
 from sfumato.project.document.model import Document
-from sfumato.project.release.long_groups import MOST_COMBINATIONS, GroupsInParts
+from sfumato.project.release.groups import MOST_COMBINATIONS, GroupsInParts
+from sfumato.project.release.long_counts import series_of
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import drawn_groups
 from sfumato.project.release.long_table import (
@@ -48,7 +49,6 @@ from sfumato.project.release.long_table import (
 from sfumato.project.release.long_views import LongView, long_view
 from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.release_columns import check_columns, material_with, plan_for
-from sfumato.project.release.value_counts import series_of
 from sfumato.project.release.views import Coarsened, Coarsening, coarsened
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.gaussian_attack import Prior, empirical_prior
-from sfumato.engine.disclosure.person_beliefs import (
+from sfumato.engine.disclosure.record_risk import (
     Shown,
     ShownNumbers,
     belief_about_numbers,

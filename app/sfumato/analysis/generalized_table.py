@@ -27,9 +27,9 @@ from sfumato.project.publication.counting import counted_rows
 from sfumato.project.publication.generalization_pipeline import Searched, looked_at, published_rows
 from sfumato.project.publication.population import PopulationFound, read_population, risks_of
 from sfumato.project.publication.prepared import Prepared, decided_in
+from sfumato.project.release.long_counts import OpenColumn, series_of
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.uniqueness import AloneInPublication
-from sfumato.project.release.value_counts import OpenColumn, series_of
 
 CHEAP_CELLS = 1_500_000
 """Up to so many public cells are searched without being asked: it takes a moment."""

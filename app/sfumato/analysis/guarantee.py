@@ -28,8 +28,7 @@ from sfumato.project.adoption.adopt import beside_sentence, part_sentence, rung_
 from sfumato.project.document.entry_plan import check_policy, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.byproducts import from_rows_sentence
-from sfumato.project.release.pseudonyms import linking_cautions
+from sfumato.project.release.byproducts import from_rows_sentence, linking_cautions
 from sfumato.project.release.release_compatibility import edition_sentences
 from sfumato.project.release.units import loss_by_unit, promise_by_unit
 from sfumato.project.release.views import coarsening_of, in_chain, promise_of

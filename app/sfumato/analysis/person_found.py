@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.analysis.findings import Severity
-from sfumato.analysis.person_facts import Fact
+from sfumato.analysis.person_rows import Fact
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.project.document.model import Document

@@ -1,4 +1,9 @@
-"""The rows of a table that can be a person's, and how likely each of them is.
+"""What somebody knows of a person, and which rows of the released files can be the person's.
+
+A row fits where what it shows can be true of the person: a number's interval that holds what is
+known, a class of a hierarchy with a value that is known. A row that shows * instead, or whose value
+is missing, fits everybody. How likely a row that fits is the person's follows from the table: among
+the rows that look alike, the share of those of which the facts are true.
 
 What a fact comes to follows from a column's values, which are found in one pass. In the next, rows
 are counted by what they show of the facts, and those that fit are kept.
@@ -6,7 +11,9 @@ are counted by what they show of the facts, and those that fit are kept.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,19 +22,264 @@ import numpy.typing as npt
 import pandas as pd
 
 from sfumato.analysis.all_rows import AllRows, RowsPart
-from sfumato.analysis.person_facts import Fact, Told, told_by
-from sfumato.engine.core.errors import TableError
+from sfumato.engine.core.columns import ColumnSpec, Kind
+from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import factorize, plain
+from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.table.micro_groups import ValuesMet
 from sfumato.engine.table.table import Table
-from sfumato.project.release.views import Coarsened, Coarsening
+from sfumato.project.document.model import Document
+from sfumato.project.release.views import Coarsened, Coarsening, coded
+
+Flags = npt.NDArray[np.bool_]
+
+_NUMBER: Final = r"([-+\u2212]?\d+(?:[.,]\d+)?)"
+_ABOUT: Final = re.compile(rf"{_NUMBER}\s*(?:±|\+/?-)\s*{_NUMBER}")
+_RANGE: Final = re.compile(rf"{_NUMBER}\s*(?:\.\.|to|bis|\u2013|-)\s*{_NUMBER}")
+_BOUND: Final = re.compile(rf"(<=|>=|≤|≥|<|>)\s*{_NUMBER}")
+_DATES: Final = re.compile(
+    r"(\d{4}(?:-\d\d){0,2})(?:\s*(?:\.\.|to|bis|\u2013)\s*(\d{4}(?:-\d\d){0,2}))?"
+)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something known of a person: a column, and what it is or between what.
+
+    Parameters
+    ----------
+    column
+        The column's name.
+    low, high
+        For numbers and dates (as numbers, see `_measured`), the ends, both included.
+    texts
+        For anything else, the values or the hierarchy's labels, one of which is true.
+    """
+
+    column: str
+    low: float = -np.inf
+    high: float = np.inf
+    texts: tuple[str, ...] = ()
+
+
+def fact_of(spec: ColumnSpec, series: pd.Series, text: str) -> Fact:
+    """Read what is known of a column: ``40``, ``40 ± 2``, ``38 to 42``, ``1980``, ``a | b``.
+
+    Raises
+    ------
+    PolicyError
+        If it can't be read, or a range has its ends the wrong way round.
+    """
+    stated = text.strip()
+    if _is_date(spec, series) and (found := _DATES.fullmatch(stated)):
+        with suppress(ValueError):
+            first, last = found[1], found[2] or found[1]
+            start, end = pd.Period(first).start_time, pd.Period(last).end_time
+            return _checked(Fact(spec.name, float(start.value), float(end.value)))
+    if _is_number(series) and (ends := _ends(stated)) is not None:
+        return _checked(Fact(spec.name, *ends))
+    texts = tuple(part.strip() for part in stated.split("|") if part.strip())
+    if not texts:
+        raise PolicyError(
+            "Nothing is said of {column}.",
+            "Give a value, a number with a tolerance such as 40 ± 2, or a range such as 38 to 42.",
+            column=spec.name,
+        )
+    return Fact(spec.name, texts=texts)
+
+
+def _checked(fact: Fact) -> Fact:
+    if fact.low > fact.high:
+        raise PolicyError(
+            "The range known of {column} ends before it begins.",
+            "Give the lower end first.",
+            column=fact.column,
+        )
+    return fact
+
+
+def _ends(text: str) -> tuple[float, float] | None:
+    if found := _ABOUT.fullmatch(text):
+        middle, off = _float(found[1]), abs(_float(found[2]))
+        return middle - off, middle + off
+    if found := re.fullmatch(_NUMBER, text):
+        return _float(found[1]), _float(found[1])
+    if found := _RANGE.fullmatch(text):
+        return _float(found[1]), _float(found[2])
+    if found := _BOUND.fullmatch(text):
+        end = _float(found[2])
+        if found[1] in ("<", ">"):  # the number itself is left out
+            end = np.nextafter(end, -np.inf if found[1] == "<" else np.inf)
+        return (-np.inf, end) if found[1] in ("<=", "≤", "<") else (end, np.inf)
+    return None
+
+
+def _float(text: str) -> float:
+    return float(text.replace(",", ".").replace("\u2212", "-"))
+
+
+def _is_number(series: pd.Series) -> bool:
+    dtype = series.dtype
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+
+
+def _is_date(spec: ColumnSpec, series: pd.Series) -> bool:
+    return spec.kind is Kind.DATE or pd.api.types.is_datetime64_any_dtype(series.dtype)
+
+
+def _measured(series: pd.Series) -> npt.NDArray[np.float64]:
+    """Return numbers as they are and dates as nanoseconds since 1970; not a number where none."""
+    if _is_number(series):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    dates = pd.to_datetime(series, errors="coerce").astype("datetime64[ns]")
+    return np.where(dates.isna(), np.nan, dates.astype("int64").astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a column tells of a fact, row by row or value by value.
+
+    Parameters
+    ----------
+    true, told
+        Where the fact holds, and where the cell is not missing, shape (n,).
+    label
+        The class that is shown where the row is not suppressed, by number, shape (n,).
+    possible
+        Which classes can be the person's, by their number.
+    """
+
+    true: Flags = field(repr=False)
+    told: Flags = field(repr=False)
+    label: npt.NDArray[np.intp] = field(repr=False)
+    possible: Flags = field(repr=False)
+
+
+def told_by(document: Document, table: Table, fact: Fact, coarsening: Coarsening | None) -> Told:
+    """Return what the rows of a table tell of a fact; it follows from their values alone.
+
+    Parameters
+    ----------
+    document
+        The columns as they are specified.
+    table
+        The rows.
+    fact
+        What is known of a column.
+    coarsening
+        The view by which the quasi-identifiers are shown; None for as they are.
+
+    Raises
+    ------
+    PolicyError
+        If the column has no such value.
+    SfumatoError
+        If the view can't be made.
+    """
+    name, recipes = fact.column, document.hierarchies
+    if coarsening is not None:
+        recipes = coarsening.hierarchies
+    spec, series = document.column(name), table.column(name)
+    true, told = _truth(spec, series, fact, recipes.get(name))
+    if coarsening is not None and name in recipes and (level := coarsening.level(name)):
+        (quasi,) = coded(document.columns, {name: recipes[name]}, table)
+        codes, names = _one_by_text(quasi.levels[level][quasi.codes], quasi.labels[level])
+        possible = np.isin(names, _end_labels(spec, series, fact, recipes[name], coarsening))
+    else:
+        positions, uniques = factorize(spec.shown(series))
+        codes = positions.astype(np.intp)
+        texts = np.array([str(plain(value)) for value in uniques], dtype=object)
+        possible = np.isin(texts, _shown_ends(spec, series, fact))
+    possible[np.unique(codes[true & told])] = True
+    return Told(true, told, codes, possible)
+
+
+def _one_by_text(
+    codes: npt.NDArray[np.intp], names: Sequence[str]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.object_]]:
+    """Return codes and labels with classes of one label joined: nobody can tell them apart."""
+    texts, of_name = np.unique(np.array(names, dtype=object), return_inverse=True)
+    return of_name[codes], texts
+
+
+def _truth(
+    spec: ColumnSpec, series: pd.Series, fact: Fact, recipe: Recipe | None
+) -> tuple[Flags, Flags]:
+    """Return of which rows a fact is true, and of which the column says anything."""
+    told = ~series.isna().to_numpy(bool)
+    if not fact.texts:
+        numbers = _measured(series)
+        return (numbers >= fact.low) & (numbers <= fact.high), told
+    wanted = {text.casefold() for text in fact.texts}
+    true = np.zeros(len(series), dtype=np.bool_)
+    known: set[str] = set()
+    columns = [series, spec.shown(series)]
+    if recipe is not None:
+        with suppress(SfumatoError):
+            ground = ground_series(spec, spec.shown(series) if spec.coded is not None else series)
+            hierarchy = hierarchy_of(recipe, spec, series)
+            columns += [hierarchy.generalize(ground, at) for at in range(1, hierarchy.height)]
+    for column in columns:
+        codes, uniques = factorize(column)
+        names = [str(plain(value)).casefold() for value in uniques]
+        known |= wanted.intersection(names)
+        chosen = np.array([*(name in wanted for name in names), False])
+        true |= chosen[codes]
+    if known != wanted:
+        raise PolicyError(
+            "What is said of {column} is no value of the column, and no label of its hierarchy.",
+            "Give it as the table spells it; several are parted by |.",
+            column=spec.name,
+        )
+    return true & told, told
+
+
+def _ends_in(series: pd.Series, fact: Fact) -> list[float]:
+    """Return the ends of what is known, whole where the column's numbers are."""
+    if fact.texts or not _is_number(series):
+        return []
+    whole = pd.api.types.is_integer_dtype(series.dtype)
+    ends = [end for end in (fact.low, fact.high) if np.isfinite(end)]
+    if whole:
+        ends = [float(end) for end in (np.ceil(fact.low), np.floor(fact.high)) if np.isfinite(end)]
+        if np.ceil(fact.low) > np.floor(fact.high):
+            return []
+    return ends
+
+
+def _shown_ends(spec: ColumnSpec, series: pd.Series, fact: Fact) -> list[str]:
+    """Return what a column would show of the ends of what is known, also where no row has them."""
+    ends = _ends_in(series, fact)
+    with suppress(SfumatoError, TypeError, ValueError):
+        shown = spec.shown(pd.Series(ends, name=spec.name).astype(series.dtype))
+        return [str(plain(value)) for value in shown]
+    return []
+
+
+def _end_labels(
+    spec: ColumnSpec, series: pd.Series, fact: Fact, recipe: Recipe, coarsening: Coarsening
+) -> list[str]:
+    """Return the classes that a view shows of the ends, where its hierarchy knows of them."""
+    ends = _ends_in(series, fact)
+    if not ends:
+        return []
+    with suppress(SfumatoError, TypeError, ValueError):
+        further = pd.Series(ends, name=spec.name).astype(series.dtype)
+        both = pd.concat([series, further], ignore_index=True)
+        ground = spec.shown(both) if spec.coded is not None else both
+        hierarchy = hierarchy_of(recipe, spec, ground)
+        level = min(coarsening.level(spec.name), hierarchy.height - 1)
+        shown = hierarchy.generalize(ground_series(spec, ground).iloc[len(series) :], level)
+        return [str(plain(value)) for value in shown]
+    return []
+
 
 MOST_FITTING: Final = 1 << 21
 """Of rows that are read in parts, so many are weighed one by one at most."""
 _MOST_VALUES: Final = 1 << 20
 """A column of such rows has at most so many values, if something is known of it."""
 
-Flags = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 

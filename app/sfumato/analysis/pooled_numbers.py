@@ -16,22 +16,20 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.number_copies import (
+from sfumato.engine.mechanisms.postprocessing import (
     Attacker,
     BayesExperiment,
     Experiment,
-    Pool,
-    bayes_experiment,
-    expected_by_copies,
-    guesses,
-    make_experiment,
-)
-from sfumato.engine.mechanisms.postprocessing import (
     FormLeak,
     FormLeaks,
+    Pool,
     RoundingLeak,
+    bayes_experiment,
+    expected_by_copies,
     form_leaks_of,
+    guesses,
     is_formed,
+    make_experiment,
 )
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry

@@ -33,8 +33,8 @@ from sfumato.engine.table.repeated_units import (
 from sfumato.engine.table.table import Attribute, Table, encode_column, no_column
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
+from sfumato.project.release.long_counts import series_of
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.value_counts import series_of
 
 
 @dataclass(frozen=True)

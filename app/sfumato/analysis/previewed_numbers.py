@@ -33,7 +33,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import added_covariance
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
-from sfumato.project.release.weights import weight_column, weights_of
+from sfumato.project.release.byproducts import weight_column, weights_of
 
 Floats = npt.NDArray[np.float64]
 Noise = Callable[[int, int], Floats]

@@ -28,12 +28,12 @@ from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.project.adoption.rows import RowsToMatch, Rungs
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.byproducts import weight_column, weights_of
 from sfumato.project.release.long_release import drawn_groups
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.plan import RecordIds, Rows, record_ids_of, release_entry
 from sfumato.project.release.release_columns import leaving_rows, material_with, plan_for
 from sfumato.project.release.units import unit_ids_of
-from sfumato.project.release.weights import weight_column, weights_of
 
 SAMPLE_ROWS = 200
 CONFIDENCE_95 = 1.96

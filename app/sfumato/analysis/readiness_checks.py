@@ -12,9 +12,17 @@ from typing import Final
 
 import numpy as np
 
-from sfumato.analysis.findings import About, Deed, Examined, Finding, Remedy, Severity
+from sfumato.analysis.findings import (
+    About,
+    Deed,
+    Examined,
+    Finding,
+    Remedy,
+    Severity,
+    pooled_units,
+    telling_columns,
+)
 from sfumato.analysis.guarantee import promise_is_empty
-from sfumato.analysis.promise_checks import pooled_units, telling_columns
 from sfumato.analysis.shown_columns import SMALL, Classes, Look, look_of
 from sfumato.analysis.view_checks import broken_views, counted_with, raised_levels, raised_view
 from sfumato.engine.core.columns import Binning, Kind, Role
@@ -27,9 +35,9 @@ from sfumato.project.release.byproducts import (
     columns_from_rows,
     exact_byproducts,
     from_rows_sentence,
+    weight_column,
 )
 from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
-from sfumato.project.release.weights import weight_column
 
 _RARE: Final = 3
 """A label of fewer records is rare."""

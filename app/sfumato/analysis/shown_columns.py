@@ -2,7 +2,7 @@
 
 Everything that takes long depends on one column of the table and its bins, and is kept. Which
 records agree on several columns follows from one number for each record
-(`sfumato.engine.table.marks`).
+(`sfumato.engine.table.combinations`).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from sfumato.engine.core.errors import DomainError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import factorize
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.marks import Marks, class_counts, marks_of, mixed
+from sfumato.engine.table.combinations import Marks, class_counts, marks_of, mixed
 from sfumato.engine.table.profile import ColumnProfile, suggest_binning, suggest_ends, summarize
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, Recipient
+from sfumato.project.release.byproducts import population_uniques, weights_of
 from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.long_views import CountedView, counted_view
 from sfumato.project.release.release_columns import leaving_table
 from sfumato.project.release.uniqueness import AloneInRelease, one_of_each
 from sfumato.project.release.views import Coarsened
-from sfumato.project.release.weights import population_uniques, weights_of
 
 _EXACT: Final = 1 << 16
 """In tables of more records, what a remedy would reach is found from a part of the groups."""

@@ -1,10 +1,14 @@
-"""Which small groups of people alike a release gives away, and what releasing less would change."""
+"""Which small groups of people alike a release gives away, and what counts in releases tell.
+
+The custodian sees what releasing less would change, and plays recipient: count queries are answered
+from every release, beside the truth.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -25,13 +29,18 @@ from sfumato.analysis.attacker import (
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import DomainError, EstimationError, HierarchyError, SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import Floats, Integers
+from sfumato.engine.core.values import Floats, Integers, Value
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.count_queries import (
+    CountAnswer,
     RatioTails,
+    estimated_answer,
+    matching_groups,
+    query_pool,
     ratio_tails,
     riskiest_groups,
     shares_in_table,
+    true_answer,
 )
 from sfumato.engine.disclosure.estimate_tails import retention_of
 from sfumato.engine.disclosure.group_privacy import Rule
@@ -51,11 +60,7 @@ from sfumato.engine.disclosure.group_risk import (
     risk_curves,
     values_of,
 )
-from sfumato.engine.disclosure.grouped_values import (
-    GroupedValues,
-    GroupView,
-    group_view,
-)
+from sfumato.engine.disclosure.grouped_values import GroupedValues, GroupView, group_view
 from sfumato.engine.disclosure.resampled_law import Trials
 from sfumato.engine.generalization.hierarchies import hierarchy_of
 from sfumato.engine.mechanisms import mechanism_called
@@ -507,3 +512,148 @@ def answer_noisy(subject: Subject, question: NoisyQuestion, context: Context) ->
     shares = shares_in_table(grouped, grouped.commonest[groups])
     context.report(1.0, "Noisy counts are examined")
     return NoisyAnswer(known, question, groups, tails, shares)
+
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one recipient holds: the release, and its values counted by group."""
+
+    shown: Exposure
+    released: scipy.sparse.csr_array = field(repr=False)
+
+
+@dataclass(frozen=True)
+class QueryDesk:
+    """All that queries are answered from.
+
+    Parameters
+    ----------
+    known
+        The attribute with its true values, by group.
+    held
+        What each recipient with a sound level holds, the most trusted first.
+    """
+
+    known: Attacked
+    held: tuple[Held, ...]
+
+    def ask(self, conditions: Mapping[str, Value], value: int) -> QueryResult:
+        """Answer one query from every release, with the truth beside it.
+
+        Raises
+        ------
+        EstimationError
+            If no record meets the conditions.
+        """
+        grouped = self.known.grouped
+        met = matching_groups(grouped, conditions)
+        answers = []
+        for held in self.held:
+            try:
+                answer = estimated_answer(
+                    grouped.sizes,
+                    held.released,
+                    met,
+                    value,
+                    held.shown.matrix,
+                    CONFIDENCE,
+                    None if held.shown.trials is None else held.shown.trials.law,
+                )
+            except EstimationError:
+                continue  # a release of pure noise answers nothing
+            answers.append(Answered(held.shown.recipient, held.shown.trust, answer))
+        matching = int(grouped.sizes[met].sum())
+        return QueryResult(true_answer(grouped, met, value), matching, tuple(answers))
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One recipient's answer."""
+
+    recipient: str
+    trust: float
+    answer: CountAnswer
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """One query's true answer, how many records its conditions match, and all estimates."""
+
+    truth: int
+    matching: int
+    answers: tuple[Answered, ...]
+
+
+@dataclass(frozen=True)
+class PoolErrors:
+    """How well one recipient answers a pool of random queries."""
+
+    recipient: str
+    trust: float
+    mean: float
+    quartiles: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class PoolResult:
+    """The pool's size and every recipient's relative errors."""
+
+    queries: int
+    recipients: tuple[PoolErrors, ...]
+
+
+def open_desk(subject: Subject, context: Context) -> QueryDesk:
+    """Count the true and the released values in every group.
+
+    Parameters
+    ----------
+    subject
+        The sensitive attribute, and as knowledge the public columns that queries may name.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    SfumatoError
+        If the groups can't be formed.
+    """
+    document, entry = subject.document, subject.entry
+    known = subject.known(Part(context, 0.0, 0.3))
+    attributes, exposed, plans = {known.attribute.name: known.attribute}, [], []
+    for recipient in document.recipients:
+        with suppress(SfumatoError):  # the policy says what is wrong with this recipient's level
+            exposed.append(exposure(document, entry, known, recipient))
+            plans.append(plan_entry(document, entry, attributes, recipient))
+    counted = released_values(subject.rows, plans, known, Part(context, 0.3, 1.0))
+    held = [Held(shown, released) for shown, released in zip(exposed, counted, strict=True)]
+    held.sort(key=lambda each: -each.shown.trust)
+    context.report(1.0, "Ready for queries")
+    return QueryDesk(known, tuple(held))
+
+
+def answer_pool(desk: QueryDesk, context: Context) -> PoolResult:
+    """Answer a pool of random queries from every release.
+
+    Raises
+    ------
+    EstimationError
+        If no query is answered by enough records.
+    """
+    pool = query_pool(desk.known.grouped, Part(context, 0.0, 0.5))
+    found = []
+    for place, held in enumerate(desk.held):
+        context.report(0.5 + 0.5 * place / len(desk.held), "Answering queries")
+        try:
+            errors = pool.relative_errors(held.released, held.shown.matrix)
+        except EstimationError:
+            continue  # a release of pure noise answers nothing
+        low, middle, high = (float(q) for q in np.quantile(errors, (0.25, 0.5, 0.75)))
+        found.append(
+            PoolErrors(
+                held.shown.recipient, held.shown.trust, float(errors.mean()), (low, middle, high)
+            )
+        )
+    return PoolResult(pool.size, tuple(found))

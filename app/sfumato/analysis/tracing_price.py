@@ -23,15 +23,14 @@ from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.traceability import CONFIDENCE, TableRows, Traceability, traceability
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Mechanism, Settings
-from sfumato.engine.table.combinations import combined
-from sfumato.engine.table.marks import mixed
+from sfumato.engine.table.combinations import combined, mixed
 from sfumato.engine.table.table import Attribute
 from sfumato.engine.table.table import Rows as Chosen
 from sfumato.formats.comparison import common_positions
+from sfumato.project.document.edits import true_together
 from sfumato.project.document.entry_plan import level_of, plan_entry, plan_release
 from sfumato.project.document.model import Document
 from sfumato.project.errors import NotTraceable
-from sfumato.project.release.fingerprinting import true_together
 
 _Hashes = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]

@@ -29,7 +29,7 @@ from sfumato.engine.generalization.hierarchies import propose_hierarchy
 from sfumato.engine.generalization.lattice import NodeSet
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.marks import marks_of
+from sfumato.engine.table.combinations import marks_of
 from sfumato.engine.table.repeated_units import Units, count_units, units_among, units_of
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.entry_plan import plan_entry

@@ -1,71 +1,92 @@
-"""The commands of the command line: one module each, found by being here.
+"""The commands of the command line, and what each of them does in a sentence.
 
-A module of this package is a command of the same name. The first line of its docstring is its
-summary, and it defines ``COMMAND`` (a `Command`). Nothing is imported to list them, so that no
-command costs the start of another. What commands share is in `sfumato.commands.shared`.
+A module of this package holds a command, or several that belong together: ``row-order`` is
+``ROW_ORDER`` in its module, a `Command`. No module is imported to list them, so that no command
+costs the start of another. What commands share is in `sfumato.commands.shared`.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import pkgutil
 from typing import TYPE_CHECKING, Final
+
+from sfumato.engine.core.wording import Sentence
 
 if TYPE_CHECKING:
     from sfumato.commands.shared.command import Command
 
-ORDER: Final = (
-    "open",
-    "demo",
-    "init",
-    "check",
-    "release",
-    "plan",
-    "publish",
-    "verify",
-    "trace",
-    "rules",
-    "audit",
-    "hierarchy",
-    "report",
-    "diversity",
-    "others",
-    "attributes",
-    "recipients",
-    "views",
-    "risk",
-    "query",
-    "adopt",
-    "row-order",
-    "noisy-counts",
-    "ledger",
-    "source",
-    "seal",
-    "passphrase",
-    "about",
-)
-"""The order in which help shows the commands."""
-
-
-def command_names() -> tuple[str, ...]:
-    """Return the commands: those of `ORDER` first, others by their names."""
-    found = {i.name.replace("_", "-") for i in pkgutil.iter_modules(__path__) if not i.ispkg}
-    return (*(name for name in ORDER if name in found), *sorted(found.difference(ORDER)))
-
-
-def summary_of(name: str) -> str:
-    """Return what a command does, in one line, without importing it."""
-    loader = importlib.util.find_spec(_module(name)).loader  # type: ignore[union-attr]
-    code = loader.get_code(_module(name))  # type: ignore[union-attr]
-    return next(text for text in code.co_consts if isinstance(text, str)).partition("\n")[0]
+COMMANDS: Final = {
+    "open": ("program", Sentence("Open the window, with a project where one is named.")),
+    "demo": ("demo", Sentence("Do the whole work on the sample.")),
+    "init": (
+        "init",
+        Sentence(
+            "Make a project from a table and a rules file, or with the roles that are proposed."
+        ),
+    ),
+    "check": ("release", Sentence("Say whether releases are ready to be made.")),
+    "release": ("release", Sentence("Make a recipient's bundle and record it.")),
+    "plan": (
+        "release",
+        Sentence(
+            "Write a recipient's plan and its keys, for a cluster that never sees the project."
+        ),
+    ),
+    "publish": ("publish", Sentence("Publish the generalized table and record it.")),
+    "verify": (
+        "verify",
+        Sentence("Examine a bundle, or one of its files, against its project, ledger and table."),
+    ),
+    "trace": ("verify", Sentence("Say which releases a found file comes from.")),
+    "rules": ("project", Sentence("Print a project's rules, or apply others.")),
+    "audit": (
+        "audit",
+        Sentence("Weigh what is learned by pooling releases or rows, and from open columns."),
+    ),
+    "hierarchy": ("columns", Sentence("List, export, import or propose hierarchies.")),
+    "report": ("audit", Sentence("Write a report for the data-protection officer.")),
+    "diversity": ("diversity", Sentence("Search for safe generalizations of the table.")),
+    "others": ("others", Sentence("List or change other holders' tables about the same people.")),
+    "attributes": (
+        "columns",
+        Sentence("List the columns, or say what they are for and how they leave."),
+    ),
+    "recipients": (
+        "recipients",
+        Sentence(
+            "List the recipients, their levels and what changed since their releases, or state"
+            " levels."
+        ),
+    ),
+    "views": (
+        "recipients",
+        Sentence("Show, find or choose how coarsely each recipient sees the quasi-identifiers."),
+    ),
+    "risk": ("groups", Sentence("Examine which small groups a release gives away.")),
+    "query": ("groups", Sentence("Answer count queries from each release, with the truth.")),
+    "adopt": ("adopt", Sentence("Take a release made elsewhere onto the ladder.")),
+    "row-order": ("project", Sentence("Show or choose the row order of releases.")),
+    "noisy-counts": (
+        "groups",
+        Sentence("Examine what counts with Laplace noise give away about small groups."),
+    ),
+    "ledger": ("project", Sentence("List the ledger and check its chain.")),
+    "source": ("project", Sentence("Show the source table, or say where it is now.")),
+    "seal": (
+        "project",
+        Sentence("Say whether a project was changed outside Sfumato; accept it as it stands."),
+    ),
+    "passphrase": ("project", Sentence("Change a project's passphrase.")),
+    "about": (
+        "program",
+        Sentence("Say what this Sfumato is made of, and what it found in itself."),
+    ),
+}
+"""Every command's module and summary, in the order in which help shows them."""
 
 
 def command_called(name: str) -> Command:
-    """Import a command and return it."""
-    command: Command = importlib.import_module(_module(name)).COMMAND
+    """Import a command's module and return the command."""
+    module = importlib.import_module(f"{__name__}.{COMMANDS[name][0]}")
+    command: Command = getattr(module, name.replace("-", "_").upper())
     return command
-
-
-def _module(name: str) -> str:
-    return f"{__name__}.{name.replace('-', '_')}"

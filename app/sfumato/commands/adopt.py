@@ -10,6 +10,7 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     argument,
     file_argument,
     flag,
@@ -18,7 +19,6 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.opening import READING, opened, reading_of
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, worded
@@ -178,7 +178,7 @@ def _lines(examination: Examination) -> Iterator[str]:
     yield from map(said, examination.damage)
 
 
-COMMAND = Command(
+ADOPT = Command(
     (
         *PROJECT,
         option(

@@ -1,7 +1,8 @@
-"""Weigh what is learned by pooling releases or rows, and from open columns."""
+"""What is learned from releases: weighing it, and reporting it to the data-protection officer."""
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -11,14 +12,15 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     argument,
+    file_argument,
     flag,
     part_of,
     repeated,
 )
 from sfumato.commands.shared.groups import recipient_called
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Part
 from sfumato.formats.language import said, worded
@@ -280,8 +282,8 @@ def _knowledge(
     tables: Sequence[HolderClasses],
 ) -> Knowledge:
     """Return what the attacker has; of the table, the columns' types count."""
-    from sfumato.analysis.person_facts import fact_of
     from sfumato.analysis.person_found import Knowledge
+    from sfumato.analysis.person_rows import fact_of
 
     known = {column.name: column for column in document.columns}
     facts = tuple(
@@ -432,18 +434,74 @@ class _Audits:
             audit.add_to(described)
 
 
-def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+def _run_audit(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return AUDITS[arguments.audit][1].run(arguments, terminal)
 
 
-COMMAND = Command(
+AUDIT = Command(
     (_Audits(),),
-    _run,
+    _run_audit,
     (
         'sfumato audit coalition clinic.sfumato --with "Public file" --with "Study group"',
         'sfumato audit numbers clinic.sfumato --with "Public file" --json',
         "sfumato audit units clinic.sfumato",
         'sfumato audit person clinic.sfumato --with "Public file" --knows "age=40 ± 2"',
         "sfumato audit open clinic.sfumato",
+    ),
+)
+
+
+AUDIENCES = ("internal", "outside")
+THRESHOLD = 10
+
+
+def _run_report(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from PySide6.QtGui import QGuiApplication
+
+    from sfumato.project.store.files import utc_now
+    from sfumato.report.material import Audience, ReportOptions, collect
+    from sfumato.report.sections import compose
+    from sfumato.report.writing import draw, picture_kind, write_report
+    from sfumato.ui.look.theme import load_fonts
+
+    kind = picture_kind(arguments.out)
+    reading = opened_by_parts(arguments, terminal, 0.3)
+    with reading as (project, table, context):
+        material = collect(project, table, utc_now, Part(context, 0.0, 0.9))
+    options = ReportOptions(Audience(arguments.audience), max(1, arguments.threshold))
+    report = compose(material, options)
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    application = QGuiApplication.instance() or QGuiApplication(["sfumato"])
+    load_fonts()
+    write_report(report, [draw(picture, kind) for picture in report.pictures], arguments.out)
+    del application  # it had to live as long as Qt laid out the pages
+    terminal.say(str(arguments.out))
+    return ExitCode.OK
+
+
+REPORT = Command(
+    (
+        *PROJECT,
+        file_argument("--out", "FILE", "the report: .html or .pdf", required=True),
+        argument(
+            "--for",
+            dest="audience",
+            choices=AUDIENCES,
+            default=AUDIENCES[0],
+            help="who may see it: your own house, or anyone (default: %(default)s)",
+        ),
+        argument(
+            "--threshold",
+            type=int,
+            default=THRESHOLD,
+            metavar="COUNT",
+            help="the smallest count of records that outsiders are shown (default: %(default)s)",
+        ),
+        MEMORY,
+    ),
+    _run_report,
+    (
+        "sfumato report clinic.sfumato --out report.pdf",
+        "sfumato report clinic.sfumato --out outside.html --for outside --threshold 20",
     ),
 )

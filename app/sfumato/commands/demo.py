@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 from sfumato.commands.shared.command import (
     PASSPHRASE,
+    PASSPHRASE_VARIABLE,
     Command,
     ExitCode,
+    Terminal,
     file_argument,
     flag,
     lines_of_verification,
 )
 from sfumato.commands.shared.opening import read_text, source_of
-from sfumato.commands.shared.terminal import PASSPHRASE_VARIABLE, Terminal
 from sfumato.engine.core.progress import Context, Part, one_by_one
 from sfumato.formats.files import refusal_to_write, write_whole
 from sfumato.formats.language import worded
@@ -145,7 +146,7 @@ def _take_pictures(project: ProjectFile, table: Table, folder: Path, terminal: T
         terminal.say(worded("Picture   {path}", path=path))
 
 
-COMMAND = Command(
+DEMO = Command(
     (
         file_argument(
             "--out",

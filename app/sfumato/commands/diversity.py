@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, flag
+from sfumato.commands.shared.command import JSON, PROJECT, Command, ExitCode, Terminal, flag
 from sfumato.commands.shared.groups import (
     POPULATION,
     changes_population,
@@ -16,7 +16,6 @@ from sfumato.commands.shared.groups import (
     with_population,
 )
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
@@ -208,7 +207,7 @@ def _levels(levels: dict[str, int]) -> str:
     return ", ".join(f"{name} {level}" for name, level in levels.items())
 
 
-COMMAND = Command(
+DIVERSITY = Command(
     (
         *PROJECT,
         flag(

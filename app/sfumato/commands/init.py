@@ -17,13 +17,13 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     file_argument,
     one_of,
     option,
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, read_text
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.formats.language import said, worded
 from sfumato.project.errors import ProjectExists
@@ -267,7 +267,7 @@ def _relations(
     document: Document, table: Table, context: Context, *, every: bool
 ) -> Iterator[Note]:
     """Say which columns follow from others; see `_found`."""
-    from sfumato.analysis.promise_checks import endangering
+    from sfumato.analysis.findings import endangering
     from sfumato.engine.core.columns import Role
     from sfumato.engine.table.relations import exact_relations
     from sfumato.formats.reading import Note
@@ -372,7 +372,7 @@ def _check(document: Document, table: Table, context: Context) -> None:
     record_ids_of(document.record_key, table, KeyRing(secrets.token_bytes(32)), context)
 
 
-COMMAND = Command(
+INIT = Command(
     (
         *PROJECT,
         one_of(

@@ -12,6 +12,7 @@ from sfumato.commands.shared.command import (
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     file_argument,
     flag,
     one_of,
@@ -20,7 +21,6 @@ from sfumato.commands.shared.command import (
 )
 from sfumato.commands.shared.groups import with_decision
 from sfumato.commands.shared.opening import MEMORY, open_project, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.language import said, worded
@@ -81,7 +81,7 @@ def _domain(document: Document, table: Table | LongTable, context: Context) -> D
 
 
 def _remove(project: ProjectFile, holder: str, terminal: Terminal) -> ExitCode:
-    from sfumato.project.rules.reading import suggestion
+    from sfumato.project.rules.text import suggestion
 
     decided = project.document.generalization
     others = decided.others if decided is not None else ()
@@ -130,7 +130,7 @@ def _look(
 
 def _sensitive(opened: OpenedOther, stated: str | None, ours: str, holder: str) -> str:
     """Return the other table's sensitive column."""
-    from sfumato.project.rules.reading import suggestion
+    from sfumato.project.rules.text import suggestion
 
     found = stated if stated is not None else opened.proposed_sensitive(ours)
     if found not in opened.columns:
@@ -251,7 +251,7 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
         )
 
 
-COMMAND = Command(
+OTHERS = Command(
     (
         *PROJECT,
         one_of(

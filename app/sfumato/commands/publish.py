@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from sfumato.commands.shared.command import PROJECT, Command, ExitCode, bundle_arguments
+from sfumato.commands.shared.command import PROJECT, Command, ExitCode, Terminal, bundle_arguments
 from sfumato.commands.shared.groups import POPULATION, changes_population, with_population
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 
 
@@ -42,7 +41,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command(
+PUBLISH = Command(
     (
         *PROJECT,
         *bundle_arguments("publish beside releases that it contradicts"),

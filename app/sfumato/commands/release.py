@@ -1,30 +1,96 @@
-"""Make a recipient's bundle and record it."""
+"""Releases: whether they are ready, making them, and planning one that is made elsewhere."""
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from sfumato.commands.shared.command import (
     ACCEPT,
+    JSON,
     PROJECT,
     Command,
     ExitCode,
+    Terminal,
     argument,
     bundle_arguments,
+    file_argument,
     flag,
+    override_for,
     repeated,
 )
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part, one_by_one
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.language import said, worded
 
 if TYPE_CHECKING:
+    from sfumato.analysis.readiness import Readiness
     from sfumato.project.release.workers import ClassFacts
 
+_WORDS: Final = (Sentence("DANGER"), Sentence("CAUTION"), Sentence("ok"))
 
-def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+
+def _run_check(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.readiness import examine, looked_at, plain
+    from sfumato.project.errors import ReleaseError
+
+    with opened_by_parts(arguments, terminal, 0.4) as (project, table, context):
+        known = [recipient.name for recipient in project.document.recipients]
+        for name in arguments.recipient:
+            if name not in known:
+                raise ReleaseError(
+                    "The project has no recipient called {name}.",
+                    "Its recipients are: {known}.",
+                    name=name,
+                    known=", ".join(known) or "none",
+                )
+        document, columns, attributes = looked_at(project, table, Part(context, 0.0, 0.3))
+        found = examine(document, columns, attributes, project.releases, Part(context, 0.3, 1.0))
+    wanted = arguments.recipient or known
+    chosen = [each for each in found if each.recipient in wanted]
+    terminal.tell(arguments.json, plain(chosen), _lines_of_check(chosen, arguments.project))
+    return ExitCode.CHECK_FAILED if any(each.standing for each in chosen) else ExitCode.OK
+
+
+def _lines_of_check(found: Sequence[Readiness], project: Path) -> Iterator[str]:
+    for each in found:
+        ready = worded("not ready to release") if each.standing else worded("ready to release")
+        yield f"{each.recipient}: {ready}"
+        for one in each.findings:
+            yield f"  {said(_WORDS[one.severity]):<7}  {said(one.check)}: {said(one.sentence)}"
+            if one.reason:
+                yield worded("           Accepted: {reason}", reason=one.reason)
+            for remedy in one.remedies:
+                yield f"           - {said(remedy.words)}"
+                for part in remedy.parts or (remedy,):
+                    if part.recipient:
+                        level = f"{part.column}={part.level}"
+                        told = shlex.join(
+                            ["views", str(project), "--recipient", part.recipient, "--level", level]
+                        )
+                        yield f"             sfumato {told}"
+
+
+CHECK = Command(
+    (
+        *PROJECT,
+        repeated("--recipient", "NAME", "only for this one; may be given several times"),
+        MEMORY,
+        JSON,
+    ),
+    _run_check,
+    (
+        "sfumato check clinic.sfumato",
+        'sfumato check clinic.sfumato --recipient "Public file" --json',
+    ),
+)
+
+
+def _run_release(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.guarantee import row_order_caution
     from sfumato.analysis.readiness import accepted_for, settle
     from sfumato.commands.shared.engines import lines_of_classes, rows_by
@@ -85,7 +151,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK
 
 
-COMMAND = Command(
+RELEASE = Command(
     (
         *PROJECT,
         repeated("--recipient", "NAME", "for whom; may be given several times", required=True),
@@ -104,11 +170,61 @@ COMMAND = Command(
             " look alike to the recipient (k), unique records, and l-diversity",
         ),
     ),
-    _run,
+    _run_release,
     (
         'sfumato release clinic.sfumato --recipient "Public file" --out bundles',
         'sfumato release clinic.sfumato --recipient "Public file" --out bundles --format sav --zip',
         'sfumato release clinic.sfumato --recipient "Public file" --out bundles --engine dask'
         " --count-classes",
     ),
+)
+
+
+def _run_plan(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.guarantee import row_order_caution
+    from sfumato.analysis.readiness import accepted_for, settle
+    from sfumato.project.release.release import make_plan
+
+    name = arguments.recipient
+    with opened_by_parts(arguments, terminal, 0.3, read_only=False) as (project, table, whole):
+        cautions = row_order_caution(project.document)
+        checked = settle(project, table, [name], arguments.accept, Part(whole, 0.0, 0.6))
+        record = make_plan(
+            project,
+            table,
+            name,
+            arguments.out,
+            arguments.keys,
+            Part(whole, 0.6, 1.0),
+            override=arguments.override,
+            accepted=accepted_for(checked, name),
+        )
+    terminal.say(str(record.target))
+    terminal.say(str(arguments.keys.absolute()))
+    for caution in cautions:
+        terminal.note(caution)
+    terminal.note(
+        "Whoever holds the key file can tell which released values are true: treat it like the"
+        " data. The ledger counts the two files as a release."
+    )
+    return ExitCode.OK
+
+
+PLAN = Command(
+    (
+        *PROJECT,
+        argument("--recipient", metavar="NAME", required=True, help="for whom"),
+        file_argument("--out", "FILE", "the plan, which holds no secret", required=True),
+        file_argument(
+            "--keys",
+            "FILE",
+            "the keys of this plan alone; only you can read the file",
+            required=True,
+        ),
+        override_for("release a column otherwise than before"),
+        ACCEPT,
+        MEMORY,
+    ),
+    _run_plan,
+    ('sfumato plan clinic.sfumato --recipient "Public file" --out plan.json --keys keys.bin',),
 )

@@ -1,8 +1,10 @@
-"""Examine a bundle, or one of its files, against its project, ledger and table."""
+"""Files that turn up: examining a bundle, and saying which releases a file comes from."""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from sfumato.commands.shared.command import (
     BY_PROJECT,
@@ -10,16 +12,21 @@ from sfumato.commands.shared.command import (
     PASSPHRASE,
     Command,
     ExitCode,
+    Terminal,
     file_argument,
     lines_of_verification,
     seal_as_check,
 )
 from sfumato.commands.shared.opening import MEMORY, opened_by_parts
-from sfumato.commands.shared.terminal import Terminal
+from sfumato.engine.core.progress import Part
+from sfumato.formats.language import translated, worded
 from sfumato.project.errors import LedgerTampered
 
+if TYPE_CHECKING:
+    from sfumato.project.verification.leak import LeakReport
 
-def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
+
+def _run_verify(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.verification.found import verify_file
 
     try:
@@ -45,7 +52,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     return ExitCode.OK if holds else ExitCode.CHECK_FAILED
 
 
-COMMAND = Command(
+VERIFY = Command(
     (
         file_argument("bundle", "BUNDLE", "the bundle, folder or zip, or any file of one"),
         BY_PROJECT,
@@ -53,6 +60,87 @@ COMMAND = Command(
         JSON,
         PASSPHRASE,
     ),
-    _run,
+    _run_verify,
     ("sfumato verify bundles/Clinic-Public-file --project clinic.sfumato",),
+)
+
+
+def _run_trace(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.verification.leak import read_leak
+    from sfumato.project.verification.long_leak import trace_leak
+
+    with opened_by_parts(arguments, terminal, 0.3) as (project, table, context):
+        leak = read_leak(arguments.file, Part(context, 0.0, 0.3))
+        report = trace_leak(project, table, leak, Part(context, 0.3, 1.0))
+    terminal.tell(arguments.json, _plain_trace(report), _lines_of_trace(report))
+    return ExitCode.OK if report.is_traced else ExitCode.CHECK_FAILED
+
+
+def _plain_trace(report: LeakReport) -> dict[str, object]:
+    """Return what was found as plain JSON values."""
+    return {
+        "rows": report.traced.rows,
+        "mixed": report.traced.mixed,
+        "mixed_by": report.traced.rule,
+        "altered_share": report.traced.altered,
+        "table_share": report.traced.of_table,
+        "compared_columns": list(report.compared),
+        "ignored_columns": list(report.ignored),
+        "pseudonyms": [
+            {
+                "column": match.column,
+                "of": match.of,
+                "recipients": list(match.recipients),
+                "rows": match.rows,
+                "share": match.rows / match.all_rows,
+            }
+            for match in report.pseudonyms
+        ],
+        "releases": [
+            {
+                "recipients": report.name_of(suspect),
+                "is_source": suspect.is_source,
+                "share": suspect.share,
+                "probability": suspect.posterior,
+                "log_likelihood": suspect.log_likelihood,
+                "chance": suspect.chance,
+                "rows_only_here": suspect.own_rows,
+            }
+            for suspect in report.traced.suspects
+        ],
+    }
+
+
+def _lines_of_trace(report: LeakReport) -> Iterator[str]:
+    yield report.verdict
+    yield worded("Compared: {compared}.", compared=", ".join(report.compared))
+    if report.ignored:
+        yield worded("Not in any release: {ignored}.", ignored=", ".join(report.ignored))
+    if report.traced.sources and report.traced.altered > 0.001:
+        yield worded(
+            "{altered:.1f} % of the rows come from no such release.",
+            altered=100 * report.traced.altered,
+        )
+    for suspect in report.traced.suspects:
+        mark = translated("source") if suspect.is_source else "      "
+        yield worded(
+            "{mark}  {name_of}: probability {posterior:.3g} as the only source, {own_rows:,}"
+            " {own_rows:row|rows} found nowhere else",
+            mark=mark,
+            name_of=report.name_of(suspect),
+            posterior=suspect.posterior,
+            own_rows=suspect.own_rows,
+        )
+
+
+TRACE = Command(
+    (
+        file_argument("file", "FILE", "the file that was found: a table or a bundle, also zipped"),
+        BY_PROJECT,
+        MEMORY,
+        JSON,
+        PASSPHRASE,
+    ),
+    _run_trace,
+    ("sfumato trace found.csv --project clinic.sfumato",),
 )

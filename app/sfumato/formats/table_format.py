@@ -322,7 +322,7 @@ class WriteResult:
 
 
 class TableFormat(ABC):
-    """One file format: a module of `sfumato.formats.tables` holds one as ``FORMAT``.
+    """One file format: a module of `sfumato.formats.tables` holds it.
 
     A format that can't be written, or not be read, leaves the methods for it as they are here.
     """

@@ -16,7 +16,7 @@ from sfumato.analysis.number_estimates import (
     Figure,
 )
 from sfumato.analysis.previewed_values import UtilityData
-from sfumato.analysis.query_desk import CONFIDENCE, PoolResult, QueryResult
+from sfumato.analysis.small_groups import CONFIDENCE, PoolResult, QueryResult
 from sfumato.engine.core.values import Floats
 from sfumato.formats.language import localized
 from sfumato.plots.axes import (

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sfumato import __version__
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.formats.files import (
@@ -392,6 +393,22 @@ class ProjectFile:
             records = releases_in(entries)
             self._releases = (entries, records)
         return records
+
+    def count_entries(self, context: Context) -> int:
+        """Examine the ledger's chain and return the number of its entries.
+
+        Raises
+        ------
+        LedgerTampered
+            If an entry is not as it was written.
+        NotSealed
+            If something else in the project is not as it was sealed.
+        """
+        context.report(0.0, "Examining the ledger")
+        if self.tampering is not None:
+            raise self.tampering
+        self.ledger.verify_chain()
+        return len(self.ledger.entries)
 
     def save_document(self, document: Document) -> None:
         """Save the document; cheap where nothing changed, so it may be called often.

@@ -15,8 +15,8 @@ from sfumato.plots.axes import percent, whole
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.ledger import EntryKind, ReleaseRecord, ReleaseState
 from sfumato.project.publication.population import basis_text
-from sfumato.report.blocks import Block, Grid, Paragraph, Section
 from sfumato.report.material import ReportMaterial, ReportOptions
+from sfumato.report.writing import Block, Grid, Paragraph, Section
 
 _STATES = {
     ReleaseState.PREPARED: Sentence("prepared"),

@@ -28,12 +28,12 @@ from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.ledger import Entry, ReleaseRecord
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.release.byproducts import check_weights
 from sfumato.project.release.groups import usual_knowledge
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.regenerate import PoliciesInForce, changes_since
 from sfumato.project.release.release_columns import check_columns, leaving_table
 from sfumato.project.release.uniqueness import AloneInRelease
-from sfumato.project.release.weights import check_weights
 from sfumato.project.store.files import Clock, stamp
 from sfumato.project.verification.long_leak import LongPolicies
 

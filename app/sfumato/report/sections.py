@@ -33,9 +33,9 @@ from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.publication.publish import LIMITS
 from sfumato.project.release.byproducts import byproducts_that_remain
 from sfumato.project.release.uniqueness import release_sentence
-from sfumato.report.blocks import Block, Bullets, Grid, Paragraph, Picture, Report, Section
 from sfumato.report.history import being_found, heads, ledger, level_text, releases, time_text
 from sfumato.report.material import EarlierPolicy, ReportMaterial, ReportOptions
+from sfumato.report.writing import Block, Bullets, Grid, Paragraph, Picture, Report, Section
 
 _TREATMENTS = {
     Role.IDENTIFYING: Sentence("dropped"),

@@ -27,7 +27,7 @@ from sfumato.engine.mechanisms.gaussian.settings import (
     Noise,
     NumberForm,
 )
-from sfumato.engine.mechanisms.number_copies import (
+from sfumato.engine.mechanisms.postprocessing import (
     Attacker,
     Pool,
     bayes_experiment,

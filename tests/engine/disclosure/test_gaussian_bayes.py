@@ -24,7 +24,7 @@ from sfumato.engine.disclosure.gaussian_attack import (
     joint_weights,
     posterior_means,
 )
-from sfumato.engine.mechanisms.number_copies import Pool, make_experiment
+from sfumato.engine.mechanisms.postprocessing import Pool, make_experiment
 from sfumato.engine.table.covariance import factor_of
 from tests.engine.numbers import GAUSSIAN, attributes_of, number_columns
 from tests.noise import NOISE

@@ -9,7 +9,7 @@ import pytest
 
 from sfumato.engine.disclosure.gaussian_attack import Prior
 from sfumato.engine.disclosure.noise_law import NoiseLaw
-from sfumato.engine.disclosure.person_beliefs import (
+from sfumato.engine.disclosure.record_risk import (
     Shown,
     ShownNumbers,
     belief_about_numbers,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.engine.table import marks
-from sfumato.engine.table.marks import class_counts, marks_of
+from sfumato.engine.table import combinations
+from sfumato.engine.table.combinations import class_counts, marks_of
 
 COLUMNS = {
     "whole": st.integers(-3, 3),
@@ -55,6 +55,6 @@ def test_columns_without_a_name_are_not_taken_for_one():
 def test_a_long_column_has_the_marks_of_its_pieces(monkeypatch, dtype):
     column = pd.Series(np.arange(1_000) % 7, name="a").astype(dtype)
     whole = marks_of([column], 1_000)
-    monkeypatch.setattr(marks, "_TILE", 64)
+    monkeypatch.setattr(combinations, "_TILE", 64)
     assert (marks_of([column], 1_000) == whole).all()
     assert len(set(whole)) == 7

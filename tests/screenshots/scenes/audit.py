@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from sfumato.engine.table.table import Table
 from sfumato.report.material import Audience
 from sfumato.ui.panels.audit.pages.base import AuditPage
-from sfumato.ui.panels.audit.pages.coalition.page import CoalitionPage
+from sfumato.ui.panels.audit.pages.coalition import CoalitionPage
 from sfumato.ui.panels.audit.pages.diversity import DiversityPage
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.numbers import NumbersPage

@@ -15,9 +15,9 @@ from sfumato.formats.errors import RaggedRow, Way, WrongPassword
 from sfumato.formats.options import RaggedRows, ReadOptions
 from sfumato.project.document.model import Source
 from sfumato.project.errors import Finding, NotSealed, Part
+from sfumato.ui.dialogs.base import UnsealedDialog
 from sfumato.ui.dialogs.databases import DatabaseDialog
 from sfumato.ui.dialogs.help import AboutDialog
-from sfumato.ui.dialogs.projects import UnsealedDialog
 from sfumato.ui.panels.data.panel import LOAD_KEY, DataPanel
 from sfumato.ui.widgets.messages import Message
 from tests.formats.workbooks import parts, save, sheet

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from PySide6.QtWidgets import QDialog
 
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.project import SUFFIX
+from sfumato.ui.dialogs.base import NewPassphraseDialog, OpenPassphraseDialog
 from sfumato.ui.dialogs.help import HelpDialog
-from sfumato.ui.dialogs.projects import NewPassphraseDialog, OpenPassphraseDialog
 from tests.screenshots.stage import Scene, Stage
 
 LONG_NAME = "Survey of admissions to the hospitals of the northern region 2024, final"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from sfumato.commands.shared.command import Group, argument, option, repeated
-from sfumato.commands.shared.terminal import Terminal
+from sfumato.commands.shared.command import Group, Terminal, argument, option, repeated
 from sfumato.engine.core.progress import Context, Part
 from sfumato.formats.errors import WrongEncoding
 from sfumato.formats.files import opening
@@ -113,17 +112,12 @@ def opened(
 
 @contextmanager
 def opened_by_parts(
-    arguments: Namespace,
-    terminal: Terminal,
-    share: float,
-    read_only: bool = True,
-    why_whole: Callable[[ProjectFile], str] | None = None,
+    arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
 ) -> Iterator[tuple[ProjectFile, Table | LongTable, Context]]:
     """Open a project and its source table as `opened` does.
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
-    it can be worked on in parts; which is said. `why_whole` tells why it can't, where that may
-    be. With an engine, no table is read as a whole.
+    it can be read in parts; which is said. With an engine, no table is read as a whole.
 
     Raises
     ------
@@ -147,14 +141,10 @@ def opened_by_parts(
                     " without --engine.",
                 )
         elif is_long(document, arguments.memory * 1e6):
-            why = why_whole(project) if why_whole else ""
-            if not why:
-                found = open_long_source(document, reading, project.path.parent)
+            found = open_long_source(document, reading, project.path.parent)
             terminal.note(
                 worded("The table is read in parts, since it is long.")
                 if found
-                else worded("The table is read as a whole: {why}.", why=said(why))
-                if why
                 else worded("The table is read as a whole, since its file can't be read in parts.")
             )
         rest = Part(context, share, 1.0)

@@ -18,7 +18,7 @@ import pandas as pd
 from sfumato.engine.core.values import Flags, Integers
 from sfumato.engine.generalization.coded import IntArray, QuasiIdentifier, codes_at, keys_at
 from sfumato.engine.generalization.lattice import Node
-from sfumato.engine.table.marks import Marks, marks_of_numbers
+from sfumato.engine.table.combinations import Marks, marks_of_numbers
 from sfumato.engine.table.repeated_units import UnitRows, Units, count_units, unit_rows, units_among
 
 RowSet = Flags

@@ -403,7 +403,8 @@ class JointRetention(ProfileMechanism):
 
     def promised(self, level: float, attributes: Attributes, settings: Settings) -> Sentence:
         """Say by how much a release multiplies the odds on combinations and on single values."""
-        names, odds = _listed(attributes), self.odds_upward(level, attributes, settings)
+        names = listed([each.name for each in attributes])
+        odds = self.odds_upward(level, attributes, settings)
         highest = float(odds.max())
         if level == 0.0:
             return nothing_told(names)
@@ -503,7 +504,3 @@ def _guide(matrix: RetentionMatrix) -> str:
     """Return the recipient's guide that fits what can be told apart."""
     never = int((matrix.retention == 0.0).sum())
     return "joint" if never == 0 else "joint-noise" if never == matrix.size else "joint-singular"
-
-
-def _listed(attributes: Attributes) -> str:
-    return listed([attribute.name for attribute in attributes])

@@ -21,7 +21,7 @@ import scipy
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats, Indices, Integers, factorize
 from sfumato.engine.core.wording import Sentence, listed
-from sfumato.engine.table.marks import class_counts
+from sfumato.engine.table.combinations import class_counts
 from sfumato.engine.table.table import Table
 
 Whole = tuple[Callable[[str], Integers], Integers | None]
@@ -348,7 +348,9 @@ def _determines(
         if both > number:
             return False
         if rows == len(of):
-            alike = rows if units is None else _distinct(_dense(groups) * (units.max() + 1) + units)
+            alike = rows
+            if units is not None:
+                alike = _distinct(pd.factorize(groups)[0] * (units.max() + 1) + units)
             return bool((alike - number) * differing >= exceptions)
     return False
 
@@ -360,10 +362,6 @@ def _growing(rows: int) -> Iterator[int]:
         yield few
         few *= 4
     yield rows
-
-
-def _dense(groups: Integers) -> Integers:
-    return pd.factorize(groups)[0].astype(np.int64)
 
 
 def _distinct(keys: Integers) -> int:

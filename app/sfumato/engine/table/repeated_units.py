@@ -19,7 +19,7 @@ import pandas as pd
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Indices, Integers, factorize
-from sfumato.engine.table.marks import Marks, class_counts, value_marks
+from sfumato.engine.table.combinations import Marks, class_counts, value_marks
 from sfumato.engine.table.table import Table
 
 Codes = Integers

@@ -1,12 +1,13 @@
-"""The file formats: one module each, found by being here.
+"""The file formats, found by being here.
 
-A module of this package that defines ``FORMAT`` (a `TableFormat`) is a format of the product.
-Nothing else lists them.
+A module of this package that defines ``FORMAT`` (a `TableFormat`) is a format of the product, one
+that defines ``FORMATS`` several that are alike. Nothing else lists them.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,8 @@ _OLD_WORKBOOK: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 @cache
 def all_formats() -> dict[str, TableFormat]:
     """Return every format by its name, in the order in which they are offered."""
-    found: list[TableFormat] = found_in(__name__, "FORMAT")
+    alike: list[tuple[TableFormat, ...]] = found_in(__name__, "FORMATS")
+    found: list[TableFormat] = [*found_in(__name__, "FORMAT"), *chain.from_iterable(alike)]
     return {item.name: item for item in sorted(found, key=lambda item: item.order)}
 
 

@@ -165,7 +165,7 @@ class Document:
 
     With a `level_spacing` above 0, a recipient's levels are lower than those chosen by that
     share times the recipient's mark, so that every file can be traced
-    (`sfumato.project.release.fingerprinting`).
+    (`sfumato.project.document.edits`).
 
     `accepted` holds the custodian's reasons for what stays open when a release is checked, by
     what each was given for (`sfumato.analysis.readiness.Finding.key`).

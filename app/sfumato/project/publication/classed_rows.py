@@ -27,8 +27,8 @@ from sfumato.engine.generalization.publication import (
 from sfumato.engine.table.repeated_units import units_among
 from sfumato.engine.table.table import Table
 from sfumato.project.publication.prepared import Prepared
+from sfumato.project.release.long_counts import Packing, columns_of
 from sfumato.project.release.long_release import Chosen
-from sfumato.project.release.value_counts import Packing, columns_of
 
 
 @dataclass(frozen=True)

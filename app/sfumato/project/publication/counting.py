@@ -17,20 +17,20 @@ import pandas as pd
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.checker import PublicationCheck, PublishedRows
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
-from sfumato.engine.table.marks import Marks
+from sfumato.engine.table.combinations import Marks
 from sfumato.project.publication.classed_rows import ClassedRows
 from sfumato.project.publication.prepared import Prepared
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.class_sizes import (
+from sfumato.project.release.long_counts import (
+    Buckets,
     RowsUnits,
     class_sizes,
+    columns_of,
     put_marks,
     units_by_class,
 )
 from sfumato.project.release.long_table import naming_rows
-from sfumato.project.release.long_units import row_marks, units_in
 from sfumato.project.release.uniqueness import AloneInPublication, published_as_they_are
-from sfumato.project.release.value_counts import columns_of
+from sfumato.project.release.units import row_marks, units_in
 
 
 @dataclass(frozen=True)

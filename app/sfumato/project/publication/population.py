@@ -35,7 +35,7 @@ from sfumato.engine.generalization.risk import (
 )
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import order_words
-from sfumato.engine.table.marks import Marks
+from sfumato.engine.table.combinations import Marks
 from sfumato.formats.files import is_file
 from sfumato.formats.options import BadValues, ReadOptions
 from sfumato.formats.reading import detect_options, digest_of, preview, read_table
@@ -44,13 +44,17 @@ from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
 from sfumato.project.publication.classed_rows import ClassedRows
 from sfumato.project.publication.prepared import Prepared, decided_in
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.class_sizes import RowsUnits, put_marks, put_weights
+from sfumato.project.release.byproducts import released_weights, weight_column
+from sfumato.project.release.long_counts import (
+    Buckets,
+    RowsUnits,
+    columns_of,
+    put_marks,
+    put_weights,
+)
 from sfumato.project.release.long_table import naming_rows
-from sfumato.project.release.long_units import row_marks, units_in
-from sfumato.project.release.value_counts import columns_of
-from sfumato.project.release.weights import released_weights, weight_column
-from sfumato.project.rules.reading import suggestion
+from sfumato.project.release.units import row_marks, units_in
+from sfumato.project.rules.text import suggestion
 
 _NOWHERE: Final = object()
 """A value that no hierarchy of the column can know."""
@@ -212,7 +216,7 @@ def risks_of(
         If the table's people don't all belong to the population, or the sampling fraction is out
         of range.
     TableError
-        If sampling weights can't be used (`sfumato.project.release.weights`).
+        If sampling weights can't be used (`sfumato.project.release.byproducts`).
     """
     decided, prepared = decided_in(document), made.prepared
     fraction = decided.sampling_fraction if population is None else None

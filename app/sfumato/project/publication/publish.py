@@ -25,7 +25,7 @@ from sfumato.engine.generalization.hierarchies import Hierarchy
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import Suppressed
 from sfumato.engine.randomness.keys import KeyRing
-from sfumato.engine.table.marks import Marks
+from sfumato.engine.table.combinations import Marks
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import Generalized
 from sfumato.formats.bundles.writing import BundleContents
@@ -56,15 +56,15 @@ from sfumato.project.release.batches import schema_of
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
 from sfumato.project.release.long_release import stream_of
 from sfumato.project.release.long_table import LongTable, Witnesses
-from sfumato.project.release.long_units import Places, units_in
 from sfumato.project.release.plan import Plan
+from sfumato.project.release.release import bundle_stem, source_of
 from sfumato.project.release.release_compatibility import check_exposure, check_source
-from sfumato.project.release.release_plan import bundle_stem, source_of
 from sfumato.project.release.uniqueness import (
     AloneInPublication,
     publication_limits,
     told_alone,
 )
+from sfumato.project.release.units import Places, units_in
 
 PUBLIC: Final = "the public"
 """For whom a table is published."""

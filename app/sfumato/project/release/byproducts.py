@@ -1,20 +1,238 @@
-"""What in a bundle follows from the true table beside the released values: one place to ask.
+"""What a bundle has beside perturbed values: pseudonyms, sampling weights, and what follows.
 
-The guarantee, the README's list of what is not promised, the report and the check before a
-release all ask here.
+Identifying columns can leave as pseudonyms: for whom they are the same says what they link.
+Sampling weights say how many of the population each record stands for. What in a bundle follows
+from the true table is asked here by the guarantee, the README's list of what is not promised, the
+report and the check before a release.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sfumato.engine.core.columns import Role
-from sfumato.engine.core.errors import LadderError, SfumatoError
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from sfumato.engine.core.columns import ColumnSpec, Role
+from sfumato.engine.core.errors import LadderError, SfumatoError, TableError
+from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
+from sfumato.engine.randomness.record_ids import pseudonyms
+from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry
+
+if TYPE_CHECKING:
+    from sfumato.engine.randomness.keys import KeyRing
+
+SHARED = "shared"
+
+
+def pseudonymous(document: Document) -> tuple[ColumnSpec, ...]:
+    """Return the identifying columns that leave as pseudonyms, in the table's order."""
+    return tuple(column for column in document.columns if column.as_pseudonym is not None)
+
+
+def scope_of(spec: ColumnSpec, recipient: str) -> str:
+    """Return whose pseudonyms a recipient sees: those that several share, or their own.
+
+    Two recipients see the same pseudonyms exactly when their scopes are the same text.
+    """
+    told = spec.as_pseudonym
+    shares = told is not None and (told.shared_by is None or recipient in told.shared_by)
+    return SHARED if shares else f"recipient {recipient}"
+
+
+def scopes_for(document: Document, recipient: str) -> dict[str, str]:
+    """Return the scope of each column that leaves as a pseudonym, by its name."""
+    return {spec.name: scope_of(spec, recipient) for spec in pseudonymous(document)}
+
+
+def pseudonym_column(
+    table: Table, name: str, scope: str, keys: KeyRing, context: Context
+) -> pd.Series:
+    """Return an identifying column as it leaves.
+
+    Raises
+    ------
+    TableError
+        If there is no such column, or two values share a pseudonym.
+    """
+    return pseudonyms(table.column(name), keys.for_pseudonyms(name, scope), context)
+
+
+def linking_cautions(document: Document) -> tuple[str, ...]:
+    """Say what pseudonyms let recipients link, with their names, for the custodian."""
+    said: list[str] = []
+    for spec in pseudonymous(document):
+        sharing = [r.name for r in document.recipients if scope_of(spec, r.name) == SHARED]
+        said.append(within_sentence(spec))
+        if len(sharing) > 1:
+            said.append(
+                Sentence(
+                    "{names} share the pseudonyms of {column}: together they can lay their rows"
+                    " beside each other, and know of each {column} all that any of them was given.",
+                    names=listed(sharing),
+                    column=spec.name,
+                )
+            )
+    return tuple(said)
+
+
+def linking_limits(document: Document, recipient: str) -> tuple[str, ...]:
+    """Say what pseudonyms let one recipient link, without naming others."""
+    said: list[str] = []
+    for spec in pseudonymous(document):
+        said.append(within_sentence(spec))
+        others = [r.name for r in document.recipients if r.name != recipient]
+        alike = [name for name in others if scope_of(spec, name) == SHARED]
+        if alike and scope_of(spec, recipient) == SHARED:
+            said.append(
+                Sentence(
+                    "Other recipients have the same pseudonyms of {column}: whoever pools releases"
+                    " with theirs can lay the rows beside each other.",
+                    column=spec.name,
+                )
+            )
+    return tuple(said)
+
+
+def within_sentence(spec: ColumnSpec) -> str:
+    """Say that rows with one pseudonym belong together, in this release and in later ones."""
+    return Sentence(
+        "Rows with the same pseudonym of {column} belong together, in one release and in all later"
+        " ones to the same recipient.",
+        column=spec.name,
+    )
+
+
+Floats = npt.NDArray[np.float64]
+
+_REMEDY: Final = (
+    "Mend these rows in the source table, or give the column another role than that of a weight."
+)
+
+
+def weight_column(document: Document) -> ColumnSpec | None:
+    """Return the weight that risks are computed with: the first in the table's order, if any."""
+    return next((column for column in document.columns if column.role is Role.WEIGHT), None)
+
+
+def check_weights(document: Document, table: Table) -> None:
+    """Refuse weights that say nothing, in any column of that role.
+
+    Raises
+    ------
+    TableError
+        If a weight is missing, no number, not above 0, or not finite. Rows are named, and never
+        a value.
+    """
+    for column in document.columns:
+        if column.role is Role.WEIGHT:
+            released_weights(table, column)
+
+
+def weights_of(document: Document, table: Table) -> Floats | None:
+    """Return the weights that risks are computed with, as they are released; None without any.
+
+    Weights that sum to fewer people than there are records, relative ones, make risks look as high
+    as if the table were the whole population.
+
+    Raises
+    ------
+    TableError
+        See `check_weights`.
+    """
+    column = weight_column(document)
+    if column is None:
+        return None
+    return released_weights(table, column)
+
+
+def released_weights(table: Table, column: ColumnSpec) -> Floats:
+    """Return one column of weights as it is released, shape (n,).
+
+    Raises
+    ------
+    TableError
+        See `check_weights`.
+    DomainError
+        If it is coded and not numeric.
+    """
+    series = table.column(column.name)
+    try:
+        numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        numbers = None
+    if numbers is None or column.binning is not None:
+        raise TableError(
+            "The weights of column {column} are not numbers.",
+            "Take its bins away or read it as numbers, or give it another role than that of a"
+            " weight.",
+            column=column.name,
+        )
+    _refuse(np.isnan(numbers), column.name, _MISSING)
+    _refuse(~(numbers > 0.0), column.name, _NOT_POSITIVE)
+    _refuse(np.isinf(numbers), column.name, _INFINITE)
+    if column.coded is None:
+        return numbers
+    shown: Floats = column.coded.apply(series).to_numpy(dtype=np.float64)
+    if not bool((shown > 0.0).all()):
+        raise TableError(
+            "Rounded to {step:g}, the weights of column {column} become 0 in {count}"
+            " {count:row|rows}, first in row {row}.",
+            "Round to less, or cut them off below at a number above 0.",
+            step=column.coded.step or 0.0,
+            column=column.name,
+            count=int((shown <= 0.0).sum()),
+            row=int((shown <= 0.0).argmax()) + 1,
+        )
+    return shown
+
+
+_MISSING: Final = Sentence("missing")
+_NOT_POSITIVE: Final = Sentence("zero or negative")
+_INFINITE: Final = Sentence("infinite")
+
+
+def _refuse(rows: npt.NDArray[np.bool_], name: str, fault: Sentence) -> None:
+    """Name the first row with a weight that can't be one, where there is one."""
+    if rows.any():
+        raise TableError(
+            "The weight in column {column} is {fault} in {count} {count:row|rows}, first in row"
+            " {row}.",
+            _REMEDY,
+            column=name,
+            fault=fault,
+            count=int(rows.sum()),
+            row=int(rows.argmax()) + 1,
+        )
+
+
+def population_uniques(alone: npt.NDArray[np.bool_], weights: Floats) -> float:
+    """Return how many sample uniques are expected to be unique in the population.
+
+    Nobody else is in a record's class with probability 1/w, where the class has the negative
+    binomial distribution of Benedetti and Franconi (1998).
+
+    Parameters
+    ----------
+    alone
+        Whether each record is unique, shape (n,).
+    weights
+        Shape (n,).
+    """
+    # Rounded once, the sum does not depend on the order of the rows.
+    return math.fsum(chances_in_population(weights[alone]).tolist())
+
+
+def chances_in_population(weights: Floats) -> Floats:
+    """Return how likely each of some sample uniques is unique in the population, shape (n,)."""
+    return np.minimum(1.0 / weights, 1.0)
+
 
 COUNTS_TOLD: Final = Sentence(
     "The number of records, and how many of them share values of the columns released unchanged,"

@@ -22,9 +22,9 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.randomness.row_order import order_words
-from sfumato.engine.table.marks import Marks
+from sfumato.engine.table.combinations import Marks
 from sfumato.project.document.model import Document, Unit
-from sfumato.project.release.buckets import Buckets
+from sfumato.project.release.long_counts import MOST_VALUES, Buckets, series_of
 from sfumato.project.release.long_table import (
     LongTable,
     naming_rows,
@@ -32,15 +32,17 @@ from sfumato.project.release.long_table import (
     refuse_repeated,
     repeated_keys,
 )
-from sfumato.project.release.long_units import LongUnits, Places, row_marks, units_in
 from sfumato.project.release.units import (
+    LongUnits,
+    Places,
     check_unit,
     drawn_once,
     newly_sensitive,
+    row_marks,
     stated_unit,
+    units_in,
     varies_within,
 )
-from sfumato.project.release.value_counts import MOST_VALUES, series_of
 
 Shown = Callable[[pa.RecordBatch, Places], Mapping[str, pd.Series]]
 """Makes columns, by name, of some rows of a table that stand in some places."""

@@ -31,15 +31,15 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import GroupProtection, ReleaseRequest
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import Hashes, order_words
-from sfumato.engine.table.marks import Marks
+from sfumato.engine.table.combinations import Marks
 from sfumato.engine.table.table import Dealt, GroupRows
 from sfumato.formats.columns.arrays import Distinct
 from sfumato.formats.table_format import RowStream
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.errors import SourceChanged
 from sfumato.project.release.batches import batch_of, table_of
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.long_groups import GroupsInParts
+from sfumato.project.release.groups import GroupsInParts
+from sfumato.project.release.long_counts import Buckets
 from sfumato.project.release.long_table import LongTable, naming_rows, refuse_repeated, rows_done
 from sfumato.project.release.plan import Plan, Releaser, request_of
 from sfumato.project.release.workers import MOST_TOGETHER

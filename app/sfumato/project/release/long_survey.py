@@ -38,8 +38,9 @@ from sfumato.engine.table.table import (
     with_proposed_domain,
 )
 from sfumato.project.document.model import Document, Unit
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.long_groups import CountedGroups, counted_groups
+from sfumato.project.release.byproducts import check_weights
+from sfumato.project.release.groups import CountedGroups, counted_groups
+from sfumato.project.release.long_counts import Buckets, OpenColumn, ValueCounts, series_of
 from sfumato.project.release.long_leaving import (
     drawn_as,
     propose_long_unit,
@@ -60,8 +61,6 @@ from sfumato.project.release.long_table import (
 )
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.release.units import propose_unit, with_once_drawn
-from sfumato.project.release.value_counts import OpenColumn, ValueCounts, series_of
-from sfumato.project.release.weights import check_weights
 
 _COUNTED: Final = 1 << 16
 """The values of a column that has more different ones are not counted one by one."""

@@ -34,7 +34,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import NAMED_ROWS, key_hashes, repeated_key
-from sfumato.engine.table.marks import Marks
+from sfumato.engine.table.combinations import Marks
 from sfumato.engine.table.table import (
     Attribute,
     EncodedColumn,
@@ -48,22 +48,28 @@ from sfumato.formats.table_format import Batches
 from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.model import Document
 from sfumato.project.release.batches import batches_of, with_codes
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
-from sfumato.project.release.groups import is_known_to_others, public_names
-from sfumato.project.release.long_groups import GroupsInParts, counted_groups
-from sfumato.project.release.long_units import LongUnits
-from sfumato.project.release.uniqueness import AloneInRelease
-from sfumato.project.release.value_counts import (
-    ColumnFacts,
-    OpenColumn,
-    ValueCounts,
-    series_of,
-)
-from sfumato.project.release.weights import (
+from sfumato.project.release.byproducts import (
     released_weights,
     weight_column,
 )
+from sfumato.project.release.groups import (
+    GroupsInParts,
+    counted_groups,
+    is_known_to_others,
+    public_names,
+)
+from sfumato.project.release.long_counts import (
+    Buckets,
+    ClassSizes,
+    ColumnFacts,
+    OpenColumn,
+    ValueCounts,
+    class_sizes,
+    put_marks,
+    series_of,
+)
+from sfumato.project.release.uniqueness import AloneInRelease
+from sfumato.project.release.units import LongUnits
 
 SAMPLE: Final = 1 << 18
 """The rows that the checks before a release estimate from."""

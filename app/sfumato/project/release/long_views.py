@@ -31,23 +31,30 @@ from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.publication import labelled, shown_codes
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.row_order import order_words
-from sfumato.engine.table.marks import Marks, marks_of_numbers, value_marks
+from sfumato.engine.table.combinations import Marks, marks_of_numbers, value_marks
 from sfumato.engine.table.repeated_units import UnitRows
 from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.model import Document, Recipient, Unit
 from sfumato.project.document.serialise import canonical_json
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.class_sizes import ClassSizes, class_sizes, put_marks
 from sfumato.project.release.groups import is_known_to_others, public_names
+from sfumato.project.release.long_counts import (
+    Buckets,
+    ClassSizes,
+    OpenColumn,
+    Packing,
+    class_sizes,
+    columns_of,
+    put_marks,
+    series_of,
+)
 from sfumato.project.release.long_table import (
     LongTable,
     alone_by,
     naming_rows,
     weights_in,
 )
-from sfumato.project.release.long_units import units_in
 from sfumato.project.release.uniqueness import AloneInRelease
-from sfumato.project.release.value_counts import OpenColumn, Packing, columns_of, series_of
+from sfumato.project.release.units import units_in
 from sfumato.project.release.views import (
     Coarsened,
     Coarsening,

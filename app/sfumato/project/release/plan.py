@@ -41,8 +41,8 @@ from sfumato.project.document.serialise import (
     to_plain,
 )
 from sfumato.project.release.batches import ColumnType, arrow_type, batch_of, table_of
-from sfumato.project.release.long_groups import GroupsInParts
-from sfumato.project.release.pseudonyms import pseudonym_column
+from sfumato.project.release.byproducts import pseudonym_column, released_weights
+from sfumato.project.release.groups import GroupsInParts
 from sfumato.project.release.units import unit_ids_of
 from sfumato.project.release.views import (
     Coarsened,
@@ -54,7 +54,6 @@ from sfumato.project.release.views import (
     labels_stand_alone,
     shown_alone,
 )
-from sfumato.project.release.weights import released_weights
 
 VERSION: Final = 1
 """Of the plain form; another one can't be read by this version."""
@@ -85,7 +84,7 @@ class Plan:
         How coarsely the quasi-identifiers leave; None for as they are.
     pseudonyms
         For each identifying column that leaves as a pseudonym, whose it is
-        (`sfumato.project.release.pseudonyms.scope_of`).
+        (`sfumato.project.release.byproducts.scope_of`).
     unit
         Which rows belong together, and how many of them leave at most; None where each stands
         alone.

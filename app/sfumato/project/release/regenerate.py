@@ -34,6 +34,7 @@ from sfumato.project.document.adopted_files import with_places_of
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, ladder_of
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
+from sfumato.project.release.byproducts import pseudonym_column, scope_of
 from sfumato.project.release.groups import with_groups
 from sfumato.project.release.plan import (
     Rows,
@@ -42,7 +43,6 @@ from sfumato.project.release.plan import (
     release_entry,
     request_of,
 )
-from sfumato.project.release.pseudonyms import pseudonym_column, scope_of
 from sfumato.project.release.units import by_unit, rows_that_leave, unit_ids_of
 from sfumato.project.release.views import Coarsened, Coarsening, coarsened
 

@@ -30,12 +30,11 @@ from sfumato.engine.table.table import (
 from sfumato.project.document.entry_plan import EntryPlan, check_policy, plan_release
 from sfumato.project.document.model import Document, Recipient
 from sfumato.project.release.batches import schema_of
+from sfumato.project.release.byproducts import check_weights, scopes_for
 from sfumato.project.release.groups import public_columns, with_groups
 from sfumato.project.release.plan import Plan, Rows, record_ids_of
-from sfumato.project.release.pseudonyms import scopes_for
 from sfumato.project.release.units import encoded_by_unit, rows_that_leave, unit_ids_of
 from sfumato.project.release.views import Coarsening, coarsening_of
-from sfumato.project.release.weights import check_weights
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing

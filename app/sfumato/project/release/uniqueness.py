@@ -20,17 +20,17 @@ import pandas as pd
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.wording import Sentence, joined, listed
-from sfumato.engine.table.marks import Marks, add_marks, class_counts
+from sfumato.engine.table.combinations import Marks, add_marks, class_counts
 from sfumato.engine.table.repeated_units import Codes, count_units, units_among, units_of
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
+from sfumato.project.release.byproducts import population_uniques, weight_column, weights_of
 from sfumato.project.release.groups import (
     is_known_to_others,
     public_names,
 )
 from sfumato.project.release.plan import open_column
 from sfumato.project.release.views import Coarsened
-from sfumato.project.release.weights import population_uniques, weight_column, weights_of
 
 _MOST_NAMED: Final = 6
 """A sentence names so many columns; the others are counted."""

@@ -5,35 +5,38 @@ attribute that is the same in all rows of a unit is drawn once for the unit, who
 record's place: all its rows show the same value, and the unit loses one ε. An attribute that varies
 is drawn row by row; at most K rows of a unit leave, chosen by key, and each row's level is so low
 that K of them together tell no more than one release at the level stated for the unit.
+
+Of a table that is too long for memory one bit a row is kept, where not all rows leave, and how
+often each value of an attribute occurs that is drawn once for a unit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import Domain, Role
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.values import factorize
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Fact, Promise
+from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import unit_ids
 from sfumato.engine.randomness.row_order import Positions, release_order
+from sfumato.engine.table.combinations import Marks, value_marks
 from sfumato.engine.table.repeated_units import units_of, varying_units
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table, no_column
 from sfumato.formats.bundles.contents import UnitTold
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document, Unit
-
-if TYPE_CHECKING:
-    from sfumato.engine.randomness.keys import KeyRing
+from sfumato.project.release.long_counts import RowsUnits, series_of
 
 Codes = npt.NDArray[np.int64]
 RecordIds = npt.NDArray[np.uint64]
@@ -377,3 +380,75 @@ def told_of_unit(document: Document, plans: Sequence[EntryPlan]) -> UnitTold | N
     once = [name for plan in plans if plan.by_unit for name in plan.attributes]
     apart = [name for plan in plans if not plan.by_unit for name in plan.attributes]
     return UnitTold(document.unit.name, document.unit.most_rows, tuple(once), tuple(apart))
+
+
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LongUnits:
+    """The units of a long table, and which of their rows leave.
+
+    Parameters
+    ----------
+    unit
+        What is stated of them.
+    number
+        How many there are.
+    rows
+        How many rows leave.
+    sizes
+        How many units have so many rows that leave, by their number.
+    """
+
+    unit: Unit
+    number: int
+    rows: int
+    sizes: Mapping[int, int]
+    _held_back: npt.NDArray[np.uint8] | None = field(repr=False)
+    _counts: Mapping[str, Mapping[int, int]] = field(repr=False)
+    _keys: KeyRing = field(repr=False)
+
+    def leave(self, rows: Places) -> npt.NDArray[np.bool_]:
+        """Return which of the rows that stand in these places of the table leave, shape (n,)."""
+        if self._held_back is None:
+            return np.ones(len(rows), dtype=np.bool_)
+        found: npt.NDArray[np.bool_] = self._held_back[rows >> 3] >> (rows & 7) & 1 == 0
+        return found
+
+    def of(self, batch: pa.RecordBatch, rows: Places) -> RowsUnits:
+        """Return whose some rows are, by numbers under a key that nobody keeps.
+
+        Raises
+        ------
+        TableError
+            If a row's unit is missing.
+        """
+        return RowsUnits(units_in(batch, self.unit, self._keys), rows)
+
+    def counts(self, seen: pd.Series, domain: Domain, name: str) -> npt.NDArray[np.int64] | None:
+        """Return how many units have each value of a domain, shape (m,).
+
+        None where the attribute is drawn row by row. `seen` has each value once, as it is drawn.
+        """
+        known = self._counts.get(name)
+        if known is None:
+            return None
+        weights = [known.get(mark, 0) for mark in row_marks(seen).tolist()]
+        counts = np.bincount(domain.encode(seen, name), weights=weights, minlength=domain.size)
+        found: npt.NDArray[np.int64] = counts.astype(np.int64)
+        return found
+
+
+def units_in(batch: pa.RecordBatch, unit: Unit, keys: KeyRing) -> Marks:
+    """Return the identifier of each row's unit under some keys, shape (n,)."""
+    columns = {name: series_of(batch[name], name) for name in unit.columns}
+    found = unit_ids_of(unit, Table(pd.DataFrame(columns, copy=False), is_part=True), keys)
+    assert found is not None
+    return found
+
+
+def row_marks(column: pd.Series) -> Marks:
+    """Return each row's mark by a column, the same wherever the table is cut."""
+    found, places = value_marks(column)
+    return found if places is None else found[places]

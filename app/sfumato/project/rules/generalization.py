@@ -31,7 +31,7 @@ from sfumato.project.document.generalization import (
 )
 from sfumato.project.document.model import ViewRule
 from sfumato.project.release.long_survey import LongSurvey
-from sfumato.project.rules.reading import Section, suggestion
+from sfumato.project.rules.text import Section, suggestion
 
 
 def hierarchies_in(

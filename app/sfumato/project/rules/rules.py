@@ -32,18 +32,19 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import ENGLISH, languages
 from sfumato.formats.options import ReadOptions
-from sfumato.project.document.edits import needs_domain
+from sfumato.project.document.edits import needs_domain, with_spacing
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
-from sfumato.project.release.fingerprinting import with_spacing
 from sfumato.project.release.long_survey import LongSurvey, Survey, surveyed
 from sfumato.project.rules.generalization import generalization_in, hierarchies_in, view_in
-from sfumato.project.rules.reading import RulesText, Section, suggestion
-from sfumato.project.rules.writing import (
+from sfumato.project.rules.text import (
     CODING_KEYS,
     FORMAT,
     PSEUDONYM_FOR_ALL,
     PSEUDONYM_FOR_EACH,
+    RulesText,
+    Section,
     rules_of,
+    suggestion,
 )
 from sfumato.project.store.secret import ProjectSecret
 

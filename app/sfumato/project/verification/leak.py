@@ -50,17 +50,17 @@ from sfumato.formats.formulas import undone_if_escaped
 from sfumato.formats.options import BadValues
 from sfumato.formats.reading import detect_options, read_table
 from sfumato.project.adoption.adopt import rung_holders
+from sfumato.project.document.edits import true_together
 from sfumato.project.document.entry_plan import EntryPlan, adopted_plan, plan_release
 from sfumato.project.document.serialise import canonical_json
 from sfumato.project.errors import NotTraceable
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.fingerprinting import true_together
 from sfumato.project.release.plan import open_column
 from sfumato.project.release.regenerate import PoliciesInForce, Regenerator
 from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.views import Coarsening, coarsening_of
-from sfumato.project.verification.pseudonym_traces import PseudonymMatch, pseudonym_matches
+from sfumato.project.verification.recognition import PseudonymMatch, pseudonym_matches
 
 _NEARLY_NONE: Final = 1e-6
 _NEARLY_ALL: Final = 0.99

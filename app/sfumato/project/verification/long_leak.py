@@ -29,17 +29,16 @@ from sfumato.engine.table.table import EncodedColumn, Table, encode_attribute
 from sfumato.project.adoption.rows import Rungs
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.groups import public_columns
-from sfumato.project.release.long_groups import GroupsInParts
+from sfumato.project.release.groups import GroupsInParts, public_columns
+from sfumato.project.release.long_counts import OpenColumn
 from sfumato.project.release.long_leaving import leaving_rows, look_at_units
 from sfumato.project.release.long_release import drawn_groups
 from sfumato.project.release.long_table import LongTable, frame_of
-from sfumato.project.release.long_units import units_in
 from sfumato.project.release.long_views import LongView, long_view
 from sfumato.project.release.plan import open_column
 from sfumato.project.release.regenerate import PartOf, PoliciesInForce, Regenerator
 from sfumato.project.release.release_columns import Material, material_with, plan_for
-from sfumato.project.release.value_counts import OpenColumn
+from sfumato.project.release.units import units_in
 from sfumato.project.release.views import Coarsening
 from sfumato.project.verification.leak import (
     Candidate,

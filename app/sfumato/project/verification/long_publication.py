@@ -23,9 +23,8 @@ from sfumato.project.publication.counting import PromisedRows
 from sfumato.project.publication.generalization_pipeline import prepare, published_rows
 from sfumato.project.publication.prepared import Prepared
 from sfumato.project.publication.publish import hierarchies_digest, rows_made
-from sfumato.project.release.class_sizes import RowsUnits
+from sfumato.project.release.long_counts import RowsUnits, columns_of
 from sfumato.project.release.long_table import LongTable
-from sfumato.project.release.value_counts import columns_of
 from sfumato.project.verification.long_comparison import Compared, compared_rows
 from sfumato.project.verification.recognition import Match
 from sfumato.project.verification.verify import (

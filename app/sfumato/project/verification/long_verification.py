@@ -21,7 +21,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey
-from sfumato.engine.table.marks import Marks, value_marks
+from sfumato.engine.table.combinations import Marks, value_marks
 from sfumato.formats.bundles.reading import Bundle, read_long_bundle
 from sfumato.formats.errors import FileError
 from sfumato.formats.table_format import RowStream
@@ -29,15 +29,19 @@ from sfumato.project.adoption.rows import Rungs
 from sfumato.project.document.entry_plan import EntryPlan
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.buckets import Buckets
-from sfumato.project.release.class_sizes import RowsUnits, class_sizes, put_marks
+from sfumato.project.release.long_counts import (
+    Buckets,
+    RowsUnits,
+    class_sizes,
+    put_marks,
+    series_of,
+)
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import drawn_groups, stream_of
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import long_view
 from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.release_columns import material_with, plan_for
-from sfumato.project.release.value_counts import series_of
 from sfumato.project.verification.chain import check_strangers
 from sfumato.project.verification.long_comparison import Compared, compared_rows
 from sfumato.project.verification.long_publication import check_long_publication

@@ -13,9 +13,8 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.databases import PASSWORDS, Address, place_of
 from sfumato.formats.errors import WrongPassword
 from sfumato.formats.reading import Place, sheets_of
-from sfumato.jobs.runner import JobRunner
-from sfumato.ui.dialogs.base import Dialog
-from sfumato.ui.dialogs.projects import SecretField
+from sfumato.jobs import JobRunner
+from sfumato.ui.dialogs.base import Dialog, SecretField
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, prompt, when_given
 from sfumato.ui.widgets.files import FileChooser

@@ -37,7 +37,7 @@ from PySide6.QtWidgets import (
 
 from sfumato import __version__
 from sfumato.formats.language import page_path
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.plots.style import PlotStyle
 from sfumato.report.versions import Part, made_of
 from sfumato.resources import resource_path

@@ -16,10 +16,10 @@ from sfumato.analysis.steps import Step, StepState
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.icons import put_icon
 from sfumato.ui.widgets.layout import column, fill
 from sfumato.ui.widgets.messages import Action, Message, MessageBar, MessageKind
 from sfumato.ui.widgets.paint_queue import Steps
+from sfumato.ui.widgets.painted import put_icon
 from sfumato.ui.widgets.responsive import FlowLayout, Room
 
 TITLE_ROOM: Final = 360

@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication, QIcon
 from PySide6.QtWidgets import QApplication
 
 from sfumato import __version__
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.resources import resource_path
 from sfumato.ui.look.theme import themes
 from sfumato.ui.shell.main_window import MainWindow

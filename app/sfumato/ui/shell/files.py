@@ -16,9 +16,8 @@ from sfumato.formats.files import is_folder, write_whole
 from sfumato.project.document.model import Document
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.found import FoundFile, find_file
-from sfumato.ui.dialogs.projects import ChoiceDialog
+from sfumato.ui.dialogs.base import ChoiceDialog
 from sfumato.ui.look.wording import local_day
-from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.files import table_filters
 from sfumato.ui.widgets.messages import Action, MessageKind
@@ -62,7 +61,7 @@ class FoundFiles(QObject):
     def is_plain(self, path: Path) -> bool:
         """Whether a file can only be meant as a table to open."""
         packed = is_folder(path) or path.suffix.lower() == _ZIP
-        return not (packed or releases_of(self._session) or bundle_at(path))
+        return not (packed or self._session.steps.releases() or bundle_at(path))
 
     def open(self, path: Path) -> None:
         """Open a table, or ask what is to be done with what may be a release."""
@@ -72,7 +71,7 @@ class FoundFiles(QObject):
             self._look(path)
 
     def _look(self, path: Path) -> None:
-        releases = releases_of(self._session)
+        releases = self._session.steps.releases()
         title = self.tr("Looking at {file}").format(file=path.name)
         self._session.runner.run(
             title, lambda context: find_file(path, releases, context), self._ask, key=FIND_JOB

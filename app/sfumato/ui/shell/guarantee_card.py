@@ -37,11 +37,9 @@ from sfumato.project.release.long_survey import surveyed
 from sfumato.ui.look.theme import Space, TextSize, font, scaled
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.state.insights import column_source
-from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.fields import ChoiceField
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Rule,
     ScrollPage,
@@ -55,6 +53,7 @@ from sfumato.ui.widgets.layout import (
     signed,
 )
 from sfumato.ui.widgets.paint_queue import delayed
+from sfumato.ui.widgets.painted import IconLabel
 
 WIDE: Final = 288
 NARROW: Final = 44
@@ -204,7 +203,7 @@ class GuaranteeCard(QFrame):
         elif instead := asked_instead(session.document):
             found = Guarantee((), "", (), row_order_caution(session.document), instead)
         else:
-            releases = releases_of(session)
+            releases = session.steps.releases()
             pooled = session.pooled(releases)
             found = (
                 guarantee_of(session.document, session.attributes(), releases, pooled)

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QPushButton, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.databases import Place
 from sfumato.formats.language import languages
-from sfumato.jobs.runner import BugReport
+from sfumato.jobs import BugReport
 from sfumato.project import SUFFIX as PROJECT_SUFFIX
 from sfumato.resources import resource_path
 from sfumato.ui.dialogs.databases import DatabaseDialog
@@ -34,11 +34,9 @@ from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels import Panels, all_panels
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.shell.files import RULES_SUFFIX, FoundFiles, Rules
+from sfumato.ui.shell.frame import JobBar, Menus, Rail, copy_from_focus, fill_recent
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
-from sfumato.ui.shell.job_bar import JobBar
-from sfumato.ui.shell.menus import Menus, copy_from_focus, fill_recent
-from sfumato.ui.shell.rail import Rail
-from sfumato.ui.state.projects import Projects
+from sfumato.ui.state.projects import UNSAVED_TOPIC, Projects, Unsaved
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import (
     AS_THE_SYSTEM,
@@ -49,8 +47,6 @@ from sfumato.ui.state.settings import (
     is_on,
     name_of,
 )
-from sfumato.ui.state.unsaved import TOPIC as UNSAVED_TOPIC
-from sfumato.ui.state.unsaved import Unsaved
 from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
 from sfumato.ui.widgets.keyboard import (
     FocusKeeper,

@@ -28,7 +28,7 @@ from sfumato.engine.table.repeated_units import (
     units_of,
 )
 from sfumato.engine.table.table import EncodedColumn, Table, encode_column
-from sfumato.jobs.runner import JobRunner
+from sfumato.jobs import JobRunner
 from sfumato.project.document.model import Unit
 from sfumato.project.release.groups import groups_by
 from sfumato.project.release.long_survey import LongSurvey, survey_of

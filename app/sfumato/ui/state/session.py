@@ -29,7 +29,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
 from sfumato.formats.databases import PASSWORDS
-from sfumato.jobs.runner import JobRunner
+from sfumato.jobs import JobRunner
 from sfumato.project.document.model import Document
 from sfumato.project.release.groups import public_columns
 from sfumato.ui.state.history import History, State, changed_place

@@ -14,8 +14,9 @@ from sfumato.analysis.steps import Step, Work, steps_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Attribute, Table
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.project.errors import LedgerTampered
+from sfumato.project.ledger import events_in
 from sfumato.project.release.long_table import LongTable
 from sfumato.ui.widgets.paint_queue import delayed
 
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from sfumato.analysis.shown_columns import LeavingColumns
     from sfumato.engine.randomness.keys import KeyRing
     from sfumato.engine.table.table import EncodedColumn
-    from sfumato.jobs.runner import JobRunner
+    from sfumato.jobs import JobRunner
     from sfumato.project.document.model import Document
-    from sfumato.project.ledger import ReleaseRecord
+    from sfumato.project.ledger import LedgerEvent, ReleaseRecord
     from sfumato.project.project_file import ProjectFile
 
 CHECK: Final = "releases-ready"
@@ -137,10 +138,22 @@ class Steps(QObject):
         return self._guarantee[1]
 
     def releases(self) -> tuple[ReleaseRecord, ...]:
-        """Return what the ledger tells of, oldest first; nothing where it can't be read."""
+        """Return what the ledger tells of, oldest first.
+
+        Nothing where there is no project, or where the ledger can't be read any more: whoever
+        examines its chain says so.
+        """
         project = self._session.project
         try:
             return () if project is None else project.releases
+        except LedgerTampered:
+            return ()
+
+    def events(self) -> tuple[LedgerEvent, ...]:
+        """Return everything that the ledger tells of, oldest first, as `releases` does."""
+        project = self._session.project
+        try:
+            return () if project is None else events_in(project.ledger.entries)
         except LedgerTampered:
             return ()
 

@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.jobs.runner import JobRunner
+from sfumato.jobs import JobRunner
 from sfumato.ui.widgets.paint_queue import delayed
 
 

@@ -31,8 +31,7 @@ from shiboken6 import isValid
 
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import parted, whole
-from sfumato.ui.widgets.icons import IconLabel, put_icon, themed_icon
-from sfumato.ui.widgets.painted import draw_focus, painter_on
+from sfumato.ui.widgets.painted import IconLabel, draw_focus, painter_on, put_icon, themed_icon
 
 _Box = TypeVar("_Box", bound=QBoxLayout)
 Part = QWidget | QLayout

@@ -30,9 +30,9 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel, QVBoxLayout, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import themes
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import beside, button, column, tool
 from sfumato.ui.widgets.paint_queue import delayed
+from sfumato.ui.widgets.painted import IconLabel
 
 _ANY_HEIGHT: Final = 16_777_215
 """Qt's largest height of a widget."""

@@ -33,11 +33,10 @@ from sfumato.resources import resource_path
 from sfumato.ui.look.theme import Space, scaled, themes
 from sfumato.ui.look.wording import marked
 from sfumato.ui.widgets.files import FileChooser, PlatformChooser
-from sfumato.ui.widgets.icons import themed_icon
 from sfumato.ui.widgets.layout import column, label, say, tool
 from sfumato.ui.widgets.messages import Message, announce
 from sfumato.ui.widgets.paint_queue import Steps, delayed, turns
-from sfumato.ui.widgets.painted import draw_focus, painter_on
+from sfumato.ui.widgets.painted import draw_focus, painter_on, themed_icon
 from sfumato.ui.widgets.tables import TableView
 
 Build = Callable[[PlotStyle], PlotFigure]

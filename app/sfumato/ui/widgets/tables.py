@@ -37,8 +37,7 @@ from sfumato.engine.core.columns import Value
 from sfumato.formats.language import grouped, localized
 from sfumato.ui.look.theme import Space, font, scaled, themes
 from sfumato.ui.look.wording import value_name
-from sfumato.ui.widgets.icons import icon_pixmap
-from sfumato.ui.widgets.painted import LEFT, RIGHT
+from sfumato.ui.widgets.painted import LEFT, RIGHT, icon_pixmap
 
 Index = QModelIndex | QPersistentModelIndex
 

@@ -10,7 +10,7 @@ import pytest
 from sfumato.engine.core.errors import LadderError, LevelError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms.base import Adopted
-from sfumato.engine.mechanisms.gaussian.adoption import (
+from sfumato.engine.mechanisms.gaussian.release import (
     find_noise,
     form_of,
     open_share,

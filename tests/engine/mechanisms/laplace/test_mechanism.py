@@ -14,7 +14,7 @@ from sfumato.engine.ladders.laplace import LaplaceLaw
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Origin, Released
 from sfumato.engine.mechanisms.laplace.settings import grid_of
-from sfumato.engine.mechanisms.number_copies import (
+from sfumato.engine.mechanisms.postprocessing import (
     Attacker,
     Pool,
     bayes_experiment,

@@ -13,8 +13,8 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.estimate import expected_standard_errors
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Released
-from sfumato.engine.mechanisms.reconstruction.figures import gap_of, group_figures
 from sfumato.engine.mechanisms.reconstruction.mechanism import share_of_top
+from sfumato.engine.mechanisms.reconstruction.release import gap_of, group_figures
 from sfumato.engine.table.micro_groups import micro_groups
 from tests.engine.categories import KEYS, column_of, released, request_for
 

@@ -10,7 +10,7 @@ from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.group_risk import Parameter, RiskLimits, Setting
 from sfumato.engine.disclosure.grouped_values import grouped_values
-from sfumato.engine.mechanisms.reconstruction.figures import query_curves
+from sfumato.engine.mechanisms.reconstruction.release import query_curves
 from sfumato.engine.table.micro_groups import micro_groups
 
 

@@ -43,7 +43,6 @@ from sfumato.engine.mechanisms.base import (
     ladder_digest,
 )
 from sfumato.engine.mechanisms.categorical import numbers_of, unknown_statement
-from sfumato.engine.mechanisms.gaussian.adoption import GaussianAdopting
 from sfumato.engine.mechanisms.gaussian.checks import check_noise, check_noise_between
 from sfumato.engine.mechanisms.gaussian.promise import (
     Uncertainty,
@@ -52,6 +51,7 @@ from sfumato.engine.mechanisms.gaussian.promise import (
     told_apart_over_editions,
 )
 from sfumato.engine.mechanisms.gaussian.release import (
+    GaussianAdopting,
     Recipe,
     noisy_of,
     release_numbers,

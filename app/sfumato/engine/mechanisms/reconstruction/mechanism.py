@@ -45,7 +45,6 @@ from sfumato.engine.mechanisms.categorical import (
     numbers_of,
     unknown_statement,
 )
-from sfumato.engine.mechanisms.reconstruction.figures import query_curves
 from sfumato.engine.mechanisms.reconstruction.limits import (
     KNOWN_SETTINGS,
     USUAL_RETENTION,
@@ -64,6 +63,7 @@ from sfumato.engine.mechanisms.reconstruction.promise import (
 )
 from sfumato.engine.mechanisms.reconstruction.release import (
     dealt_from,
+    query_curves,
     resampled_codes,
     rows_to_draw,
 )

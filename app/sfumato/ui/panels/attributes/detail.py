@@ -40,7 +40,6 @@ from sfumato.ui.panels.attributes.domain import BinningEditor, DomainEditor
 from sfumato.ui.panels.attributes.hierarchy.keeping import HierarchySection
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, TickAll, WrappedCheckBox, prompt, when_given
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedLabel,
@@ -55,6 +54,7 @@ from sfumato.ui.widgets.layout import (
     say,
 )
 from sfumato.ui.widgets.messages import error_words
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.tables import show_value
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
 from PySide6.QtWidgets import QMenu, QWidget
 
-from sfumato.analysis.promise_checks import endangering, released_relations
+from sfumato.analysis.findings import endangering, released_relations
 from sfumato.engine.core.columns import (
     Binning,
     Coding,
@@ -28,6 +28,7 @@ from sfumato.engine.table.profile import BinWidths, alone_at_ends, suggest_binni
 from sfumato.engine.table.proposals import alike
 from sfumato.engine.table.table import proposed_domain
 from sfumato.formats.language import grouped
+from sfumato.project.document import edits
 from sfumato.project.document.edits import (
     needs_domain,
     with_coding,
@@ -36,11 +37,11 @@ from sfumato.project.document.edits import (
     with_roles,
 )
 from sfumato.project.document.model import Document
+from sfumato.project.release.byproducts import released_weights
 from sfumato.project.release.long_leaving import with_once_drawn_long
 from sfumato.project.release.units import newly_sensitive, with_once_drawn
-from sfumato.project.release.weights import released_weights
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.panels.attributes import PANEL, edits
+from sfumato.ui.panels.attributes import PANEL
 from sfumato.ui.panels.attributes.columns import (
     NAME,
     ROLE,
@@ -49,6 +50,8 @@ from sfumato.ui.panels.attributes.columns import (
     ColumnsDelegate,
     ColumnsModel,
     ColumnsTable,
+    RecordKeyField,
+    UnitCard,
     kind_name,
     kinds_for,
     role_choices,
@@ -56,7 +59,6 @@ from sfumato.ui.panels.attributes.columns import (
     tr,
 )
 from sfumato.ui.panels.attributes.detail import Detail
-from sfumato.ui.panels.attributes.records import RecordKeyField, UnitCard
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.state.insights import ROWS_AT_ONCE, LongSource
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button, column, row

@@ -1,21 +1,238 @@
-"""Who holds what, a tick for each member, and what open columns tell beside the best of them."""
+"""Who holds what, in words and as a list: a tick for each member, and what open columns tell."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QLabel, QWidget
 
+from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES, CoalitionAnswer
 from sfumato.analysis.holdings import Holding
 from sfumato.analysis.open_columns import figure_sentences
+from sfumato.analysis.pooled_numbers import NumbersCoalition, form_leak_sentences
+from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.wording import joined
 from sfumato.engine.matrices.privacy import epsilon_of_gamma
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.postprocessing import FormLeaks
+from sfumato.formats.language import grouped, localized
+from sfumato.plots.axes import percent
+from sfumato.plots.pooled_numbers import BayesData
+from sfumato.project.adoption.adopt import beside_sentence, part_sentence
+from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
-from sfumato.ui.look.wording import local_day, number, typeset
-from sfumato.ui.panels.audit.wording import level_text
+from sfumato.ui.look.wording import local_day, number, spoken, statement_text, told, typeset
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.tables import Cell, Heading, TableView, TickedModel
+
+TIED = 1e-12
+"""Levels whose trust differs by less are the same."""
+ROUNDING = 1e-12
+"""Beliefs that differ by no more differ by rounding."""
+MOST_NAMED = 3
+
+
+def tr(template: str, **details: object) -> str:
+    """Return a sentence of the audit in the person's language, filled in."""
+    return told(QCoreApplication.translate("Audit", template), details)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence; many are counted."""
+    if len(names) > MOST_NAMED:
+        return tr("These {count} recipients", count=len(names))
+    *others, last = names
+    return tr("{others} and {last}", others=", ".join(others), last=last) if others else last
+
+
+def adopted_beside(entry: PolicyEntry) -> str:
+    """Return where the coalitions in sight and adopted releases are not alike.
+
+    Some releases are no rungs and are left out; others have some of the records only.
+    """
+    try:
+        return spoken(joined(part_sentence([entry]), beside_sentence([entry])))
+    except SfumatoError:
+        return ""  # the policy says what is wrong with the entry's settings
+
+
+def coalition_sentence(
+    attribute: str, coalition: Sequence[Holding], answer: CoalitionAnswer | None = None
+) -> str:
+    """Return what a coalition learns.
+
+    Parameters
+    ----------
+    attribute
+        The policy entry's attributes.
+    coalition
+        What its members hold, the most trusted first.
+    answer
+        What they restore, once that is computed.
+    """
+    if not coalition:
+        return tr("Tick recipients to see what they learn together.")
+    names = [holding.recipient for holding in coalition]
+    best = coalition[0]
+    if best.trust >= 1.0 - TIED:
+        return tr("{best} holds the true {attribute}.", best=best.recipient, attribute=attribute)
+    if len(coalition) == 1:
+        sentence = tr(
+            "{best} alone knows {attribute} at {level}.",
+            best=names[0],
+            level=level_text(best),
+            attribute=attribute,
+        )
+    elif coalition[-1].trust >= best.trust - TIED:
+        sentence = tr(
+            "{names} hold the same values of {attribute}: together they learn no more than each"
+            " alone.",
+            names=listed(names),
+            attribute=attribute,
+        )
+    else:
+        sentence = tr(
+            "{names} together learn no more about {attribute} than {best} alone.",
+            names=listed(names),
+            attribute=attribute,
+            best=best.recipient,
+        )
+    if answer is None:
+        return sentence
+    return (
+        sentence
+        + " "
+        + tr(
+            "The best guess is right for {share} of the records; without any release, for"
+            " {without}.",
+            share=percent(answer.alone[0]),
+            without=percent(answer.without),
+        )
+    )
+
+
+def level_text(holding: Holding) -> str:
+    """Return a holding's level as it is stated."""
+    return statement_text(mechanism_called(holding.plan.mechanism), holding.statement)
+
+
+def agreement_sentence(answer: CoalitionAnswer) -> str:
+    """Return that the ladder gives a coalition what its most trusted member has, and how surely."""
+    names, risk = answer.names, answer.risk
+    if len(names) == 1:
+        return tr(
+            "{best} alone gives a record's true value a probability of {share} on average; the"
+            " frequencies alone give it {without}.",
+            best=names[0],
+            share=percent(risk.alone.average, 1),
+            without=percent(risk.without, 1),
+        )
+    sentence = tr(
+        "{names} give a record's true value, as released, a probability of {together} on average;"
+        " {best} alone, {alone}. Over all outcomes and values, the largest difference between the"
+        " two is {difference}",
+        names=listed(names),
+        best=names[0],
+        together=percent(risk.on_ladder.average, 1),
+        alone=percent(risk.alone.average, 1),
+        difference=tiny(risk.largest_difference),
+    )
+    if risk.largest_difference <= ROUNDING:
+        sentence += " " + tr("(rounding): they are the same")
+    independent = percent(risk.independent.average, 1)
+    if not risk.independent.exact:
+        independent += f" ± {percent(risk.independent.average_error, 1)}"
+    sentence = tr(
+        "{sentence}. With noise of its own in each release it would be {independent}.",
+        sentence=sentence,
+        independent=independent,
+    )
+    return f"{sentence} {tr(ROWS_CHANGE_PLACES)}" if answer.rows_change_places else sentence
+
+
+def tiny(difference: float) -> str:
+    """Return a small number in words that a person can read: ``0`` or ``2·10⁻¹⁶``."""
+    if difference == 0.0:
+        return "0"
+    mantissa, exponent = localized(f"{difference:.0e}").split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{mantissa}·10{raised}"
+
+
+def knowledge_words(samples: int, size: int) -> str:
+    """Return what somebody knows of the distribution, in words."""
+    if samples == 0:
+        return tr("the means and the covariance exactly")
+    return tr(
+        "what {count} released {count:record tells|records tell}", count=grouped(samples * size**2)
+    )
+
+
+def numbers_sentence(coalition: NumbersCoalition) -> str:
+    """Return what a coalition learns; where numbers are rounded, that it may be more."""
+    if len(coalition.members) < 2 or not coalition.formed:
+        return coalition_sentence(coalition.entry.key, coalition.members)
+    return tr(
+        "{names} together can learn a little more about {attribute} than {best} alone, because"
+        " released numbers are rounded or bounded. How much is measured under “Numbers”.",
+        names=listed(coalition.names),
+        attribute=coalition.entry.key,
+        best=coalition.names[0],
+    )
+
+
+def forms_text(leaks: FormLeaks | None) -> str:
+    """Return what rounding and bounds give away; empty where there are none."""
+    if leaks is None:
+        return ""
+    return "\n".join(typeset(sentence) for sentence in form_leak_sentences(leaks))
+
+
+def bayes_sentence(data: BayesData, *, formed: bool = False) -> str:
+    """Return that pooling changes no guess on the ladder, and by how much it was checked.
+
+    Parameters
+    ----------
+    data
+        What was measured.
+    formed
+        Whether numbers are rounded or bounded, which these guesses do not exploit.
+    """
+    if formed:
+        return tr(
+            "This attacker knows which numbers occur and how often, and takes the released numbers"
+            " as if they were not rounded or bounded. What can be made of that as well is told"
+            " below."
+        )
+    known = tr(
+        "This attacker knows which numbers occur and how often, and guesses the mean of what is"
+        " possible: no estimate has a smaller mean square error."
+    )
+    if len(data.names) == 1:
+        return known
+    details = {"known": known, "names": listed(data.names), "best": data.names[0]}
+    if data.apart == 0.0:
+        return tr(
+            "{known} On the ladder, {names} together guess exactly what {best} guesses alone.",
+            **details,
+        )
+    told = tr(
+        "{known} On the ladder, the largest difference between a guess of {names} together and"
+        " {best}'s own is {apart} of the spread",
+        apart=tiny(data.apart),
+        **details,
+    )
+    if data.apart <= ROUNDING_OF_GUESSES:
+        told += " " + tr("(rounding): they are the same")
+    return told + "."
+
+
+ROUNDING_OF_GUESSES: Final = 1e6 * ROUNDING
+"""A guess is a sum over thousands of records, of exponentials of large numbers."""
+
 
 NAME, LEVEL, ODDS, EPSILON, SINCE = range(5)
 MOST_ROWS_SHOWN: Final = 8

@@ -22,12 +22,11 @@ from sfumato.project.release.long_table import LongTable
 from sfumato.ui.look.theme import Space, font
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit import PANEL
+from sfumato.ui.panels.audit.holders import tr
 from sfumato.ui.panels.audit.pages import all_pages
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.audit.pages.person import PersonPage
-from sfumato.ui.panels.audit.wording import tr
 from sfumato.ui.panels.base import Panel, PanelState
-from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import Badge, Card, Rule, ScrollPage, button, column, label, row, say
 from sfumato.ui.widgets.messages import error_texts
@@ -156,7 +155,7 @@ class Overview(ScrollPage):
             return
         encoded = {name: session.attribute(name) for name in names}
         known = {name: column for name, column in encoded.items() if column is not None}
-        releases = releases_of(session)
+        releases = session.steps.releases()
         asked = (source, document, releases, tuple(sorted(known)))
         rows = session.all_rows()
         if rows is None or len(known) < len(encoded) or asked == self._asked:

@@ -21,7 +21,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.errors import FileError
 from sfumato.formats.language import grouped
 from sfumato.formats.reading import Note, Place, ReadOptions, detect_options, read_known, sheets_of
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.project.document.model import Document, Source
 from sfumato.project.source import long_source_at, title_of
 from sfumato.resources import resource_path
@@ -34,10 +34,10 @@ from sfumato.ui.panels.import_page import ImportPage
 from sfumato.ui.state.insights import Insight, LongSource, look_at, look_at_long
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.files import table_filters
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Badge, EmptyState, button, clear_layout, column, label, row
 from sfumato.ui.widgets.messages import Action, MessageKind
 from sfumato.ui.widgets.paint_queue import Steps
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import Pages
 
 

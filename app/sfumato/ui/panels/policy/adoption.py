@@ -45,11 +45,9 @@ from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
 from sfumato.ui.panels.policy.wording import tr
-from sfumato.ui.state.records import releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, text_field
 from sfumato.ui.widgets.files import table_filters
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -65,6 +63,7 @@ from sfumato.ui.widgets.layout import (
     tool,
 )
 from sfumato.ui.widgets.messages import Message
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import FlowLayout
 
 PLACE_JOB: Final = "adopted place"
@@ -466,7 +465,7 @@ class AdoptDialog(FileDialog):
         try:
             changed = adopt(self._document, key, examination)
             before, after = (entry_called(d, key) for d in (self._document, changed))
-            check_not_released(before, after, releases_of(self._session))
+            check_not_released(before, after, self._session.steps.releases())
         except SfumatoError as error:
             self.messages.show_message(Message.of_error(error, topic=JOB))
             return
@@ -613,7 +612,7 @@ class AdoptedCard(Card):
         changed = without_file(session.document, self._key, digest)
         before, after = (entry_called(d, self._key) for d in (session.document, changed))
         try:
-            check_not_released(before, after, releases_of(session))
+            check_not_released(before, after, session.steps.releases())
         except SfumatoError as error:
             self._refuse(error)
             return

@@ -14,6 +14,7 @@ from sfumato.engine.mechanisms.adoption import adopted_part
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH, spoken
+from sfumato.project.document.edits import with_marks
 from sfumato.project.document.generalization import (
     CRITERION_KINDS,
     CriterionChoice,
@@ -24,7 +25,6 @@ from sfumato.project.document.generalization import (
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.publication.generalization_pipeline import proposed
 from sfumato.project.publication.prepared import decided_in
-from sfumato.project.release.fingerprinting import with_marks
 
 
 def with_entry(

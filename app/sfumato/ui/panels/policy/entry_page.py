@@ -25,15 +25,14 @@ from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.adoption import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
+from sfumato.ui.panels.policy.lists import RecipientsCard, Standing
 from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Preset, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
-from sfumato.ui.panels.policy.recipients import RecipientsCard, Standing
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.state.settings import name_of
 from sfumato.ui.widgets.fields import ChoiceField, Segments, WrappedCheckBox, text_field, when_given
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedLabel,
@@ -47,6 +46,7 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.paint_queue import Steps, turns
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import ResponsiveRow
 
 TELLING: Final = 0.1

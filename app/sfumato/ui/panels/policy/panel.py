@@ -25,13 +25,6 @@ from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import statement_text
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.policy import PANEL, edits
-from sfumato.ui.panels.policy.entries import (
-    EntryList,
-    Misfit,
-    Unprotected,
-    items_of,
-    nothing_sensitive,
-)
 from sfumato.ui.panels.policy.entry_page import (
     Chosen,
     EntryPage,
@@ -40,7 +33,14 @@ from sfumato.ui.panels.policy.entry_page import (
     suitable,
 )
 from sfumato.ui.panels.policy.generalized.page import Ways
-from sfumato.ui.panels.policy.recipients import standings_of
+from sfumato.ui.panels.policy.lists import (
+    EntryList,
+    Misfit,
+    Unprotected,
+    items_of,
+    nothing_sensitive,
+    standings_of,
+)
 from sfumato.ui.panels.policy.views_card import ViewsCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.insights import ROWS_AT_ONCE

@@ -33,7 +33,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped, localized
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.plots.axes import percent
 from sfumato.project.document.model import Document, ViewRule
 from sfumato.project.release.long_table import LongTable

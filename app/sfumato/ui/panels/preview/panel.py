@@ -17,7 +17,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.formats.language import grouped
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.ui.look.theme import Space, scaled

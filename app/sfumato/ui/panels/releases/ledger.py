@@ -22,8 +22,8 @@ from sfumato.project.verification.verify import VerificationReport
 from sfumato.ui.look.theme import Space, current_theme, scaled
 from sfumato.ui.look.wording import local_time, spoken, statement_text
 from sfumato.ui.widgets.fields import Segments, text_field
-from sfumato.ui.widgets.icons import IconLabel, themed_icon
 from sfumato.ui.widgets.layout import Badge, Card, EmptyState, boxed, button, column, label, row
+from sfumato.ui.widgets.painted import IconLabel, themed_icon
 from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 

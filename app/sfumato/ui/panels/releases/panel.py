@@ -16,7 +16,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.language import grouped
-from sfumato.jobs.runner import Job
+from sfumato.jobs import Job
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
 from sfumato.project.release.release_compatibility import exposed_columns
@@ -27,10 +27,8 @@ from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.panels.base import Panel
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import LedgerCard
-from sfumato.ui.panels.releases.making import Made, Refusal, make_all
-from sfumato.ui.panels.releases.order_card import OrderCard, candidates_of
+from sfumato.ui.panels.releases.order_card import Made, OrderCard, Refusal, candidates_of, make_all
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
-from sfumato.ui.state.records import count_entries, events_of, releases_of
 from sfumato.ui.state.settings import is_on
 from sfumato.ui.widgets.files import DropHint, table_filters
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
@@ -193,7 +191,7 @@ class ReleasesPanel(Panel):
 
     def _refresh(self, _changed: object = None) -> None:
         session = self.session
-        records = releases_of(session)
+        records = session.steps.releases()
         since = since_releases(session.document, session.attributes(), records)
         self.form.show_candidates(candidates_of(session.document, since))
         self.form.table.setVisible(bool(session.document.recipients))
@@ -276,11 +274,11 @@ class ReleasesPanel(Panel):
         """Show the releases and examine the chain that holds them together."""
         project = self.session.project
         self.session.steps.take_tampering(None if project is None else project.tampering)
-        self.ledger.show_events(events_of(self.session))
+        self.ledger.show_events(self.session.steps.events())
         self.ledger.show_intact("", "muted", "")
         if project is not None:
             title = self.tr("Examining the ledger")
-            work = partial(count_entries, project)
+            work = project.count_entries
             self.session.runner.run(
                 title, work, self._show_intact, self._show_tampering, key=LEDGER_JOB
             )

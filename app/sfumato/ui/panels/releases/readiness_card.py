@@ -24,7 +24,6 @@ from sfumato.ui.look.wording import spoken, typeset
 from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import prompt, text_field
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
     ElidedButton,
@@ -37,6 +36,7 @@ from sfumato.ui.widgets.layout import (
     say,
 )
 from sfumato.ui.widgets.messages import Message, announce, error_words
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import FlowLayout
 
 MENDING_JOB: Final = "releases-mending"

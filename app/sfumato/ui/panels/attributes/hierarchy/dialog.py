@@ -39,18 +39,18 @@ from sfumato.formats.language import grouped
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import quoted, spoken
-from sfumato.ui.panels.attributes.hierarchy.draft import (
+from sfumato.ui.panels.attributes.hierarchy.forms import Builder, tr
+from sfumato.ui.panels.attributes.hierarchy.preview import (
     Draft,
     Ground,
     Outcome,
+    Preview,
     as_draft,
     ground_of,
     outcome_of,
     relabelled,
     renamed,
 )
-from sfumato.ui.panels.attributes.hierarchy.forms import Builder, tr
-from sfumato.ui.panels.attributes.hierarchy.preview import Preview
 from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import WrappedCheckBox

@@ -35,7 +35,7 @@ from sfumato.engine.generalization.hierarchies import (
 )
 from sfumato.engine.generalization.hierarchies.recipes import MOST_LEVELS
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.panels.attributes.hierarchy.draft import Ground
+from sfumato.ui.panels.attributes.hierarchy.preview import Ground
 from sfumato.ui.widgets.fields import (
     ChoiceField,
     NumberField,

@@ -29,9 +29,14 @@ from sfumato.project.publication.hierarchy_files import (
 from sfumato.ui.dialogs.base import Dialog
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.panels.attributes.hierarchy.dialog import HierarchyDialog
-from sfumato.ui.panels.attributes.hierarchy.draft import Outcome, as_draft, ground_of, outcome_of
 from sfumato.ui.panels.attributes.hierarchy.forms import kind_name, tr
-from sfumato.ui.panels.attributes.hierarchy.preview import LevelsView
+from sfumato.ui.panels.attributes.hierarchy.preview import (
+    LevelsView,
+    Outcome,
+    as_draft,
+    ground_of,
+    outcome_of,
+)
 from sfumato.ui.state.insights import ROWS_AT_ONCE, LongSource, column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField

@@ -15,7 +15,6 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.base import LazyWidget, PanelState
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Badge,
     EmptyState,
@@ -28,6 +27,7 @@ from sfumato.ui.widgets.layout import (
     say,
 )
 from sfumato.ui.widgets.messages import Message, error_texts
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import FlowLayout, Pages, ResponsiveRow
 

@@ -11,13 +11,13 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from sfumato.analysis.attacker import Attacked
-from sfumato.analysis.query_desk import (
+from sfumato.analysis.small_groups import (
     PoolResult,
     QueryDesk,
+    Subject,
     answer_pool,
     open_desk,
 )
-from sfumato.analysis.small_groups import Subject
 from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context

@@ -18,9 +18,9 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.plots.axes import percent
+from sfumato.project.document.edits import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.document.model import Document
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release.fingerprinting import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.verification.leak import LeakReport, read_leak
 from sfumato.project.verification.long_leak import trace_leak
@@ -30,9 +30,9 @@ from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.files import table_filters
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import Card, button, label, row
 from sfumato.ui.widgets.messages import Message, MessageKind, error_texts
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 ROWS_IN_SIGHT = 8

@@ -20,8 +20,7 @@ from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.values import Floats
 from sfumato.engine.disclosure.gaussian_attack import Dependence
-from sfumato.engine.mechanisms.number_copies import BayesExperiment
-from sfumato.engine.mechanisms.postprocessing import FormLeaks
+from sfumato.engine.mechanisms.postprocessing import BayesExperiment, FormLeaks
 from sfumato.engine.table.table import Attribute
 from sfumato.plots.pooled_numbers import (
     BayesData,
@@ -33,16 +32,18 @@ from sfumato.plots.pooled_numbers import (
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import typeset
-from sfumato.ui.panels.audit.holders import HoldersModel, HoldersTable, OpenNote
-from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
-from sfumato.ui.panels.audit.pages.coalition.page import held_now
-from sfumato.ui.panels.audit.wording import (
+from sfumato.ui.panels.audit.holders import (
+    HoldersModel,
+    HoldersTable,
+    OpenNote,
     bayes_sentence,
     coalition_sentence,
     forms_text,
     knowledge_words,
     numbers_sentence,
 )
+from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
+from sfumato.ui.panels.audit.pages.coalition import held_now
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import ChoiceField, Segments
 from sfumato.ui.widgets.layout import Card, label

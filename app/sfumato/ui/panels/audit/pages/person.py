@@ -16,7 +16,6 @@ from sfumato.analysis.all_rows import AllRows
 from sfumato.analysis.find_person import find_person, other_tables
 from sfumato.analysis.findings import Severity
 from sfumato.analysis.holdings import Basis
-from sfumato.analysis.person_facts import Fact, fact_of
 from sfumato.analysis.person_found import (
     Belief,
     Knowledge,
@@ -27,13 +26,14 @@ from sfumato.analysis.person_found import (
     meaning_sentences,
     reasons_of,
 )
+from sfumato.analysis.person_rows import Fact, fact_of
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import plain
 from sfumato.engine.generalization.others import HolderClasses
 from sfumato.engine.table.table import Table
 from sfumato.formats.language import grouped
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.plots.beliefs import PersonData, build_person_beliefs
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.model import Document
@@ -43,7 +43,6 @@ from sfumato.project.release.regenerate import released_last
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, typeset, value_name
 from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
-from sfumato.ui.state.records import releases_of
 from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, TickAll, when_given
 from sfumato.ui.widgets.layout import (
     Badge,
@@ -183,7 +182,7 @@ class PersonPage(AuditPage):
         if not ready or table is None or not self.isVisible():
             self.session.runner.cancel(self.job)
             return
-        released = [record for record in releases_of(self.session) if record.counts]
+        released = [record for record in self.session.steps.releases() if record.counts]
         self.basis.setVisible(bool(released))
         offered = (document, table, self._all_columns)
         if offered != self._offered:
@@ -336,7 +335,7 @@ class PersonPage(AuditPage):
         except SfumatoError as error:
             self._refuse(error)
             return
-        releases = releases_of(session)
+        releases = session.steps.releases()
         released = self.basis.isVisible() and self.basis.value == "released"
         asked = (document, table, knowledge, releases, released)
         if asked == self._asked:

@@ -13,7 +13,6 @@ from sfumato.plots.pooled_numbers import build_pooled_rows
 from sfumato.ui.look.wording import number, typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.state.records import releases_of
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import button, label, row
 
@@ -75,7 +74,7 @@ class PooledRowsPage(AuditPage):
         if not self.isVisible():
             return
         self.session.look_for_units()
-        found = self.session.pooled(releases_of(self.session))
+        found = self.session.pooled(self.session.steps.releases())
         pairs = dict.fromkeys((one.attribute, one.column) for one in found)
         words = self.tr("{attribute}, by {column}")
         self.asked.set_choices(
@@ -85,7 +84,7 @@ class PooledRowsPage(AuditPage):
         self._show()
 
     def _show(self, _chosen: object = None) -> None:
-        found = self.session.pooled(releases_of(self.session))
+        found = self.session.pooled(self.session.steps.releases())
         drawn = tuple(one for one in found if (one.attribute, one.column) == self.asked.value)
         if drawn == self._drawn:
             return

@@ -13,9 +13,8 @@ from PySide6.QtWidgets import QProgressBar, QTextBrowser
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.project.store.files import utc_now
-from sfumato.report.blocks import Report
 from sfumato.report.material import (
     USUAL_THRESHOLD,
     Audience,
@@ -24,7 +23,7 @@ from sfumato.report.material import (
     collect,
 )
 from sfumato.report.sections import compose
-from sfumato.report.writing import Drawn, drawing, fill, picture_kind, write_report
+from sfumato.report.writing import Drawn, Report, drawing, fill, picture_kind, write_report
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic, named

@@ -25,7 +25,6 @@ from sfumato.ui.panels.policy.generalized.requirements import RequirementsCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     Card,
     EmptyState,
@@ -39,6 +38,7 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.paint_queue import Steps
+from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import Pages, ResponsiveRow
 
 WIDE = 700

@@ -21,9 +21,9 @@ from sfumato.ui.panels.policy.mechanisms.controls import CardRow, Notice
 from sfumato.ui.panels.policy.wording import kept, suspicion, tr, usefulness
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, SliderField
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import boxed, column, fill, label, row, set_look
 from sfumato.ui.widgets.messages import error_texts, error_words
+from sfumato.ui.widgets.painted import IconLabel
 
 Attributes = Sequence[Attribute]
 Reach = Mapping[str, tuple[float, float]]

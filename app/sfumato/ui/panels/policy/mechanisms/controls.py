@@ -29,7 +29,6 @@ from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
 from sfumato.ui.look.wording import number, parted, whole
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.fields import NumberField, Segments, SliderField, prompt, text_field
-from sfumato.ui.widgets.icons import IconLabel
 from sfumato.ui.widgets.layout import (
     ElidedLabel,
     beside,
@@ -42,7 +41,7 @@ from sfumato.ui.widgets.layout import (
     set_look,
 )
 from sfumato.ui.widgets.messages import announce, error_words
-from sfumato.ui.widgets.painted import painter_on
+from sfumato.ui.widgets.painted import IconLabel, painter_on
 from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveGrid, ResponsiveRow
 from sfumato.ui.widgets.tables import CellsModel, Heading, TableView
 

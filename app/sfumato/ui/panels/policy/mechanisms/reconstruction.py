@@ -17,15 +17,15 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.disclosure.group_privacy import Rule as Test
 from sfumato.engine.matrices.estimate import Target, expected_standard_errors
 from sfumato.engine.mechanisms.base import Settings, Statement
-from sfumato.engine.mechanisms.reconstruction.figures import (
+from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, default_limits
+from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
+from sfumato.engine.mechanisms.reconstruction.promise import on_each_side, times
+from sfumato.engine.mechanisms.reconstruction.release import (
     Gap,
     GroupFigures,
     gap_of,
     group_figures,
 )
-from sfumato.engine.mechanisms.reconstruction.limits import Limits, Sampling, default_limits
-from sfumato.engine.mechanisms.reconstruction.mechanism import MECHANISM
-from sfumato.engine.mechanisms.reconstruction.promise import on_each_side, times
 from sfumato.engine.table.micro_groups import GroupCounts
 from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent

@@ -24,12 +24,13 @@ from sfumato.engine.mechanisms.per_value import (
 from sfumato.engine.mechanisms.retention_profiles import BreachMode, Profile
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped, localized, shown
-from sfumato.jobs.runner import Ending, Job
+from sfumato.jobs import Ending, Job
 from sfumato.plots.axes import percent
-from sfumato.plots.matrices import PairData, build_matrix_pair
-from sfumato.plots.per_value import (
+from sfumato.plots.matrices import (
     CurveData,
+    PairData,
     RetentionData,
+    build_matrix_pair,
     build_retention_by_value,
     build_utility_curve,
 )
@@ -307,7 +308,7 @@ class CurvePage(QWidget):
         counts = zipf_counts() if example else _counts(self._attribute)
         about = tr("Zipf example") if example else self._attribute.name
         thetas = EXAMPLE_THETAS if example else THETAS
-        work = partial(_work, counts, thetas, self._mode)
+        work = partial(utility_curve, counts, thetas, self._mode, DRAWS)
         self._busy(True)
         self._job = self._session.runner.run(
             tr("Comparing {about} over θ", about=about),
@@ -367,12 +368,6 @@ class CurvePage(QWidget):
             expected=_points(last.fine_grain.error_expected),
             observed=_points(last.fine_grain.error_observed),
         )
-
-
-def _work(
-    counts: Counts, thetas: tuple[float, ...], mode: BreachMode, context: Context
-) -> tuple[UtilityPoint, ...]:
-    return utility_curve(counts, thetas, mode, DRAWS, context)
 
 
 def _counts(attribute: Attribute) -> Counts:

@@ -1,17 +1,50 @@
-"""The system's libraries that the window needs: named in words before Qt gives up without any.
+"""The program itself: opening its window, and what it is made of.
 
-This module is looked at before Qt is imported, so it does without Qt.
+Which of the system's libraries the window misses is said before Qt is imported, which gives up
+without any.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
+from sfumato.commands.shared.command import JSON, Command, ExitCode, Terminal, file_argument
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.formats.language import translated, worded
+from sfumato.project.errors import ProjectMissing
+
+
+def _run_open(arguments: Namespace, _terminal: Terminal) -> ExitCode:
+    project: Path | None = arguments.project
+    if project is not None and not project.is_file():
+        raise ProjectMissing("There is no project at {path}.", "Check the name.", path=project)
+
+    require_libraries()
+    from sfumato.ui.shell.application import run_window
+
+    return ExitCode.OK if run_window(project) == 0 else ExitCode.FAULT
+
+
+OPEN = Command(
+    (
+        file_argument(
+            "project",
+            "PROJECT",
+            "the project's file; without it the window opens empty",
+            nargs="?",
+        ),
+    ),
+    _run_open,
+    ("sfumato open clinic.sfumato", "sfumato open"),
+)
+
 
 ALWAYS: Final = {
     "libEGL.so.1": ("libegl1", "libglvnd-egl"),
@@ -105,3 +138,53 @@ def _loads(name: str, load: Callable[[str], object]) -> bool:
 
 def _packages(names: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(names))
+
+
+def _found() -> dict[str, list[str]]:
+    """Return the names of all that is found by being there."""
+    from sfumato.commands import COMMANDS
+    from sfumato.engine.mechanisms import all_mechanisms
+    from sfumato.formats.language import languages
+    from sfumato.formats.tables import all_formats
+    from sfumato.project.store.schema import all_steps
+    from sfumato.resources import resource_path
+    from sfumato.ui.panels import all_panels
+    from sfumato.ui.panels.audit.pages import all_pages
+    from sfumato.ui.panels.policy.mechanisms import all_editors
+
+    return {
+        "commands": list(COMMANDS),
+        "steps": [panel.name for panel in all_panels()],
+        "mechanisms": list(all_mechanisms()),
+        "editors": list(all_editors()),
+        "audit pages": [page.__module__.split(".")[5] for page in all_pages()],
+        "formats": list(all_formats()),
+        "project formats": [str(number) for number in all_steps()],
+        "languages": list(languages()),
+        "help pages": sorted(path.stem for path in resource_path("help").glob("*.md")),
+    }
+
+
+def _run_about(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.report.versions import made_of
+
+    parts, found = made_of(), _found()
+    lines = [f"{part.name:<20}{part.version:<12}{part.licence}".rstrip() for part in parts]
+    lines += [f"{translated('System'):<20}{platform.system()} {platform.release()}", ""]
+    lines += [f"{kind.capitalize()}: {', '.join(names)}" for kind, names in found.items()]
+    lines += ["", worded("Sfumato connects to no network, unless you open a database.")]
+    terminal.tell(
+        arguments.json,
+        {
+            "parts": [
+                {"name": part.name, "version": part.version, "licence": part.licence}
+                for part in parts
+            ],
+            "found": found,
+        },
+        lines,
+    )
+    return ExitCode.OK
+
+
+ABOUT = Command((JSON,), _run_about, ("sfumato about",))

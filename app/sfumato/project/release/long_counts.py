@@ -1,11 +1,27 @@
-"""What is counted of a column of a long table, in whatever batches its rows come."""
+"""What is counted of a table that is too long for memory, in whatever batches its rows come.
+
+What fits into one bucket stays in memory. Else rows are put aside on the disk by the first bits of
+a number, and read back bucket by bucket. The files have no names: nobody else can open them, and
+they are gone with the process, however it ends. (Windows gives them names, and removes them when
+they are closed.)
+
+So are counted a column's values, and how large the classes of records are that agree on what is
+shown of them. Each row's mark is put aside under a key that nobody keeps, so that a class's rows
+come together. Where rows belong to units, units are counted: one is unique where all rows of a
+class are its own.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from secrets import token_bytes
+from typing import IO, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +31,101 @@ import pyarrow.compute as pc
 
 from sfumato.engine.core.columns import ColumnSpec, Domain
 from sfumato.engine.core.errors import TableError
-from sfumato.engine.table.marks import Marks, value_marks
+from sfumato.engine.core.progress import Context
+from sfumato.engine.randomness.keys import AttributeKey
+from sfumato.engine.randomness.row_order import order_words
+from sfumato.engine.table.combinations import Marks, class_counts, value_marks
 from sfumato.engine.table.table import Table
 from sfumato.formats.columns.arrays import ArrowColumn, Distinct
+from sfumato.formats.files import refusal_to_write
 from sfumato.project.release.batches import table_of
+from sfumato.project.release.byproducts import chances_in_population
+
+BUCKET_ROWS: Final = 1 << 19
+"""Into so many rows a bucket the rows are spread, where that is no more than `_MOST` buckets."""
+BUCKET_NUMBERS: Final = 1 << 24
+"""The same where a row is a single number of 64 bits."""
+_MOST: Final = 256
+_BUFFER: Final = 1 << 16
+
+
+class Buckets:
+    """Rows in buckets that follow each other in the order of a number, which is as good as random.
+
+    Parameters
+    ----------
+    folder
+        Where there is room for all rows.
+    rows
+        About how many rows will come.
+    again
+        Whether they are read more than once; the files then stay as long as the object does.
+    numbers
+        Whether each row is a single number.
+    """
+
+    def __init__(self, folder: Path, rows: int, again: bool = False, numbers: bool = False) -> None:
+        size = BUCKET_NUMBERS if numbers else BUCKET_ROWS
+        self._bits = min(_MOST - 1, rows // size).bit_length()
+        self._stack = ExitStack()
+        self._files: list[IO[bytes]] = []
+        self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
+        self._kept: list[pa.RecordBatch] = []
+        self.folder, self._again = folder, again
+        if again:
+            weakref.finalize(self, self._stack.close)
+
+    def __enter__(self) -> Buckets:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def add(self, batch: pa.RecordBatch, numbers: npt.NDArray[np.uint64]) -> None:
+        """Put rows aside, by their numbers, shape (n,).
+
+        Raises
+        ------
+        CannotWrite, DiskFull
+            If the folder does not take them.
+        """
+        try:
+            self._add(batch, numbers)
+        except OSError as error:
+            raise refusal_to_write(error, self.folder) from None
+
+    def _add(self, batch: pa.RecordBatch, numbers: npt.NDArray[np.uint64]) -> None:
+        if not self._bits:
+            self._kept.append(batch)
+            return
+        if not self._writers:
+            for _ in range(1 << self._bits):
+                nameless = tempfile.TemporaryFile(dir=self.folder, buffering=_BUFFER)  # noqa: SIM115
+                file = self._stack.enter_context(nameless)
+                self._files.append(file)
+                self._writers.append(pa.ipc.new_stream(file, batch.schema))
+        places = (numbers >> np.uint64(64 - self._bits)).astype(np.uint8)
+        order = np.argsort(places, kind="stable")
+        sorted_apart = batch.take(pa.array(order))
+        ends = np.cumsum(np.bincount(places, minlength=len(self._writers))).tolist()
+        for writer, start, end in zip(self._writers, [0, *ends], ends, strict=False):
+            if end > start:
+                writer.write_batch(sorted_apart.slice(start, end - start))
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of each bucket, in the order in which they came; see `again`."""
+        if self._kept:
+            kept = pa.Table.from_batches(self._kept)
+            self._kept = self._kept if self._again else []
+            yield from kept.combine_chunks().to_batches()
+        for writer, file in zip(self._writers, self._files, strict=True):
+            writer.close()
+            file.seek(0)
+            found = pa.ipc.open_stream(file).read_all().combine_chunks().to_batches()
+            if not self._again:
+                file.close()
+            yield from found
+
 
 MOST_VALUES: Final = 1 << 20
 """A perturbed column of more different values is no attribute that is drawn from a list."""
@@ -292,3 +399,156 @@ class Packing:
                 own.append(rest)
             columns += reversed(own)
         return columns
+
+
+SIZES: Final = 8
+"""Classes of fewer records, or units, are counted by their sizes."""
+
+
+@dataclass(frozen=True)
+class ClassSizes:
+    """How large classes of records are.
+
+    Parameters
+    ----------
+    small
+        How many records classes of 0, 1, 2, … records, or units, have, up to `SIZES`.
+    smallest
+        The records, or units, of the smallest class.
+    unique
+        How many records, or units, are alone in a class.
+    expected
+        How many of these are expected to be so in the population, by their weights.
+    """
+
+    small: tuple[int, ...]
+    smallest: int
+    unique: int
+    expected: float = 0.0
+
+    @classmethod
+    def of(cls, counts: npt.NDArray[np.integer]) -> ClassSizes:
+        """Return the sizes of classes whose records were counted; at least one."""
+        small = np.bincount(counts[counts <= SIZES], minlength=SIZES + 1)
+        found = tuple((small * np.arange(SIZES + 1)).tolist())
+        return cls(found, int(counts.min()), found[1])
+
+
+@dataclass(frozen=True)
+class RowsUnits:
+    """Whose some rows are, and where they stand in the table, shape (n,) each.
+
+    A unit is a number that was made under a key that nobody keeps.
+    """
+
+    units: Marks
+    rows: npt.NDArray[np.int64]
+
+
+def put_marks(
+    buckets: Buckets,
+    marks: Marks,
+    key: AttributeKey,
+    weights: npt.NDArray[np.float64] | None = None,
+    whose: RowsUnits | None = None,
+) -> None:
+    """Put rows' marks aside under a key that nobody keeps: they tell of the rows' values.
+
+    So do weights, which are encrypted: each has a pad of its own, made of a random number.
+    """
+    hidden = order_words(marks, key)[:, 0].copy()
+    columns = {"mark": pa.array(hidden)}
+    if whose is not None:
+        columns |= {"unit": pa.array(whose.units), "row": pa.array(whose.rows)}
+    if weights is not None:
+        pads = np.frombuffer(token_bytes(8 * len(weights)), dtype=np.uint64)
+        columns["pad"] = pa.array(pads)
+        columns["weight"] = pa.array(weights.view(np.uint64) ^ order_words(pads, key)[:, 1])
+    buckets.add(pa.record_batch(columns), hidden)
+
+
+def class_sizes(
+    buckets: Buckets, rows: int, context: Context, key: AttributeKey, by_unit: bool = True
+) -> ClassSizes:
+    """Return how large the classes of all rows are that were put aside under a key.
+
+    Units are counted where rows were put aside with theirs, unless it shall not be `by_unit`.
+    """
+    found: list[ClassSizes] = []
+    units: list[int] = []
+
+    def chances() -> Iterator[float]:
+        with Buckets(buckets.folder, rows) as alone:
+            done = 0
+            for batch in buckets:
+                context.report(done / rows, "Counting unique records")
+                done += len(batch)
+                if by_unit and "unit" in batch.schema.names:
+                    found.append(_by_unit(batch, alone))
+                    continue
+                marks = batch["mark"].to_numpy()
+                if "weight" not in batch.schema.names:
+                    found.append(ClassSizes.of(class_counts(np.sort(marks))))
+                    continue
+                order = np.argsort(marks)
+                counts = class_counts(marks[order])
+                found.append(ClassSizes.of(counts))
+                yield from _chances(batch, order[(np.cumsum(counts) - 1)[counts == 1]], key)
+            for batch in alone:
+                order = np.lexsort((batch["row"].to_numpy(), batch["unit"].to_numpy()))
+                firsts = order[_begins(batch["unit"].to_numpy()[order])]
+                units.append(len(firsts))
+                if "weight" in batch.schema.names:
+                    yield from _chances(batch, firsts, key)
+
+    # Rounded once, the sum does not depend on the order of the rows.
+    expected = math.fsum(chances())
+    small = np.sum([each.small for each in found], axis=0)
+    smallest = min(each.smallest for each in found)
+    unique = sum(each.unique for each in found) + sum(units)
+    return ClassSizes(tuple(small.tolist()), smallest, unique, expected)
+
+
+def _by_unit(batch: pa.RecordBatch, alone: Buckets) -> ClassSizes:
+    """Return how many units classes have; rows of units that are alone are put aside by unit.
+
+    A unit may be alone in several classes, so how many are is counted there.
+    """
+    order, classes, sizes = units_by_class(batch)
+    few = sizes[classes]
+    small = np.bincount(few[few <= SIZES], minlength=SIZES + 1)
+    chosen = batch.drop_columns("mark").take(pa.array(order[few == 1]))
+    if len(chosen):
+        alone.add(chosen, chosen["unit"].to_numpy())
+    return ClassSizes(tuple(small.tolist()), int(sizes.min()), 0)
+
+
+def units_by_class(
+    batch: pa.RecordBatch,
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return an order of rows by class and unit, the class of each there, and classes' units."""
+    marks, units = batch["mark"].to_numpy(), batch["unit"].to_numpy()
+    order = np.lexsort((units, marks))
+    marks, units = marks[order], units[order]
+    begins = _begins(marks)
+    classes = np.cumsum(begins) - 1
+    return order, classes, np.bincount(classes[begins | _begins(units)])
+
+
+def _begins(ordered: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
+    """Return where a number stands that is not the one before it, shape (n,); at first, always."""
+    return np.append(True, ordered[1:] != ordered[:-1])
+
+
+def _chances(
+    batch: pa.RecordBatch, rows: npt.NDArray[np.intp], key: AttributeKey
+) -> Iterator[float]:
+    """Yield the chances of some rows that were put aside, by their weights."""
+    yield from chances_in_population(put_weights(batch, key)[rows]).tolist()
+
+
+def put_weights(batch: pa.RecordBatch, key: AttributeKey) -> npt.NDArray[np.float64]:
+    """Return the weights of rows that were put aside with them, shape (n,)."""
+    pads = order_words(batch["pad"].to_numpy(), key)[:, 1]
+    found: npt.NDArray[np.float64] = (batch["weight"].to_numpy() ^ pads).view(np.float64)
+    return found

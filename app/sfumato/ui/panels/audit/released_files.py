@@ -21,7 +21,7 @@ from sfumato.plots.coalitions import RealizedData, build_realized_distribution
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.audit.wording import ROUNDING, listed, tiny, tr
+from sfumato.ui.panels.audit.holders import ROUNDING, listed, tiny, tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import label
 from sfumato.ui.widgets.messages import error_texts

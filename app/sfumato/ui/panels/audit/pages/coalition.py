@@ -43,10 +43,10 @@ from sfumato.plots.pooled_numbers import build_error_by_copies
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import spoken
-from sfumato.ui.panels.audit.holders import HoldersModel, HoldersTable, OpenNote
-from sfumato.ui.panels.audit.pages.base import AuditPage
-from sfumato.ui.panels.audit.pages.coalition.files import ReleasedFiles
-from sfumato.ui.panels.audit.wording import (
+from sfumato.ui.panels.audit.holders import (
+    HoldersModel,
+    HoldersTable,
+    OpenNote,
     adopted_beside,
     agreement_sentence,
     coalition_sentence,
@@ -54,8 +54,9 @@ from sfumato.ui.panels.audit.wording import (
     numbers_sentence,
     tr,
 )
+from sfumato.ui.panels.audit.pages.base import AuditPage
+from sfumato.ui.panels.audit.released_files import ReleasedFiles
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.state.records import count_entries, releases_of
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, Segments, SliderField, TickAll
 from sfumato.ui.widgets.layout import Badge, Card, label, row
@@ -415,7 +416,7 @@ class CoalitionPage(AuditPage):
             self.ledger.show_state("clock", "muted", self.tr("Examining the ledger"))
             self.session.runner.run(
                 self.tr("Examining the ledger"),
-                partial(count_entries, project),
+                project.count_entries,
                 self._show_intact,
                 self._show_tampering,
                 key=LEDGER_JOB,
@@ -552,7 +553,7 @@ def held_now(
 
     Where nothing was, it is what is planned.
     """
-    asked = partial(holdings_of, session.document, entry, attributes, releases_of(session))
+    asked = partial(holdings_of, session.document, entry, attributes, session.steps.releases())
     held = asked(Basis.RELEASED)
     released = any(holding.recorded_at is not None for holding in held)
     return held if released and basis == Basis.RELEASED else asked(Basis.PLANNED), released

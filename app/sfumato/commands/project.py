@@ -1,0 +1,292 @@
+"""What a project holds: its rules, source table, row order, ledger, seal and passphrase."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from sfumato.commands.shared.command import (
+    JSON,
+    NEW_PASSPHRASE_VARIABLE,
+    PROJECT,
+    Command,
+    ExitCode,
+    Terminal,
+    file_argument,
+    flag,
+    one_of,
+    option,
+    seal_as_check,
+)
+from sfumato.commands.shared.opening import MEMORY, known_source, open_project, read_text, source_of
+from sfumato.engine.core.wording import Sentence
+from sfumato.formats.language import said, worded
+from sfumato.project.errors import LedgerTampered
+
+if TYPE_CHECKING:
+    from sfumato.project.ledger import Entry
+
+
+def _run_rules(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+    from sfumato.project.rules.rules import apply_rules, rules_of
+
+    if arguments.apply is None:
+        with open_project(arguments, terminal, read_only=True) as project:
+            terminal.say(rules_of(project.document).removesuffix("\n"))
+        return ExitCode.OK
+    rules = read_text(arguments.apply)
+    with open_project(arguments, terminal) as project:
+        with terminal.working() as context:
+            table = known_source(project, arguments.memory * 1e6, context)
+        noise = KeyedNoise(project.keys)
+        folder = arguments.apply.parent
+        project.save_document(apply_rules(rules, table, project.document, folder, noise))
+    terminal.note(worded("The rules are applied."))
+    return ExitCode.OK
+
+
+RULES = Command(
+    (
+        *PROJECT,
+        file_argument("--apply", "RULES", "apply a rules file in place of printing them"),
+        MEMORY,
+    ),
+    _run_rules,
+    (
+        "sfumato rules clinic.sfumato > clinic.toml",
+        "sfumato rules clinic.sfumato --apply clinic.toml",
+    ),
+)
+
+
+def _run_source(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.formats.reading import Note, place_of
+    from sfumato.project.source import accept_edition, locate_source
+
+    read_only = arguments.moved_to is None and arguments.new_edition is None
+    notes: list[Note] = []
+    with open_project(arguments, terminal, read_only) as project:
+        with terminal.working() as context:
+            if arguments.moved_to is not None:
+                place = place_of(arguments.moved_to)
+                project.save_document(locate_source(project.document, place, context))
+            elif arguments.new_edition is not None:
+                edition = place_of(arguments.new_edition)
+                accept_edition(project, edition, context, notes.append)
+            else:
+                source_of(project, context)
+        source = project.document.source
+    for note in notes:
+        terminal.note(note.text)
+    if source is not None:
+        terminal.say(
+            worded(
+                "{path}\n{rows:,} {rows:record|records}, SHA-256 {digest}",
+                path=source.path,
+                rows=source.rows,
+                digest=source.digest,
+            )
+        )
+    return ExitCode.OK
+
+
+SOURCE = Command(
+    (
+        *PROJECT,
+        one_of(
+            option("--moved-to", "FILE", "the same table stands there now"),
+            option(
+                "--new-edition",
+                "FILE",
+                "this edition takes the table's place; it may be the same file or database,"
+                " changed",
+            ),
+        ),
+    ),
+    _run_source,
+    (
+        "sfumato source clinic.sfumato",
+        "sfumato source clinic.sfumato --new-edition clinic-december.csv",
+    ),
+)
+
+
+def _run_row_order(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
+
+    reason = arguments.as_in_table
+    if reason is not None and not reason.strip():
+        terminal.note(worded("sfumato: --as-in-table needs a reason"))
+        return ExitCode.USAGE
+    changes = reason is not None or arguments.random
+    with open_project(arguments, terminal, read_only=not changes) as project:
+        document = project.document
+        if changes:
+            document = replace(document, rows_as_in_table=(reason or "").strip())
+            project.save_document(document)
+    if document.rows_as_in_table:
+        terminal.say(
+            worded(
+                "Rows are released in the table's order: {rows_as_in_table}",
+                rows_as_in_table=document.rows_as_in_table,
+            )
+        )
+        terminal.note(ROWS_AS_IN_TABLE)
+    else:
+        terminal.say(worded("Every release has a random row order of its own."))
+    return ExitCode.OK
+
+
+ROW_ORDER = Command(
+    (
+        *PROJECT,
+        one_of(
+            option(
+                "--as-in-table",
+                "REASON",
+                "keep the rows in the table's order; the ledger keeps the reason",
+            ),
+            flag("--random", "give every release a random row order of its own (the default)"),
+        ),
+    ),
+    _run_row_order,
+    (
+        "sfumato row-order clinic.sfumato",
+        'sfumato row-order clinic.sfumato --as-in-table "The registry joins by row number"',
+    ),
+)
+
+
+def _run_ledger(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    with open_project(arguments, terminal, read_only=True) as project:
+        tampering = project.tampering
+        try:
+            entries = project.ledger.entries
+        except LedgerTampered:
+            entries = ()
+    chain = seal_as_check(tampering)
+    plain = {
+        "holds": chain.holds,
+        "entries": [
+            {
+                "number": entry.number,
+                "recorded_at": entry.recorded_at,
+                "kind": str(entry.kind),
+                "details": dict(entry.details),
+            }
+            for entry in entries
+        ],
+    }
+    terminal.tell(arguments.json, plain, map(_line_of, entries))
+    terminal.note(chain.finding)
+    return ExitCode.OK if chain.holds else ExitCode.CHECK_FAILED
+
+
+def _line_of(entry: Entry) -> str:
+    """Return an entry as one line: number, time, kind and what it is about."""
+    about = [entry.details.get(key) for key in ("recipient", "holder", "target", "reason")]
+    shown = "  ".join(str(part) for part in (*about, *_adopted(entry)) if part)
+    return f"{entry.number:>4}  {entry.recorded_at}  {entry.kind:<18}  {shown}".rstrip()
+
+
+def _adopted(entry: Entry) -> list[str]:
+    """Return what an adoption is of: attribute, level, place on the ladder, and file."""
+    from sfumato.project.document.adopted_files import AdoptedFile
+    from sfumato.project.ledger import EntryKind
+
+    if entry.kind != EntryKind.ADOPTED:
+        return []
+    try:
+        file = AdoptedFile.from_dict(entry.details["release"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return []  # written by another version
+    place = worded("on the ladder") if file.rung else worded("beside the ladder")
+    return [
+        worded(
+            "{get} at {level:g}, {place}",
+            get=entry.details.get("attribute", ""),
+            level=file.level,
+            place=place,
+        ),
+        file.file,
+    ]
+
+
+LEDGER = Command((*PROJECT, JSON), _run_ledger, ("sfumato ledger clinic.sfumato",))
+
+
+_SEALED: Final = "The project matches its seal."
+_ADVICE: Final = (
+    "Inspect it first with sfumato rules, recipients and ledger. If you have a copy from before"
+    " the change, use that; --accept REASON accepts the project as it stands."
+)
+
+
+def _run_seal(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.project_file import ProjectFile
+
+    passphrase = terminal.passphrase(arguments.passphrase_fd)
+    reason = arguments.accept.strip()
+    with ProjectFile.open(arguments.project, passphrase, read_only=True) as project:
+        tampering = project.tampering
+    if not reason or tampering is None:
+        for finding in () if tampering is None else tampering.findings:
+            terminal.say(f"{finding.part.value}: {said(finding.what)}")
+        terminal.note(_SEALED if tampering is None else _ADVICE)
+        return ExitCode.OK if tampering is None else ExitCode.CHECK_FAILED
+    with ProjectFile.open(arguments.project, passphrase, accepting=reason) as project:
+        for finding in project.accepted:
+            terminal.say(worded("accepted: {what}", what=said(finding.what)))
+    terminal.note(worded("The project is sealed as it stands, and its ledger says so."))
+    return ExitCode.OK
+
+
+SEAL = Command(
+    (
+        *PROJECT,
+        option(
+            "--accept",
+            "REASON",
+            "accept the project as it stands although it does not match its seal; the ledger"
+            " keeps the reason and the findings",
+            default="",
+        ),
+    ),
+    _run_seal,
+    (
+        "sfumato seal clinic.sfumato",
+        'sfumato seal clinic.sfumato --accept "Restored from the backup of 3 March"',
+    ),
+)
+
+
+def _run_passphrase(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.project.project_file import ProjectFile
+
+    old = terminal.passphrase(arguments.passphrase_fd)
+    with ProjectFile.open(arguments.project, old) as project:
+        new = terminal.new_passphrase(arguments.new_passphrase_fd, NEW_PASSPHRASE_VARIABLE)
+        project.change_passphrase(old, new)
+    terminal.remark_on(new)
+    terminal.note("The passphrase is changed. Copies of the project keep the old one.")
+    return ExitCode.OK
+
+
+PASSPHRASE = Command(
+    (
+        *PROJECT,
+        option(
+            "--new-passphrase-fd",
+            "N",
+            Sentence(
+                "read the new passphrase from file descriptor N (or set {NEW_PASSPHRASE_VARIABLE})",
+                NEW_PASSPHRASE_VARIABLE=NEW_PASSPHRASE_VARIABLE,
+            ),
+            type=int,
+        ),
+    ),
+    _run_passphrase,
+    ("sfumato passphrase clinic.sfumato",),
+)

@@ -1,1 +1,0 @@
-"""The only threads of the application."""
