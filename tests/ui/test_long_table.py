@@ -17,6 +17,7 @@ from sfumato.engine.generalization.hierarchies import Intervals, Suppression, hi
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.formats.options import ReadOptions
+from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release import long_table
@@ -37,7 +38,7 @@ from sfumato.ui.panels.policy.generalized.finding import SEARCH
 from sfumato.ui.panels.policy.views_card import COUNT_JOB, SMALLEST, SUPPRESSED, UNIQUE
 from sfumato.ui.state.insights import LongSource
 from sfumato.ui.state.settings import MemoryLimit
-from tests.ui.clinic import clinic_table
+from tests.ui.clinic import DISEASES, clinic_table
 from tests.ui.data_steps import load, shown
 from tests.ui.hands import choose, click, dialog_of, messages, settle, type_into
 
@@ -677,3 +678,24 @@ def test_a_search_in_parts_tells_how_far_it_is_and_can_be_stopped(generalized, s
     settle(qtbot, session)
     assert page.finding.searched is not None
     assert any(f"of {ROWS:,} rows" in text for text in told)
+
+
+def test_an_earlier_release_is_adopted_beside_all_rows(saved, qtbot, tmp_path, answers):
+    session, rng = saved.session, np.random.default_rng(3)
+    frame = clinic_table(ROWS).frame
+    other = np.array(DISEASES)[rng.integers(0, len(DISEASES), ROWS)]
+    frame["disease"] = np.where(rng.random(ROWS) < 0.5, frame["disease"].astype(str), other)
+    answers.file = tmp_path / "earlier.csv"
+    frame[["name", "disease"]].to_csv(answers.file, index=False)
+    card = panel_of(saved, qtbot, "policy").page.adopted
+    qtbot.waitUntil(lambda: session.attribute("disease") is not None)
+    click(card.adopt)
+    dialog = card.dialog
+    click(dialog.form.choose)
+    settle(qtbot, session)
+    assert dialog.findings.texts[0].startswith("It becomes a rung")
+    click(dialog.submit)
+    settle(qtbot, session)
+    [file] = adopted_files(session.document.policy[0].settings)
+    assert file.rung
+    assert file.level == pytest.approx(0.5, abs=0.05)

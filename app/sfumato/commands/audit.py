@@ -17,7 +17,7 @@ from sfumato.commands.shared.command import (
     repeated,
 )
 from sfumato.commands.shared.groups import recipient_called
-from sfumato.commands.shared.opening import MEMORY, never_whole, opened_by_parts
+from sfumato.commands.shared.opening import MEMORY, opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Part
@@ -93,7 +93,7 @@ def _coalition(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.holdings import Basis
     from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
 
-    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    reading = opened_by_parts(arguments, terminal, 0.4)
     with reading as (project, table, context):
         rows = _rows(arguments, project, table)
         columns = _columns(rows, table, Part(context, 0.0, 0.1))
@@ -137,7 +137,7 @@ def _numbers(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.open_columns import figures_beside, weigh_open_columns
     from sfumato.analysis.pooled_numbers import plain, pool_numbers, sentences
 
-    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    reading = opened_by_parts(arguments, terminal, 0.4)
     with reading as (project, table, context):
         rows = _rows(arguments, project, table)
         columns = _columns(rows, table, Part(context, 0.0, 0.1))
@@ -168,7 +168,7 @@ def _units(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.holdings import Basis
     from sfumato.analysis.pooled_rows import pooled_rows, repeated_units
 
-    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    reading = opened_by_parts(arguments, terminal, 0.4)
     with reading as (project, table, context):
         document = project.document
         units = repeated_units(table, Part(context, 0.0, 0.4), arguments.columns or ())
@@ -215,7 +215,7 @@ def _questions(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.analysis.audit_answers import Asked, answers, subjects_of
     from sfumato.analysis.readiness import looked_at
 
-    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    reading = opened_by_parts(arguments, terminal, 0.4)
     with reading as (project, table, context):
         document, columns, attributes = looked_at(project, table, Part(context, 0.0, 0.3))
         rows = rows_of(document, table, project.keys, (project.path.parent,))
@@ -242,7 +242,7 @@ def _person(arguments: Namespace, terminal: Terminal) -> ExitCode:
     )
 
     basis = Basis.RELEASED if arguments.released else Basis.PLANNED
-    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    reading = opened_by_parts(arguments, terminal, 0.4)
     with reading as (project, table, context):
         rows = _rows(arguments, project, table)
         document, decided = rows.document, rows.document.generalization

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.commands.shared.command import PROJECT, Command, ExitCode, argument
 from sfumato.commands.shared.groups import ATTRIBUTE, LIMITS, read_question
-from sfumato.commands.shared.opening import never_whole, opened_by_parts
+from sfumato.commands.shared.opening import opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Part
 from sfumato.formats.language import translated, worded
@@ -23,7 +23,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     check_loss(arguments.loss)
     check_error(arguments.epsilon)
-    reading = opened_by_parts(arguments, terminal, 0.4, why_whole=never_whole)
+    reading = opened_by_parts(arguments, terminal, 0.4)
     with reading as (project, table, context):
         asked = read_question(arguments, project, table, Part(context, 0.0, 0.2))
         question = NoisyQuestion(

@@ -23,7 +23,7 @@ from sfumato.commands.shared.groups import (
     read_question,
     recipient_called,
 )
-from sfumato.commands.shared.opening import never_whole, opened_by_parts
+from sfumato.commands.shared.opening import opened_by_parts
 from sfumato.commands.shared.terminal import Terminal
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
@@ -43,7 +43,7 @@ _RULES = {
 
 
 def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    reading = opened_by_parts(arguments, terminal, 0.24, why_whole=never_whole)
+    reading = opened_by_parts(arguments, terminal, 0.24)
     with reading as (project, table, context):
         subject = read_question(arguments, project, table, Part(context, 0.0, 0.1))
         found = _examine(arguments, subject, Part(context, 0.1, 1.0))

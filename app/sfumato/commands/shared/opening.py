@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -86,49 +86,17 @@ MEMORY: Final = option(
 )
 
 
-def never_whole(_project: ProjectFile) -> str:
-    """Say that what is asked for needs no table as a whole, whatever releases need."""
-    return ""
-
-
-@contextmanager
-def opened(
-    arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
-) -> Iterator[tuple[ProjectFile, Table, Context]]:
-    """Open the project that the arguments name and read its source table.
-
-    Parameters
-    ----------
-    arguments, terminal
-        The command's.
-    share
-        How much of the work reading is, from 0 to 1.
-    read_only
-        Whether the project stays as it is.
-
-    Yields
-    ------
-    tuple
-        The project, its table, and a context for the rest of the work.
-    """
-    with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
-        table = source_of(project, Part(context, 0.0, share))
-        yield project, table, Part(context, share, 1.0)
-
-
 @contextmanager
 def opened_by_parts(
     arguments: Namespace,
     terminal: Terminal,
     share: float,
     read_only: bool = True,
-    why_whole: Callable[[ProjectFile], str] | None = None,
 ) -> Iterator[tuple[ProjectFile, Table | LongTable, Context]]:
-    """Open a project and its source table as `opened` does.
+    """Open the project that the arguments name, and its source table.
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
-    it can be worked on in parts; which is said. `why_whole` tells why it can't, where that may
-    be. With an engine, no table is read as a whole.
+    its file can be read in parts; which is said. With an engine, no table is read as a whole.
 
     Raises
     ------
@@ -152,14 +120,10 @@ def opened_by_parts(
                     " without --engine.",
                 )
         elif is_long(document, arguments.memory * 1e6):
-            why = why_whole(project) if why_whole else ""
-            if not why:
-                found = open_long_source(document, reading, project.path.parent)
+            found = open_long_source(document, reading, project.path.parent)
             terminal.note(
                 worded("The table is read in parts, since it is long.")
                 if found
-                else worded("The table is read as a whole: {why}.", why=said(why))
-                if why
                 else worded("The table is read as a whole, since its file can't be read in parts.")
             )
         rest = Part(context, share, 1.0)
