@@ -30,6 +30,21 @@ def adopt(line, path, *more):
     return line.run("adopt", line.project, "--attribute", "illness", "--file", path, *more)
 
 
+def test_an_earlier_release_is_adopted_in_parts_as_in_memory(ward):
+    upper, _ = adopting.ladder_files(ward.folder, WARD, 0.7, 0.2)
+    told = []
+    for memory in ("1000", "0"):
+        found = []
+        for match in ("rows", "key"):
+            arguments = ("--match", match, "--memory", memory)
+            assert adopt(ward, upper, *arguments) == ExitCode.OK, ward.remarks
+            assert ("read in parts" in ward.remarks) == (memory == "0")
+            found.append((ward.output, files(ward)))
+            assert ward.run("rules", ward.project, "--apply", ward.folder / "rules.toml") == 0
+        told.append(found)
+    assert told[1] == told[0]
+
+
 def files(line):
     with ProjectFile.open(line.project, PASSPHRASE, read_only=True) as project:
         return adopted_files(project.document.policy[0].settings)

@@ -13,6 +13,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.reading import detect_options
 from sfumato.project.adoption.examination import Claim, Examination, adopt, examine
+from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.adopted_files import BY_KEY, AdoptedFile, Match, adopted_files
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
 from sfumato.project.project_file import ProjectFile
@@ -78,7 +79,7 @@ def by_key(table_column: str = "person", file_column: str = "person") -> Match:
 
 def examined(document: Document, table: Table, told: Claim, **how: object) -> Examination:
     columns = (encode_column(table, document.column("illness")),)
-    return examine(document, "illness", told, columns, table, Silent(), **how)
+    return examine(document, "illness", told, columns, RowsToMatch.of(table), Silent(), **how)
 
 
 def adopted(document: Document, table: Table, *told: Claim) -> Document:

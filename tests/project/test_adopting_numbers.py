@@ -14,6 +14,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.reading import detect_options
 from sfumato.project.adoption.examination import Claim, adopt, examine
+from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Source
 from sfumato.project.errors import AdoptionError
@@ -68,7 +69,7 @@ def noisy_files(folder, *levels, ladder=True):
 def examined(document, path, level=None):
     names = {"age": "age", "pay": "pay"}
     claim = Claim(path, detect_options(path), names, level, holder=path.stem)
-    return examine(document, "age + pay", claim, ENCODED, TABLE, Silent())
+    return examine(document, "age + pay", claim, ENCODED, RowsToMatch.of(TABLE), Silent())
 
 
 def test_a_release_is_fitted_between_adopted_copies_and_verifies(tmp_path):

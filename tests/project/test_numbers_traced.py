@@ -17,6 +17,7 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import encode_column
 from sfumato.formats.reading import detect_options
 from sfumato.project.adoption.examination import Claim, adopt, examine
+from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.entry_plan import plan_release
 from sfumato.project.document.model import Document, Recipient
@@ -115,7 +116,7 @@ def test_an_adopted_copy_that_moved_with_the_project_is_found(tmp_path):
     frame.to_csv(old / "copy.csv", index=False)
     names = {"age": "age", "income": "income"}
     claim = Claim(old / "copy.csv", detect_options(old / "copy.csv"), names, 0.5, holder="Old")
-    found = examine(document, KEY, claim, columns, TABLE, Silent())
+    found = examine(document, KEY, claim, columns, RowsToMatch.of(TABLE), Silent())
     document = adopt(document, KEY, found)
     old.rename(new)
     entry = document.policy[0]

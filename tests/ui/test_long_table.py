@@ -13,13 +13,13 @@ from PySide6.QtWidgets import QLabel
 from sfumato.analysis.views import find_views, views_in
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.hierarchies import Intervals, Suppression, hierarchy_of
+from sfumato.engine.generalization.hierarchies import hierarchy_of
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table
 from sfumato.formats.options import ReadOptions
+from sfumato.project.document.adopted_files import adopted_files
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.release import long_table
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.release import make_release
@@ -33,11 +33,10 @@ from sfumato.ui.panels.audit.pages.group_risk import GroupRiskPage
 from sfumato.ui.panels.audit.pages.leak import LeakPage
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.audit.pages.report import ReportPage
-from sfumato.ui.panels.policy.generalized.finding import SEARCH
 from sfumato.ui.panels.policy.views_card import COUNT_JOB, SMALLEST, SUPPRESSED, UNIQUE
 from sfumato.ui.state.insights import LongSource
 from sfumato.ui.state.settings import MemoryLimit
-from tests.ui.clinic import clinic_table
+from tests.ui.clinic import DISEASES, clinic_table
 from tests.ui.data_steps import load, shown
 from tests.ui.hands import choose, click, dialog_of, messages, settle, type_into
 
@@ -619,61 +618,22 @@ def test_how_much_memory_a_table_may_take_is_chosen_in_the_menu(window, qtbot, p
     assert "opened from now on" in messages(window.current.messages)[0]
 
 
-@pytest.fixture
-def generalized(saved, qtbot):
-    """The page of the generalized table, about two public columns that have hierarchies."""
-    session = saved.session
-    panel = panel_of(saved, qtbot, "policy")
-    document = session.document
-    for name, recipe in (("age", Intervals(10.0)), ("ward", Suppression())):
-        spec = replace(document.column(name), role=Role.QUASI_IDENTIFIER)
-        document = document.with_column(spec).with_hierarchy(name, recipe)
-    session.edit("Mark", replace(document, policy=(), recipients=()))
+def test_an_earlier_release_is_adopted_beside_all_rows(saved, qtbot, tmp_path, answers):
+    session, rng = saved.session, np.random.default_rng(3)
+    frame = clinic_table(ROWS).frame
+    other = np.array(DISEASES)[rng.integers(0, len(DISEASES), ROWS)]
+    frame["disease"] = np.where(rng.random(ROWS) < 0.5, frame["disease"].astype(str), other)
+    answers.file = tmp_path / "earlier.csv"
+    frame[["name", "disease"]].to_csv(answers.file, index=False)
+    card = panel_of(saved, qtbot, "policy").page.adopted
+    qtbot.waitUntil(lambda: session.attribute("disease") is not None)
+    click(card.adopt)
+    dialog = card.dialog
+    click(dialog.form.choose)
     settle(qtbot, session)
-    click(panel.ways.segments.button_for("generalized"))
-    return panel.ways.page
-
-
-@both
-def test_a_generalized_table_is_searched_looked_at_and_published_in_parts(
-    generalized, saved, qtbot, tmp_path, monkeypatch
-):
-    page, session = generalized, saved.session
-    monkeypatch.setattr(long_table, "SAMPLE", 500)
-    click(page.start)
+    assert dialog.findings.texts[0].startswith("It becomes a rung")
+    click(dialog.submit)
     settle(qtbot, session)
-    assert page.finding.found is None  # all rows are read once that is asked for
-    click(page.search)
-    settle(qtbot, session)
-    assert "combinations of levels" in page.sentence.text()
-    page.tabs.setCurrentWidget(page.beside)
-    settle(qtbot, session)
-    assert page.beside.after.model().rowCount() == 500
-    assert "500 records, drawn evenly, are shown" in page.beside.sentence.text()
-    page.tabs.setCurrentWidget(page.publish)
-    assert "it holds" in page.publish.check.word.text()
-    type_into(page.publish.folder, str(tmp_path / "out"))
-    click(page.publish.submit)
-    settle(qtbot, session)
-    [made] = (tmp_path / "out").iterdir()
-    report = verify_file(session.project, session.long.table, made, Silent())
-    assert report.holds, report.failed
-    assert len(pd.read_csv(made / "data.csv")) == ROWS
-
-
-def test_a_search_in_parts_tells_how_far_it_is_and_can_be_stopped(generalized, saved, qtbot):
-    page, session = generalized, saved.session
-    click(page.start)
-    click(page.search)
-    [job] = [each for each in session.runner.jobs if each.key == SEARCH]
-    told = []
-    job.progressed.connect(lambda job=job: told.append(str(job.text)))
-    click(page.stop)
-    settle(qtbot, session)
-    assert page.finding.found is None
-    click(page.search)
-    [job] = [each for each in session.runner.jobs if each.key == SEARCH]
-    job.progressed.connect(lambda job=job: told.append(str(job.text)))
-    settle(qtbot, session)
-    assert page.finding.searched is not None
-    assert any(f"of {ROWS:,} rows" in text for text in told)
+    [file] = adopted_files(session.document.policy[0].settings)
+    assert file.rung
+    assert file.level == pytest.approx(0.5, abs=0.05)

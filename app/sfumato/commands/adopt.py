@@ -18,8 +18,8 @@ from sfumato.commands.shared.command import (
     option,
     repeated,
 )
-from sfumato.commands.shared.opening import READING, opened, reading_of
-from sfumato.engine.core.progress import Context
+from sfumato.commands.shared.opening import MEMORY, READING, opened_by_parts, reading_of
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.language import said, worded
 from sfumato.project.errors import AdoptionError
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.project.adoption.examination import Examination
     from sfumato.project.document.adopted_files import Match
     from sfumato.project.project_file import ProjectFile
+    from sfumato.project.release.long_table import LongTable
 
 ESTIMATE = "estimate"
 MATCHES = ("key", "rows")
@@ -40,7 +41,7 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
     from sfumato.project.adoption.adopt import check_not_released, entry_called
     from sfumato.project.adoption.examination import adopt
 
-    with opened(arguments, terminal, 0.3, read_only=False) as (project, table, context):
+    with opened_by_parts(arguments, terminal, 0.3, read_only=False) as (project, table, context):
         examination = _examined(arguments, project, table, context)
         terminal.tell(False, None, _lines(examination))
         if not examination.file.rung and not arguments.beside:
@@ -68,16 +69,17 @@ def _run(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
 
 def _examined(
-    arguments: Namespace, project: ProjectFile, table: Table, context: Context
+    arguments: Namespace, project: ProjectFile, table: Table | LongTable, context: Context
 ) -> Examination:
-    from sfumato.engine.table.table import encode_attribute
     from sfumato.project.adoption.adopt import adopting, entry_called
     from sfumato.project.adoption.examination import Claim, examine
+    from sfumato.project.release.long_table import LongTable
 
     entry = entry_called(project.document, arguments.attribute)
     adopting(entry)
     document = project.document
-    columns = tuple(encode_attribute(table, document.column(name)) for name in entry.attributes)
+    rows, part = LongTable.of(table, project.path.parent), Part(context, 0.0, 0.3)
+    columns = rows.encoded(document, entry.attributes, part)
     claim = Claim(
         path=arguments.file,
         options=reading_of(arguments, arguments.file),
@@ -87,7 +89,8 @@ def _examined(
         values=_values(arguments.value, columns),
         holder=arguments.holder,
     )
-    return examine(document, entry.key, claim, columns, table, context, (project.path.parent,))
+    rest, folders = Part(context, 0.3, 1.0), (project.path.parent,)
+    return examine(document, entry.key, claim, columns, rows.to_match(rest), rest, folders)
 
 
 def _columns(arguments: Namespace, attributes: tuple[str, ...]) -> dict[str, str]:
@@ -213,6 +216,7 @@ ADOPT = Command(
         option("--holder", "NAME", "who was given the file", default=""),
         flag("--beside", "adopt the file beside the ladder where it does not fit"),
         READING,
+        MEMORY,
     ),
     _run,
     ("sfumato adopt clinic.sfumato --attribute diagnosis --file earlier.csv --level 0.4",),

@@ -86,38 +86,13 @@ MEMORY: Final = option(
 
 
 @contextmanager
-def opened(
-    arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
-) -> Iterator[tuple[ProjectFile, Table, Context]]:
-    """Open the project that the arguments name and read its source table.
-
-    Parameters
-    ----------
-    arguments, terminal
-        The command's.
-    share
-        How much of the work reading is, from 0 to 1.
-    read_only
-        Whether the project stays as it is.
-
-    Yields
-    ------
-    tuple
-        The project, its table, and a context for the rest of the work.
-    """
-    with open_project(arguments, terminal, read_only) as project, terminal.working() as context:
-        table = source_of(project, Part(context, 0.0, share))
-        yield project, table, Part(context, share, 1.0)
-
-
-@contextmanager
 def opened_by_parts(
     arguments: Namespace, terminal: Terminal, share: float, read_only: bool = True
 ) -> Iterator[tuple[ProjectFile, Table | LongTable, Context]]:
-    """Open a project and its source table as `opened` does.
+    """Open the project that the arguments name, and its source table.
 
     A table that would take more memory than the arguments allow (`MEMORY`) is not read, where
-    it can be read in parts; which is said. With an engine, no table is read as a whole.
+    its file can be read in parts; which is said. With an engine, no table is read as a whole.
 
     Raises
     ------

@@ -17,7 +17,7 @@ from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.adoption import LevelFound, covered_by_all
 from sfumato.engine.mechanisms.base import Adopted, Check, Settings
-from sfumato.engine.table.table import EncodedColumn, Table
+from sfumato.engine.table.table import EncodedColumn
 from sfumato.formats.bundles.contents import KEYED_ORDER
 from sfumato.formats.bundles.packages import row_order_beside
 from sfumato.formats.files import digest_of
@@ -129,7 +129,7 @@ def examine(
     key: str,
     claim: Claim,
     columns: Sequence[EncodedColumn],
-    table: Table,
+    table: RowsToMatch,
     context: Context,
     folders: Sequence[Path] = (),
 ) -> Examination:
@@ -146,7 +146,7 @@ def examine(
     columns
         The entry's attributes, encoded.
     table
-        The source table.
+        The source table's rows.
     context
         Progress and cancelling.
     folders
@@ -172,7 +172,7 @@ def examine(
     _refuse_random_order(file)
     read = read_release(file.path, claim.options, Part(context, 0.1, 0.3))
     attributes = [column.attribute for column in columns]
-    rows = match_rows(file, read, attributes, RowsToMatch.of(table), Part(context, 0.3, 0.4))
+    rows = match_rows(file, read, attributes, table, Part(context, 0.3, 0.4))
     file = replace(file, part=rows.part)
     found = mechanism.find_level(*_common(columns, entry.settings, rows.release_of(file)))
     if claim.level is None:
@@ -241,16 +241,16 @@ def _no_release(file: AdoptedFile, found: LevelFound) -> AdoptionError:
 def _others(
     earlier: Sequence[AdoptedFile],
     columns: Sequence[EncodedColumn],
-    table: Table,
+    table: RowsToMatch,
     context: Context,
     folders: Sequence[Path],
     document: Document,
 ) -> list[tuple[AdoptedFile, Adopted]]:
     source = document.source.digest if document.source is not None else ""
-    attributes, matched, found = [c.attribute for c in columns], RowsToMatch.of(table), []
+    attributes, found = [c.attribute for c in columns], []
     for place, other in enumerate(earlier):
         part = Part(context, place / len(earlier), (place + 1) / len(earlier))
-        rows = read_rows(other, attributes, matched, part, folders, source)
+        rows = read_rows(other, attributes, table, part, folders, source)
         found.append((other, rows.release_of(other)))
     return found
 
@@ -433,7 +433,7 @@ def look(
     key: str,
     claim: Claim,
     columns: Sequence[EncodedColumn],
-    table: Table,
+    table: RowsToMatch,
     folders: Sequence[Path],
     context: Context,
 ) -> Look:

@@ -103,7 +103,7 @@ def counted_rows(made: ClassedRows, context: Context) -> CountedRows:
         promised = PromisedRows(prepared, stack)
         before, after = (stack.enter_context(Buckets(table.folder, table.rows)) for _ in "ba")
         reading, rest = Part(context, 0.0, 0.9), Part(context, 0.9, 1.0)
-        for batch, rows in table.read(list(read), "Generalizing the rows", reading):
+        for batch, rows in table.read(list(read), "Generalizing the table", reading):
             whose = None if unit is None else RowsUnits(units_in(batch, unit, keys), rows)
             part = columns_of(batch, list(read))
             with naming_rows(rows):

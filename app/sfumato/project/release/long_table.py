@@ -30,8 +30,6 @@ from sfumato.engine.core.parallel import made_ahead, side_by_side
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.open_columns import sample_rows
-from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import NAMED_ROWS, key_hashes, repeated_key
 from sfumato.engine.table.combinations import Marks
@@ -188,6 +186,23 @@ class LongTable:
                 yield series_of(batch[name], name)
 
         return RowsToMatch(self.batches.rows, column, partial(Buckets, self.folder), self.folder)
+
+    def encoded(
+        self, document: Document, names: Sequence[str], context: Context
+    ) -> tuple[EncodedColumn, ...]:
+        """Return some attributes with all rows, those too that don't leave; nothing else is held.
+
+        Raises
+        ------
+        DomainError, TableError
+            If a row does not fit the document.
+        """
+        read = self.whole.read(names, "Looking at the rows", context)
+        types = {name: self.batches.types[name] for name in names}
+        orders = {name: each for name, each in self.batches.orders.items() if name in names}
+        frame = frame_of((batch for batch, _ in read), types, self.batches.rows, orders)
+        table = Table(frame, self.batches.value_labels, self.batches.column_labels)
+        return tuple(encode_attribute(table, document.column(name)) for name in names)
 
     def read(
         self, names: Sequence[str], text: str, context: Context
@@ -628,13 +643,3 @@ class Witnesses:
         orders = {name: order for name, order in batches.orders.items() if name in self._types}
         frame = frame_of(self._batches, self._types, orders=orders)
         return Table(frame, *labels, is_part=True), np.concatenate(self._rows)
-
-
-def why_not_by_row(document: Document) -> str:
-    """Return why rows can't be released each by itself; empty where they can."""
-    for entry in document.policy:
-        if mechanism_called(entry.mechanism).needs_groups:
-            return Sentence("{entry} is released by groups of records", entry=entry.key)
-        if adopted_in(entry.settings):
-            return Sentence("{entry} is fitted to earlier releases", entry=entry.key)
-    return ""

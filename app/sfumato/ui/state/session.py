@@ -22,7 +22,7 @@ from sfumato.analysis.open_columns import Asked, OpenAnswer, answer_open_columns
 from sfumato.analysis.pooled_rows import PooledRows, pooled_rows, repeated_units
 from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
 from sfumato.engine.core.columns import ColumnSpec, Role
-from sfumato.engine.core.errors import PolicyError, SfumatoError
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.randomness.keys import KeyRing
@@ -175,16 +175,6 @@ class Session(QObject):
     def at_hand(self) -> Table | None:
         """The rows in memory: all, or a sample of a long table, for pictures and proposals."""
         return self.table if self.long is None else self.long.sample
-
-    def refuses_long(self) -> bool:
-        """Say of something that it needs all rows, where they are read in parts; return whether."""
-        if self.long is not None:
-            error = PolicyError(
-                "This needs all rows of the table at once, and they are read in parts.",
-                "Read all of the table under Data, on a machine with the memory for it.",
-            )
-            self.say_error(error, topic="long")
-        return self.long is not None
 
     @property
     def memory(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from sfumato.engine.core.columns import Value
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Check, LevelField
 from sfumato.engine.table.table import Attribute, EncodedColumn, Table
@@ -41,6 +43,7 @@ from sfumato.project.document.adopted_files import (
     adopted_files,
 )
 from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.release.long_table import LongTable
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.import_page import ReadingDialog
 from sfumato.ui.panels.policy.file_dialog import FileDialog, Meanings
@@ -310,6 +313,26 @@ class Findings(Card):
         self._texts.append(text)
 
 
+def look_in_parts(
+    document: Document,
+    entry: PolicyEntry,
+    claim: Claim,
+    table: Table | LongTable,
+    folders: Sequence[Path],
+    context: Context,
+) -> Look:
+    """Examine a claim about a table in memory or not; of all rows, an entry's attributes are held.
+
+    Raises
+    ------
+    SfumatoError
+        If a row does not fit the document.
+    """
+    rows, rest = LongTable.of(table, Path(tempfile.gettempdir())), Part(context, 0.3, 1.0)
+    columns = rows.encoded(document, entry.attributes, Part(context, 0.0, 0.3))
+    return look(document, entry.key, claim, columns, rows.to_match(rest), folders, rest)
+
+
 class AdoptDialog(FileDialog):
     """Asks about an earlier release, examines it at every change, and hands it over.
 
@@ -333,7 +356,7 @@ class AdoptDialog(FileDialog):
         session: Session,
         entry: PolicyEntry,
         columns: Sequence[EncodedColumn],
-        table: Table,
+        table: Table | LongTable,
         parent: QWidget | None = None,
     ) -> None:
         texts = (
@@ -345,7 +368,7 @@ class AdoptDialog(FileDialog):
             tr("Adopt"),
         )
         super().__init__(session, JOB, texts, SIZE, parent)
-        self._entry, self._table, self._columns = entry, table, tuple(columns)
+        self._entry, self._table = entry, table
         self._document: Document = session.document
         self._found: Examination | None = None
         attributes = [column.attribute for column in columns]
@@ -439,7 +462,7 @@ class AdoptDialog(FileDialog):
         document, folders = self._session.document, self._session.project_folders
         self.work(
             tr("Examining {name}", name=claim.path.name),
-            partial(look, document, self._entry.key, claim, self._columns, self._table, folders),
+            partial(look_in_parts, document, self._entry, claim, self._table, folders),
             partial(self._show_look, document),
         )
 
@@ -583,9 +606,7 @@ class AdoptedCard(Card):
     # ----- what the person does
 
     def _ask(self) -> None:
-        session, table = self._session, self._session.table
-        if session.refuses_long():
-            return
+        session, table = self._session, self._session.source
         entry = entry_called(session.document, self._key)
         columns = [session.attribute(name) for name in entry.attributes]
         known = [column for column in columns if column is not None]
