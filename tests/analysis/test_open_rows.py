@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sfumato.analysis import open_columns, open_rows
+from sfumato.analysis import open_columns, open_figures
 from sfumato.analysis.open_columns import OpenFindings, weigh_open_columns
 from sfumato.analysis.shown_columns import ShownColumns
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
@@ -57,7 +57,7 @@ def test_a_part_tells_what_the_whole_table_tells(
 ) -> None:
     table = Table(table.frame.drop(columns="code"))
     whole = weighed(table)
-    monkeypatch.setattr(open_rows, "LEARNED", 5_000)
+    monkeypatch.setattr(open_figures, "LEARNED", 5_000)
     part = weighed(table)
     assert part.sampled == 5_000
     assert part.records == ROWS
@@ -78,7 +78,7 @@ def test_relations_are_those_of_all_rows(table: Table, monkeypatch: pytest.Monke
     monkeypatch.setattr(open_columns, "_LEAST_ROWS", 600)
     whole = weighed(table)
     assert told(whole) == {"illness": ("code",), "twice": ("income",)}
-    monkeypatch.setattr(open_rows, "LEARNED", 5_000)
+    monkeypatch.setattr(open_figures, "LEARNED", 5_000)
     part = weighed(table)
     assert told(part) == told(whole)
     outside = np.setdiff1d(np.arange(ROWS), part.rows)[:40]

@@ -20,8 +20,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.options import RaggedRows
 from sfumato.formats.reading import detect_options
 from sfumato.project.adoption.examination import adopt
-from sfumato.project.document.model import Recipient
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import Recipient, document_from_json, document_to_json
 from sfumato.project.errors import AdoptionError
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import attributes_of

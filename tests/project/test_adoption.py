@@ -15,8 +15,12 @@ from sfumato.engine.mechanisms.uniform.adoption import check_ladder, check_unifo
 from sfumato.project.adoption.adopt import without_file
 from sfumato.project.adoption.examination import adopt
 from sfumato.project.document.entry_plan import ladder_of
-from sfumato.project.document.model import PolicyEntry, Recipient
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import (
+    PolicyEntry,
+    Recipient,
+    document_from_json,
+    document_to_json,
+)
 from sfumato.project.errors import AdoptionError
 from sfumato.project.release.release_columns import attributes_of
 from tests.project import adopting as made

@@ -12,8 +12,8 @@ from sfumato.engine.generalization.hierarchies import Suppression, Taxonomy
 from sfumato.engine.table.table import Table
 from sfumato.project.document.generalization import Generalization
 from sfumato.project.document.model import Document
-from sfumato.project.publication.counting import counted_rows
 from sfumato.project.publication.generalization_pipeline import prepare
+from sfumato.project.publication.prepared import counted_rows
 from sfumato.project.release.uniqueness import (
     alone_from,
     alone_in_release,

@@ -13,16 +13,15 @@ from sfumato.engine.generalization.hierarchies import propose_hierarchy
 from sfumato.engine.generalization.publication import Suppressed
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.generalization import CriterionChoice, Generalization, OtherTableFile
-from sfumato.project.document.model import Document
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import Document, document_from_json, document_to_json
 from sfumato.project.errors import SourceChanged, SourceMissing
-from sfumato.project.publication.counting import counted_rows
 from sfumato.project.publication.generalization_pipeline import (
     chosen_node,
     proposed,
     published_rows,
     search_table,
 )
+from sfumato.project.publication.prepared import counted_rows
 from tests.project.verifying import a_document, a_table
 
 

@@ -19,8 +19,7 @@ from sfumato.engine.generalization.hierarchies import (
     Taxonomy,
 )
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import Document, document_from_json, document_to_json
 from sfumato.project.errors import DamagedProject, RulesError
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.engine.generalization.hierarchies.recipes import RECIPES

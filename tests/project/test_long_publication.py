@@ -23,10 +23,10 @@ from sfumato.project.document.generalization import (
     PopulationFile,
 )
 from sfumato.project.document.model import Unit
-from sfumato.project.publication import counting, publish
+from sfumato.project.publication import prepared, publish
 from sfumato.project.publication.generalization_pipeline import chosen_node, find
 from sfumato.project.publication.publish import publish_table
-from sfumato.project.release import buckets, long_views
+from sfumato.project.release import long_views
 from sfumato.project.verification.found import verify_file
 from tests.project import test_long_release
 from tests.project.test_long_release import frame_of, long_of, whole_of
@@ -208,13 +208,13 @@ def test_too_many_rows_that_differ_are_refused_in_parts_with_what_to_do(ward, mo
 
 
 def test_rows_that_break_a_promise_are_not_published(ward, tmp_path, monkeypatch):
-    checked = counting.PromisedRows.checked
+    checked = prepared.PromisedRows.checked
 
     def broken(self, by_unit=True):
         found = checked(self, by_unit)
         return replace(found, criteria=tuple(replace(c, holds=False) for c in found.criteria))
 
-    monkeypatch.setattr(counting.PromisedRows, "checked", broken)
+    monkeypatch.setattr(prepared.PromisedRows, "checked", broken)
     with ward(frame_of(), generalizing()) as project:
         with pytest.raises(Exception, match="does not keep what was asked"):
             published(project, long_of(project), tmp_path / "out")
@@ -256,17 +256,17 @@ def test_a_repeated_record_key_is_refused(ward, tmp_path):
 
 def test_no_value_lies_in_temporary_files(ward, tmp_path, monkeypatch):
     put = []
-    add = buckets.Buckets.add
+    add = long_counts.Buckets.add
 
     def noted(self, batch, numbers):
         put.append(batch.schema.names)
         add(self, batch, numbers)
 
-    monkeypatch.setattr(buckets.Buckets, "add", noted)
+    monkeypatch.setattr(long_counts.Buckets, "add", noted)
     with ward(with_houses(frame_of()), generalizing(K, unit=Unit(("house",), 3))) as project:
         found = find(project.document, long_of(project), Silent())
         node = chosen_node(project.document, found.searched)
         made = publish.published_rows(found.searched.prepared, node)
-        counting.counted_rows(made, Silent())
+        prepared.counted_rows(made, Silent())
     assert put
     assert {name for names in put for name in names} <= {"mark", "unit", "row"}

@@ -48,7 +48,7 @@ from sfumato.project.release.uniqueness import alone_in_release
 from sfumato.project.release.views import coarsened, coarsening_of, told_of
 from sfumato.project.source import open_long_source, read_source
 from sfumato.project.verification.found import verify_file
-from sfumato.project.verification.long_comparison import Compared
+from sfumato.project.verification.long_verification import Compared
 from tests.project.batched import hospital, hospital_document
 from tests.project.making import new_project
 from tests.thorough import tried

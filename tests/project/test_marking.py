@@ -18,8 +18,7 @@ from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.project.document.edits import with_marks, with_spacing
 from sfumato.project.document.entry_plan import plan_release
-from sfumato.project.document.model import Document, Recipient
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import Document, Recipient, document_from_json, document_to_json
 from sfumato.project.errors import NotTraceable
 from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of

@@ -17,8 +17,12 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.bundles.reading import read_bundle
-from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import (
+    Document,
+    PolicyEntry,
+    document_from_json,
+    document_to_json,
+)
 from sfumato.project.release.release_columns import attributes_of, released_columns
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.noise import NOISE

@@ -12,8 +12,7 @@ import pytest
 from sfumato.engine.core.columns import Binning, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import PolicyEntry
-from sfumato.project.document.serialise import canonical_json
+from sfumato.project.document.model import PolicyEntry, canonical_json
 from sfumato.project.errors import NotSealed
 from sfumato.project.ledger import EntryKind, ReleaseRecord
 from sfumato.project.project_file import ProjectFile

@@ -15,10 +15,8 @@ from sfumato.engine.generalization.publication import equivalence_classes
 from sfumato.engine.generalization.risk import Basis
 from sfumato.engine.table.table import Table
 from sfumato.project.document.generalization import CriterionChoice, Generalization
-from sfumato.project.document.model import Document
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import Document, document_from_json, document_to_json
 from sfumato.project.errors import SourceChanged, SourceMissing
-from sfumato.project.publication.classed_rows import ClassedRows
 from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.publication.population import (
     basis_text,
@@ -27,6 +25,7 @@ from sfumato.project.publication.population import (
     risks_of,
     told,
 )
+from sfumato.project.publication.prepared import ClassedRows
 from sfumato.project.rules.rules import apply_rules, rules_of
 
 WARDS = ("heart", "lungs")

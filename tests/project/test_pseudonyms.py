@@ -17,7 +17,7 @@ from sfumato.engine.randomness import record_ids as engine
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import record_ids_by_key
 from sfumato.engine.table.table import Table
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import document_from_json, document_to_json
 from sfumato.project.errors import RulesError
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release_columns import attributes_of, material_of, plan_for

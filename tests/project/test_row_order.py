@@ -20,8 +20,12 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
 from sfumato.formats.bundles.reading import read_bundle
 from sfumato.formats.reading import detect_options, read_table
-from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import (
+    Document,
+    PolicyEntry,
+    document_from_json,
+    document_to_json,
+)
 from sfumato.project.errors import AdoptionError, RulesError
 from sfumato.project.ledger import order_to_tell
 from sfumato.project.publication.publish import publish_table

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from sfumato.engine.core.columns import Role
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import document_from_json, document_to_json
 from sfumato.project.errors import DamagedProject, NotSealed, Part, WrongPassphrase
 from sfumato.project.ledger import EntryKind
 from sfumato.project.project_file import ProjectFile

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given, settings
 
 from sfumato.engine.core.columns import ColumnSpec, Domain
-from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.project.document.serialise import canonical_json, document_from_json, document_to_json
+from sfumato.project.document.model import (
+    Document,
+    PolicyEntry,
+    canonical_json,
+    document_from_json,
+    document_to_json,
+)
 from sfumato.project.errors import DamagedProject
 from tests.project.documents import documents
 from tests.project.making import document as a_document

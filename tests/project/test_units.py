@@ -21,8 +21,13 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.combinations import combined
 from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.entry_plan import plan_release
-from sfumato.project.document.model import Source, Unit, ViewRule
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import (
+    Source,
+    Unit,
+    ViewRule,
+    document_from_json,
+    document_to_json,
+)
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import make_release
 from sfumato.project.release.release_columns import material_of, plan_for, released_columns

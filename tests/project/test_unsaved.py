@@ -10,8 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.project.document.model import Document
-from sfumato.project.document.serialise import document_to_json
+from sfumato.project.document.model import Document, document_to_json
 from sfumato.project.errors import UnsavedUnreadable
 from sfumato.project.store.unsaved import UnsavedWork, unsaved_in
 from tests.project.making import document

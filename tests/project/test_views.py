@@ -25,8 +25,7 @@ from sfumato.analysis.views import (
 )
 from sfumato.engine.core.errors import DiversityError, LadderError, PolicyError
 from sfumato.engine.core.progress import Silent
-from sfumato.project.document.model import Document, ViewRule
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import Document, ViewRule, document_from_json, document_to_json
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.prepared import PreparedTable
 from sfumato.project.release.release import make_release

@@ -14,7 +14,7 @@ from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.risk import Basis, risk_of_sizes
 from sfumato.engine.table.table import Table
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import document_from_json, document_to_json
 from sfumato.project.publication.generalization_pipeline import prepare
 from sfumato.project.publication.population import basis_text, risks_of, told
 from sfumato.project.release.release import make_release

@@ -26,8 +26,7 @@ from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.table.relations import LinearRelation, Relation
 from sfumato.engine.table.repeated_units import RepeatedUnit, may_name_units
 from sfumato.engine.table.table import Attribute
-from sfumato.project.document.model import Document, Recipient
-from sfumato.project.document.serialise import canonical_json
+from sfumato.project.document.model import Document, Recipient, canonical_json
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.long_table import LongTable
 

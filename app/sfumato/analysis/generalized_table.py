@@ -22,11 +22,9 @@ from sfumato.engine.generalization.publication import (
 from sfumato.engine.generalization.risk import Risk
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
-from sfumato.project.publication.classed_rows import ClassedRows
-from sfumato.project.publication.counting import counted_rows
 from sfumato.project.publication.generalization_pipeline import Searched, looked_at, published_rows
 from sfumato.project.publication.population import PopulationFound, read_population, risks_of
-from sfumato.project.publication.prepared import Prepared, decided_in
+from sfumato.project.publication.prepared import ClassedRows, Prepared, counted_rows, decided_in
 from sfumato.project.release.long_counts import OpenColumn, series_of
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.uniqueness import AloneInPublication

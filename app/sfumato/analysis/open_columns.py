@@ -15,8 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.analysis.holdings import Holding
-from sfumato.analysis.open_figures import OpenFigure
-from sfumato.analysis.open_rows import WeighedRows, weighed_rows, whole_codes, whole_numbers
+from sfumato.analysis.open_figures import (
+    OpenFigure,
+    WeighedRows,
+    weighed_rows,
+    whole_codes,
+    whole_numbers,
+)
 from sfumato.analysis.shown_columns import Look, ShownColumns, look_of
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import SfumatoError
@@ -51,8 +56,7 @@ from sfumato.engine.table.table import (
     proposed_domain,
 )
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
-from sfumato.project.document.model import Document, Recipient
-from sfumato.project.document.serialise import canonical_json, to_plain
+from sfumato.project.document.model import Document, Recipient, canonical_json, to_plain
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

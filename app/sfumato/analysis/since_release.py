@@ -13,8 +13,7 @@ from sfumato.engine.mechanisms import all_mechanisms
 from sfumato.engine.mechanisms.base import Statement
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
-from sfumato.project.document.model import Document, PolicyEntry, Recipient, ViewRule
-from sfumato.project.document.serialise import to_plain
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, ViewRule, to_plain
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.release.release_compatibility import domain_fingerprints
 

@@ -25,8 +25,7 @@ from sfumato.engine.generalization.distinct_rows import (
 )
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.table.repeated_units import Units
-from sfumato.project.document.model import Document, Recipient
-from sfumato.project.document.serialise import canonical_json, to_plain
+from sfumato.project.document.model import Document, Recipient, canonical_json, to_plain
 from sfumato.project.release.groups import public_names
 from sfumato.project.release.long_views import long_view
 from sfumato.project.release.views import (

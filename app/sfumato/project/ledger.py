@@ -29,8 +29,7 @@ from typing import Any, Final
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.formats.bundles.contents import KEYED_ORDER, TABLE_ORDER
 from sfumato.project.document.entry_plan import EntryPlan
-from sfumato.project.document.model import Document, Source
-from sfumato.project.document.serialise import canonical_json, from_plain, to_plain
+from sfumato.project.document.model import Document, Source, canonical_json, from_plain, to_plain
 from sfumato.project.errors import LedgerTampered
 from sfumato.project.store.database import Database
 from sfumato.project.store.files import Clock, stamp

@@ -34,8 +34,7 @@ from sfumato.formats.files import (
     remove_abandoned,
     unfinished_beside,
 )
-from sfumato.project.document.model import Document
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import Document, document_from_json, document_to_json
 from sfumato.project.errors import (
     Finding,
     LedgerTampered,

@@ -16,7 +16,7 @@ from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms.adoption import ADOPTED, adopted_in
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.formats.files import digest_of, is_file
-from sfumato.project.document.serialise import from_plain, to_plain
+from sfumato.project.document.model import from_plain, to_plain
 from sfumato.project.errors import AdoptionError
 
 BY_ROWS: Final = "rows"

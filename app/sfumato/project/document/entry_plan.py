@@ -15,8 +15,7 @@ from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.adopted_files import adopted_files
-from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.document.serialise import from_plain, to_plain
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, from_plain, to_plain
 
 
 @dataclass(frozen=True)

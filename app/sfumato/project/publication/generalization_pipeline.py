@@ -44,8 +44,7 @@ from sfumato.formats.reading import ReadOptions, digest_of, read_table
 from sfumato.project.document.generalization import Generalization, OtherTableFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
-from sfumato.project.publication.classed_rows import ClassedRows
-from sfumato.project.publication.prepared import Prepared, decided_in
+from sfumato.project.publication.prepared import ClassedRows, Prepared, decided_in
 from sfumato.project.release.long_table import LongTable, Summary
 from sfumato.project.release.long_views import RowsApart, rows_apart
 from sfumato.project.release.release_columns import check_columns

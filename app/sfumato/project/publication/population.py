@@ -42,8 +42,7 @@ from sfumato.formats.reading import detect_options, digest_of, preview, read_tab
 from sfumato.project.document.generalization import PopulationFile
 from sfumato.project.document.model import Document
 from sfumato.project.errors import SourceChanged, SourceMissing
-from sfumato.project.publication.classed_rows import ClassedRows
-from sfumato.project.publication.prepared import Prepared, decided_in
+from sfumato.project.publication.prepared import ClassedRows, Prepared, decided_in
 from sfumato.project.release.byproducts import released_weights, weight_column
 from sfumato.project.release.long_counts import (
     Buckets,

@@ -34,12 +34,9 @@ from sfumato.formats.language import spoken
 from sfumato.formats.table_format import RowStream
 from sfumato.formats.tables import format_called
 from sfumato.project.document.generalization import Generalization
-from sfumato.project.document.model import Document, Recipient, Source
-from sfumato.project.document.serialise import canonical_json, to_plain
+from sfumato.project.document.model import Document, Recipient, Source, canonical_json, to_plain
 from sfumato.project.ledger import ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile
-from sfumato.project.publication.classed_rows import ClassedRows
-from sfumato.project.publication.counting import counted_rows
 from sfumato.project.publication.generalization_pipeline import (
     Searched,
     chosen_node,
@@ -50,7 +47,7 @@ from sfumato.project.publication.generalization_pipeline import (
     search_table,
 )
 from sfumato.project.publication.population import read_population, risks_of, told
-from sfumato.project.publication.prepared import decided_in
+from sfumato.project.publication.prepared import ClassedRows, counted_rows, decided_in
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.batches import schema_of
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns

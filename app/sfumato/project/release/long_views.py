@@ -34,8 +34,7 @@ from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.combinations import Marks, marks_of_numbers, value_marks
 from sfumato.engine.table.repeated_units import UnitRows
 from sfumato.engine.table.table import Table, encode_attribute
-from sfumato.project.document.model import Document, Recipient, Unit
-from sfumato.project.document.serialise import canonical_json
+from sfumato.project.document.model import Document, Recipient, Unit, canonical_json
 from sfumato.project.release.groups import is_known_to_others, public_names
 from sfumato.project.release.long_counts import (
     Buckets,

@@ -34,8 +34,8 @@ from sfumato.engine.randomness.row_order import Hashes, Positions, order_words, 
 from sfumato.engine.table.table import EncodedColumn, Table, encode_attribute
 from sfumato.formats.columns.arrays import ArrowColumn, is_ordered
 from sfumato.project.document.entry_plan import EntryPlan
-from sfumato.project.document.model import Unit
-from sfumato.project.document.serialise import (
+from sfumato.project.document.model import (
+    Unit,
     canonical_json,
     from_plain,
     to_plain,

@@ -32,8 +32,7 @@ from sfumato.formats.table_format import RowStream
 from sfumato.formats.tables import format_called
 from sfumato.project.adoption.adopt import adoptions_to_record
 from sfumato.project.document.entry_plan import EntryPlan, plan_release
-from sfumato.project.document.model import Document, Recipient, Source
-from sfumato.project.document.serialise import canonical_json, to_plain
+from sfumato.project.document.model import Document, Recipient, Source, canonical_json, to_plain
 from sfumato.project.errors import ReleaseError, SourceChanged
 from sfumato.project.ledger import EntryKind, ReleaseRecord, order_to_tell
 from sfumato.project.project_file import ProjectFile

@@ -37,8 +37,7 @@ from sfumato.engine.randomness.keys import AttributeKey, KeyRing
 from sfumato.engine.randomness.record_ids import canonical_text, canonical_texts, keyed_hash
 from sfumato.engine.table.repeated_units import Units, units_of
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, Recipient
-from sfumato.project.document.serialise import from_plain, to_plain
+from sfumato.project.document.model import Document, Recipient, from_plain, to_plain
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from tomlkit.items import AoT, Table
 from sfumato.engine.core.columns import ColumnSpec, Domain, Pseudonym, Value
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.project.document.generalization import Generalization, OtherTableFile, PopulationFile
-from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.document.serialise import to_plain
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, to_plain
 from sfumato.project.errors import RulesError
 
 Keys = tuple[str | int, ...]

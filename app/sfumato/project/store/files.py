@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from sfumato.formats.bundles.writing import digest_of_files
-from sfumato.project.document.serialise import canonical_json
+from sfumato.project.document.model import canonical_json
 from sfumato.project.errors import DamagedProject
 from sfumato.project.store.database import Database
 from sfumato.project.store.schema import Row

@@ -28,7 +28,7 @@ from typing import Final
 from sfumato.engine.core.wording import Sentence
 from sfumato.formats.errors import FileError
 from sfumato.formats.files import write_whole
-from sfumato.project.document.serialise import canonical_json
+from sfumato.project.document.model import canonical_json
 from sfumato.project.errors import Finding, NotSealed, Part
 from sfumato.project.store import schema
 from sfumato.project.store.schema import Contents, Row, digest_of_rows, rows_of

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
-from sfumato.project.document.serialise import canonical_json
+from sfumato.project.document.model import canonical_json
 from sfumato.project.errors import DamagedProject, PassphraseError, WrongPassphrase
 from sfumato.project.store.schema import Contents, Row
 

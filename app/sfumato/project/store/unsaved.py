@@ -26,8 +26,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sfumato.formats.files import is_file, new_private, remove_abandoned, write_whole
-from sfumato.project.document.model import Document
-from sfumato.project.document.serialise import document_from_json, document_to_json
+from sfumato.project.document.model import Document, document_from_json, document_to_json
 from sfumato.project.errors import DamagedProject, UnsavedUnreadable
 from sfumato.project.store.seal import state_folder
 

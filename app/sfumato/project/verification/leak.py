@@ -52,7 +52,7 @@ from sfumato.formats.reading import detect_options, read_table
 from sfumato.project.adoption.adopt import rung_holders
 from sfumato.project.document.edits import true_together
 from sfumato.project.document.entry_plan import EntryPlan, adopted_plan, plan_release
-from sfumato.project.document.serialise import canonical_json
+from sfumato.project.document.model import canonical_json
 from sfumato.project.errors import NotTraceable
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile

@@ -25,8 +25,7 @@ from sfumato.formats.bundles.reading import Bundle, read_bundle
 from sfumato.formats.comparison import all_within, differing_rows
 from sfumato.formats.errors import FileError
 from sfumato.project.document.generalization import Generalization
-from sfumato.project.document.model import Document
-from sfumato.project.document.serialise import from_plain
+from sfumato.project.document.model import Document, from_plain
 from sfumato.project.ledger import ReleaseRecord, ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.publication.generalization_pipeline import prepare, published_rows
