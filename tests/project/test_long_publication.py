@@ -26,7 +26,7 @@ from sfumato.project.document.model import Unit
 from sfumato.project.publication import prepared, publish
 from sfumato.project.publication.generalization_pipeline import chosen_node, find
 from sfumato.project.publication.publish import publish_table
-from sfumato.project.release import long_views
+from sfumato.project.release import long_counts, long_views
 from sfumato.project.verification.found import verify_file
 from tests.project import test_long_release
 from tests.project.test_long_release import frame_of, long_of, whole_of
