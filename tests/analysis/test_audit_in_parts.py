@@ -128,6 +128,7 @@ def of_groups(rows):
     return found
 
 
+@pytest.mark.few(2)
 @case
 @few
 def test_small_groups_are_those_of_the_whole_table(ward, monkeypatch, case, size):
@@ -156,6 +157,7 @@ def of_queries(rows):
     return found
 
 
+@pytest.mark.few(2)
 @case
 @size
 def test_queries_and_noisy_answers_are_those_of_the_whole_table(ward, monkeypatch, case, size):
@@ -181,6 +183,7 @@ def of_records(rows):
     return found
 
 
+@pytest.mark.few(1)
 @case
 @few
 def test_a_record_s_path_is_that_of_the_whole_table(ward, monkeypatch, case, size):
@@ -211,6 +214,7 @@ def of_files(rows):
     return found
 
 
+@pytest.mark.few(3)
 @case
 @few
 @pytest.mark.parametrize("cells", [1 << 23, 0])
@@ -225,6 +229,7 @@ def test_files_are_weighed_as_those_of_the_whole_table(ward, monkeypatch, case, 
         assert sum(not isinstance(each, str) for each in whole) >= 2
 
 
+@pytest.mark.few(1)
 @case
 @few
 def test_tracing_costs_what_it_does_in_the_whole_table(ward, monkeypatch, case, size):
@@ -240,6 +245,7 @@ def test_tracing_costs_what_it_does_in_the_whole_table(ward, monkeypatch, case, 
         assert parts.figures.differing.tolist() == whole.figures.differing.tolist()
 
 
+@pytest.mark.few(1)
 @size
 @pytest.mark.parametrize("alike", [False, True])
 def test_of_many_rows_some_are_compared_wherever_the_table_is_cut(ward, monkeypatch, size, alike):
@@ -276,6 +282,7 @@ def of_houses(document):
     return replace(document, columns=(*document.columns, house))
 
 
+@pytest.mark.few(1)
 @size
 def test_rows_that_belong_together_are_found_in_parts(ward, monkeypatch, size):
     cut(monkeypatch, size)
@@ -324,6 +331,7 @@ def test_of_many_units_some_are_looked_at_with_all_their_rows(ward, monkeypatch)
 # ----- groups of records, and several attributes together
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("file", ["parquet"], indirect=True)
 @few
 def test_records_released_by_groups_are_looked_at_in_parts(opened, monkeypatch, size):
@@ -382,6 +390,7 @@ def together(document):
     )
 
 
+@pytest.mark.few(1)
 @few
 def test_attributes_protected_together_are_weighed_in_parts(ward, monkeypatch, size):
     cut(monkeypatch, size)
@@ -397,6 +406,7 @@ def test_attributes_protected_together_are_weighed_in_parts(ward, monkeypatch, s
         assert report.risk is not None
 
 
+@pytest.mark.few(1)
 @few
 def test_what_is_fitted_to_earlier_releases_is_looked_at_in_parts(
     ward, tmp_path, monkeypatch, size
@@ -421,6 +431,7 @@ def of_costs(rows):
 # ----- what is answered at first sight, and what is refused
 
 
+@pytest.mark.few(1)
 @case
 def test_the_audit_s_questions_are_answered_in_parts(ward, case):
     frame, change = CASES[case]

@@ -73,6 +73,7 @@ def test_numbers_are_previewed_on_the_rows_that_leave_with_errors_by_cluster(tmp
     project.close()
 
 
+@pytest.mark.slow
 def test_the_previewed_error_holds_for_draws_of_households(tmp_path):
     frame = households(80)
     frame["rent"] = frame["rent"] + 0.5

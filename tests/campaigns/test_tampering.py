@@ -150,6 +150,7 @@ def test_untouched_it_opens_and_finishes_what_was_interrupted(ground):
         assert len(project.recovered) == 1
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", TABLES)
 def test_another_value_in_any_cell_is_refused(ground, name):
     content = ground.path.read_bytes()
@@ -201,6 +202,7 @@ def test_rows_of_an_older_copy_are_refused_unless_they_are_the_whole(ground):
     assert tried == 2**6 - 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", TABLES)
 def test_anything_added_to_the_schema_is_refused(ground, name):
     content = ground.path.read_bytes()

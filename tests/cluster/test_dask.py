@@ -112,6 +112,7 @@ def test_any_partitions_give_the_release_that_is_made_here(sent, cuts):
     assert sent.as_released(made).equals(sent.released)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "case", ["units", "units as in the table", "groups", "groups as in the table"]
 )
@@ -283,6 +284,7 @@ def test_classes_of_a_table_without_rows_are_refused():
         adapter.class_facts(nothing, ["age"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", ["units", "groups as in the table"])
 def test_what_classes_of_a_view_tell_is_counted_before_anything_is_released(by_case, case):
     sent = by_case[case]

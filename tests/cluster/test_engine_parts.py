@@ -104,7 +104,7 @@ CASES = {
 IN_TEXTS = {"rows alone", "two rows of a unit", "units as in the table", "groups"}
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("case", "ending"),
     [*((case, "parquet") for case in CASES), *((case, "csv") for case in sorted(IN_TEXTS))],

@@ -153,6 +153,7 @@ CASES = {
 }
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("case", CASES)
 def test_parts_are_read_as_the_whole(case):
     text, options, wanted = CASES[case]

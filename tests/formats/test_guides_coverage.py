@@ -120,7 +120,7 @@ def truths(told: pd.DataFrame, frame: pd.DataFrame) -> np.ndarray:
     return true.value_counts()[[tuple(row) for row in wanted[names].to_numpy()]].to_numpy()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("runs", [60, pytest.param(300, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_intervals_of_the_guide_hold_the_truth(tmp_path, name, runs):

@@ -158,7 +158,7 @@ COEFFICIENTS = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("runs", [60, pytest.param(300, marks=pytest.mark.slow)])
 def test_intervals_of_cross_tables_and_regressions_hold_the_truth(programs, way, runs):
     covered = {}

@@ -29,6 +29,7 @@ def test_a_workbook_made_by_hand_is_read(tmp_path):
     assert plain(read(path).table.frame["a"]) == [1]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("part", parts(sheet("")))
 @pytest.mark.parametrize("content", [None, b"", b"<", b"\xff\xfe\x00", b"<a/>", b"<a>" * 50_000])
 def test_a_workbook_that_lacks_a_part_or_has_a_broken_one_is_told(tmp_path, part, content):

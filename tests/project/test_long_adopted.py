@@ -119,6 +119,7 @@ def released(project, table, name, folder):
     return made.path, {path.name: path.read_bytes() for path in made.path.iterdir()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("way", "ending"), [*zip(WAYS, ["csv", "parquet"] * 3, strict=False)])
 def test_a_release_beside_earlier_ones_is_the_same_in_parts(ward, tmp_path, way, ending):
     frame = frame_of()
@@ -138,6 +139,7 @@ def test_a_release_beside_earlier_ones_is_the_same_in_parts(ward, tmp_path, way,
     assert has.all() == ("records" not in way)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("size", [7, 299, 5000])
 def test_it_does_not_matter_how_many_rows_are_read_at_once(ward, tmp_path, monkeypatch, size):
     frame = frame_of()
@@ -151,6 +153,7 @@ def test_it_does_not_matter_how_many_rows_are_read_at_once(ward, tmp_path, monke
     assert parts == whole
 
 
+@pytest.mark.slow
 def test_a_leak_of_a_release_beside_earlier_ones_is_traced_in_parts(ward, tmp_path):
     frame = frame_of()
     way = "some of the records"
@@ -193,6 +196,7 @@ BAD = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", BAD)
 def test_a_file_that_does_not_fit_is_refused_in_the_same_words_in_parts(ward, tmp_path, case):
     match, change, words = BAD[case]

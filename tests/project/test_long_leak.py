@@ -106,6 +106,7 @@ def test_a_leak_is_traced_in_parts_as_in_the_whole_table(ward, tmp_path, views, 
     assert "from the release to" not in verdicts["strangers"]
 
 
+@pytest.mark.slow
 def test_a_leak_of_records_told_apart_by_position_is_traced_in_parts(ward, tmp_path):
     def change(document):
         return replace(two_recipients(*VIEWS["views"])(document), record_key=None)
@@ -126,7 +127,7 @@ def of_houses(*rules):
     return change
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("views", VIEWS)
 def test_a_leak_of_rows_that_belong_together_is_traced_in_parts(ward, tmp_path, views):
     frame = of_units(frame_of())

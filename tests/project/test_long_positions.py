@@ -52,7 +52,7 @@ def same_in_parts(project, folder, format_name="parquet"):
         return sum(1 for _ in csv.reader(file)) - 1
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize(("size", "order"), [(19, ""), (64, "The register is public."), (1000, "")])
 def test_parts_of_any_size_are_released_as_the_whole_table(
@@ -98,7 +98,7 @@ def test_rows_that_are_left_out_do_not_count(ward, tmp_path, monkeypatch):
 VIEW = ViewRule(2, 0.9, {"age": 2, "zip": 2, "grade": 0})
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rules", [(), (VIEW,)], ids=["as it is", "a view"])
 @pytest.mark.parametrize("most_rows", [1, 3])
 def test_which_rows_of_a_unit_leave_follows_from_where_they_stand(ward, tmp_path, most_rows, rules):
@@ -137,7 +137,7 @@ def alone(name):
     return change
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("name", ["illness", "ward", "dose", "zip", "visits", "far"])
 def test_a_column_that_leaves_alone_is_written_as_in_memory(ward, tmp_path, name, format_name):

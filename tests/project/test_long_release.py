@@ -150,6 +150,7 @@ def stored_by_parts(frame, path):
             file.write_table(pa.Table.from_pandas(part, whole.schema, preserve_index=False))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 def test_what_is_known_from_all_rows_only_is_released_in_parts_as_in_memory(
     ward, tmp_path, format_name
@@ -174,7 +175,7 @@ def test_what_is_known_from_all_rows_only_is_released_in_parts_as_in_memory(
         assert severity.cat.categories.tolist() == ["low", "middle", "high", "worst"]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("order", ["", "The register is public."], ids=["keyed", "as in table"])
@@ -440,7 +441,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", VIEWS)
 def test_a_view_in_parts_is_the_view_of_the_whole_table(ward, tmp_path, case):
     format_name = "csv" if case == "a chain" else "parquet"

@@ -194,7 +194,7 @@ def facts_of_data(bundle, format_name):
     )
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("twins", "format_name"), crossed([*CATEGORICAL, *NUMERIC], FORMATS), indirect=["twins"]
 )
@@ -206,6 +206,7 @@ def test_bundles_of_neighbouring_tables_differ_in_released_cells_alone(twins, fo
     assert facts_of_data(one, format_name) == facts_of_data(other, format_name)
 
 
+@pytest.mark.few(3)
 def test_archives_of_neighbouring_tables_have_the_same_entries(twins):
     one, other = released(twins, "csv", as_zip=True)
     entries = []
@@ -221,7 +222,7 @@ def test_archives_of_neighbouring_tables_have_the_same_entries(twins):
     assert entries[0] == entries[1]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_reports_for_outsiders_do_not_differ_between_neighbouring_tables(twins):
     project = twins[0][0]
     pages = []

@@ -90,6 +90,7 @@ def killed(tmp_path_factory, fresh):
     return folders
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("step", BEFORE_RECORDED)
 def test_killed_before_it_is_recorded_a_release_is_removed(killed, step, form):

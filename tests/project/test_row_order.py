@@ -117,7 +117,7 @@ def as_in_table(tmp_path):
 # ----- a release has an order of its own
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("mechanism", "format_name"), crossed(ALONE, ("csv", "parquet", "sav", "dta"))
 )

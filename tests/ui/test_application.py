@@ -29,6 +29,7 @@ def test_no_search_for_garbage_looks_at_what_was_loaded_at_the_start(thawed):
     assert not any(each is loaded for each in searched)
 
 
+@pytest.mark.slow
 def test_a_window_that_is_shown_searches_for_new_garbage_only(themed, thawed, monkeypatch):
     searched = []
     monkeypatch.setattr(QApplication, "exec", lambda _: searched.append(len(gc.get_objects())) or 0)

@@ -108,6 +108,7 @@ def test_an_edit_computes_nothing_for_what_is_hidden(qtbot, seen, monkeypatch):
         assert watch.jobs == (["audit questions"] if shown == "audit" else [])
 
 
+@pytest.mark.slow
 def test_hidden_pages_catch_up_once_somebody_looks(qtbot, seen):
     session, audit = seen.session, seen.panels["audit"]
     page = audit.show_page(CoalitionPage)

@@ -60,6 +60,7 @@ def imported(processes) -> set[str]:
     return processes[0]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("library", LATER)
 def test_the_windows_first_picture_does_without(imported, library):
     assert {name for name in imported if name == library or name.startswith(f"{library}.")} == set()

@@ -42,7 +42,7 @@
 <context>
     <name>Attributes</name>
     <message>
-        <location filename="../../ui/panels/attributes/columns.py" line="+39"/>
+        <location filename="../../ui/panels/attributes/columns.py" line="+54"/>
         <source>Identifying</source>
         <translation>Direkt identifizierend</translation>
     </message>
@@ -187,12 +187,12 @@
         <translation>keiner</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/panel.py" line="+75"/>
+        <location filename="../../ui/panels/attributes/panel.py" line="+77"/>
         <source>{left} stays protected without {gone}, at the levels stated before.</source>
         <translation>{left} bleibt ohne {gone} geschützt, auf den zuvor festgelegten Stufen.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/records.py" line="+114"/>
+        <location filename="../../ui/panels/attributes/columns.py" line="+236"/>
         <source>Record key</source>
         <translation>Datensatzschlüssel</translation>
     </message>
@@ -279,7 +279,7 @@
         <translation>Eine Klasse von {column} benennen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/records.py" line="+23"/>
+        <location filename="../../ui/panels/attributes/columns.py" line="+23"/>
         <location line="+3"/>
         <source>Rows belong to</source>
         <translation>Zeilen gehören zu</translation>
@@ -418,7 +418,7 @@
         <translation>p = {value}</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="+99"/>
+        <location filename="../../ui/panels/audit/released_files.py" line="+99"/>
         <source>The released columns are being made again.</source>
         <translation>Die freigegebenen Spalten werden neu erzeugt.</translation>
     </message>
@@ -463,14 +463,14 @@
         <translation>Am stärksten gefährdet, im Mittel: {values}.</translation>
     </message>
     <message>
-        <location line="+14"/>
-        <location filename="../../ui/panels/audit/wording.py" line="+136"/>
+        <location filename="../../ui/panels/audit/holders.py" line="+143"/>
         <location line="+85"/>
+        <location filename="../../ui/panels/audit/released_files.py" line="+14"/>
         <source>(rounding): they are the same</source>
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+278"/>
+        <location filename="../../ui/panels/audit/pages/coalition.py" line="+279"/>
         <source>Whose records are in most danger?</source>
         <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
     </message>
@@ -486,7 +486,7 @@
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="+94"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="+93"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -566,7 +566,7 @@
         <translation>Verrauschte Antworten werden geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="+84"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="+85"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
@@ -581,7 +581,7 @@
         <translation>Sobald eine sensible Spalte Zahlen behält und Empfänger Vertrauensstufen haben, sehen Sie hier, wie genau irgendeine Gruppe von ihnen die Zahlen einer Person bestimmen kann.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="+23"/>
+        <location filename="../../ui/panels/audit/pages/pooled_rows.py" line="+22"/>
         <source>Pooled rows</source>
         <translation>Zusammengefasste Zeilen</translation>
     </message>
@@ -616,7 +616,7 @@
         <translation>fehlt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/report.py" line="+47"/>
+        <location filename="../../ui/panels/audit/pages/report.py" line="+46"/>
         <source>Report</source>
         <translation>Bericht</translation>
     </message>
@@ -631,7 +631,7 @@
         <translation>Speichern Sie Ihre Arbeit als Projekt. Der Bericht sagt dann, was seine Freigaben zusagen, wer was erhalten hat und wie es sich prüfen lässt.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/wording.py" line="-183"/>
+        <location filename="../../ui/panels/audit/holders.py" line="-183"/>
         <source>These {count} recipients</source>
         <translation>Diese {count} Empfänger</translation>
     </message>
@@ -731,7 +731,7 @@
         <translation>Sobald ein sensibles Merkmal mit einer Liste von Werten ein Verfahren hat und jemand es erhalten soll, zeigt diese Seite, was seine kleinen Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+64"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+63"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
@@ -804,7 +804,7 @@
 <context>
     <name>AuditPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/base.py" line="+55"/>
+        <location filename="../../ui/panels/audit/pages/base.py" line="+53"/>
         <source>This can&apos;t be examined</source>
         <translation>Das lässt sich nicht prüfen</translation>
     </message>
@@ -924,7 +924,7 @@
 <context>
     <name>CandidatesModel</name>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="+80"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="+198"/>
         <source>Last release</source>
         <translation>Letzte Freigabe</translation>
     </message>
@@ -955,7 +955,7 @@
 <context>
     <name>CoalitionPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="+207"/>
+        <location filename="../../ui/panels/audit/pages/coalition.py" line="+207"/>
         <source>As planned</source>
         <translation>Wie geplant</translation>
     </message>
@@ -1194,7 +1194,7 @@
 <context>
     <name>DatabaseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/databases.py" line="+64"/>
+        <location filename="../../ui/dialogs/databases.py" line="+63"/>
         <source>Open a table of a database</source>
         <translation>Tabelle einer Datenbank öffnen</translation>
     </message>
@@ -1391,7 +1391,7 @@
 <context>
     <name>Dialog</name>
     <message>
-        <location filename="../../ui/dialogs/base.py" line="+129"/>
+        <location filename="../../ui/dialogs/base.py" line="+155"/>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
     </message>
@@ -1457,7 +1457,7 @@
 <context>
     <name>EntryList</name>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="+97"/>
+        <location filename="../../ui/panels/policy/lists.py" line="+118"/>
         <source>Sensitive attributes</source>
         <translation>Sensible Merkmale</translation>
     </message>
@@ -1575,7 +1575,7 @@
 <context>
     <name>FoundFiles</name>
     <message>
-        <location filename="../../ui/shell/files.py" line="+56"/>
+        <location filename="../../ui/shell/files.py" line="+55"/>
         <source>Files that turned up (*)</source>
         <translation>Aufgetauchte Dateien (*)</translation>
     </message>
@@ -1649,7 +1649,7 @@
 <context>
     <name>FrameModel</name>
     <message>
-        <location filename="../../ui/widgets/tables.py" line="+142"/>
+        <location filename="../../ui/widgets/tables.py" line="+141"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -1725,7 +1725,7 @@
 <context>
     <name>GroupsModel</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-245"/>
+        <location filename="../../ui/panels/audit/pages/coalition.py" line="-245"/>
         <source>The record&apos;s true value</source>
         <translation>Der wahre Wert des Datensatzes</translation>
     </message>
@@ -1816,7 +1816,7 @@
 <context>
     <name>GuaranteeCard</name>
     <message>
-        <location filename="../../ui/shell/guarantee_card.py" line="+148"/>
+        <location filename="../../ui/shell/guarantee_card.py" line="+147"/>
         <source>What is promised</source>
         <translation>Was zugesagt ist</translation>
     </message>
@@ -1943,7 +1943,7 @@
     <name>Hierarchy</name>
     <message>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+197"/>
-        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+331"/>
+        <location filename="../../ui/panels/attributes/hierarchy/keeping.py" line="+336"/>
         <location line="+28"/>
         <source>Hierarchy of {column}</source>
         <translation>Hierarchie von {column}</translation>
@@ -2408,7 +2408,7 @@
 <context>
     <name>HoldersModel</name>
     <message>
-        <location filename="../../ui/panels/audit/holders.py" line="+66"/>
+        <location filename="../../ui/panels/audit/holders.py" line="+61"/>
         <source>How far the release multiplies anyone&apos;s odds at most (γ)</source>
         <translation>Um welchen Faktor die Freigabe die Chancen auf irgendetwas höchstens erhöht (γ)</translation>
     </message>
@@ -2571,7 +2571,7 @@
 <context>
     <name>JobBar</name>
     <message>
-        <location filename="../../ui/shell/job_bar.py" line="+83"/>
+        <location filename="../../ui/shell/frame.py" line="+468"/>
         <source>Running work</source>
         <translation>Laufende Arbeiten</translation>
     </message>
@@ -2973,7 +2973,7 @@
 <context>
     <name>LevelsView</name>
     <message>
-        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+238"/>
+        <location filename="../../ui/panels/attributes/hierarchy/preview.py" line="+388"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
@@ -3094,7 +3094,7 @@
 <context>
     <name>MainWindow</name>
     <message>
-        <location filename="../../ui/shell/main_window.py" line="+247"/>
+        <location filename="../../ui/shell/main_window.py" line="+243"/>
         <source>Open table</source>
         <translation>Tabelle öffnen</translation>
     </message>
@@ -3354,7 +3354,7 @@
 <context>
     <name>Menus</name>
     <message>
-        <location filename="../../ui/shell/menus.py" line="+74"/>
+        <location filename="../../ui/shell/frame.py" line="-339"/>
         <source>As the &amp;system</source>
         <translation>Wie das S&amp;ystem</translation>
     </message>
@@ -3420,7 +3420,7 @@
 <context>
     <name>NewPassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="+116"/>
+        <location filename="../../ui/dialogs/base.py" line="+100"/>
         <source>Choose a passphrase for {project}</source>
         <translation>Passphrase für {project} wählen</translation>
     </message>
@@ -3655,7 +3655,7 @@
 <context>
     <name>OpenPassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="-70"/>
+        <location filename="../../ui/dialogs/base.py" line="-70"/>
         <source>Open {project}</source>
         <translation>{project} öffnen</translation>
     </message>
@@ -4403,24 +4403,6 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
 </context>
 <context>
-    <name>Panels</name>
-    <message>
-        <location filename="../../ui/panels/base.py" line="+35"/>
-        <source>All rows are needed at once</source>
-        <translation>Alle Zeilen werden auf einmal gebraucht</translation>
-    </message>
-    <message>
-        <location line="-5"/>
-        <source>The table is read in parts, since it would take more memory than it may. What is computed here needs all its rows at once: read all of it, on a machine with the memory for it.</source>
-        <translation>Die Tabelle wird in Teilen gelesen, weil sie mehr Speicher bräuchte, als sie darf. Was hier berechnet wird, braucht alle Zeilen auf einmal: Lesen Sie sie ganz ein, auf einem Rechner mit genügend Speicher.</translation>
-    </message>
-    <message>
-        <location line="+4"/>
-        <source>Read all of it</source>
-        <translation>Ganz einlesen</translation>
-    </message>
-</context>
-<context>
     <name>PersonPage</name>
     <message>
         <location filename="../../ui/panels/audit/pages/person.py" line="+16"/>
@@ -4553,7 +4535,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>PlotView</name>
     <message>
-        <location filename="../../ui/widgets/plot_view.py" line="+158"/>
+        <location filename="../../ui/widgets/plot_view.py" line="+157"/>
         <source>Save or copy this plot</source>
         <translation>Diese Grafik speichern oder kopieren</translation>
     </message>
@@ -5298,7 +5280,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{name} sieht {seen}</translation>
     </message>
     <message>
-        <location filename="../../plots/matrices.py" line="+126"/>
+        <location filename="../../plots/matrices.py" line="+145"/>
         <source>A true value shows itself with probability {keep}, any other value with {move} each</source>
         <translation>Ein wahrer Wert zeigt sich mit Wahrscheinlichkeit {keep} selbst, als jeder andere Wert mit je {move}</translation>
     </message>
@@ -5353,7 +5335,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{values} {values:Wert|Werte} in {groups} {groups:Gruppe|Gruppen} von Nachbarn.</translation>
     </message>
     <message>
-        <location filename="../../plots/per_value.py" line="+116"/>
+        <location line="+129"/>
         <source>Every value is kept as often as with one limit for all</source>
         <translation>Jeder Wert wird so oft beibehalten wie mit einer Grenze für alle</translation>
     </message>
@@ -6043,7 +6025,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Policy</name>
     <message>
-        <location filename="../../ui/panels/policy/adoption.py" line="+502"/>
+        <location filename="../../ui/panels/policy/adoption.py" line="+524"/>
         <source>{level}, adopted</source>
         <translation>{level}, übernommen</translation>
     </message>
@@ -6104,7 +6086,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-238"/>
-        <location line="+265"/>
+        <location line="+263"/>
         <source>Adopt an earlier release of {name}</source>
         <translation>Frühere Freigabe von {name} übernehmen</translation>
     </message>
@@ -6119,8 +6101,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo die Datei jetzt liegt</translation>
     </message>
     <message>
-        <location line="-236"/>
-        <location line="+241"/>
+        <location line="-234"/>
+        <location line="+239"/>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="+125"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="+142"/>
         <location line="+59"/>
@@ -6134,7 +6116,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeigen, wo eine übernommene Freigabe liegt</translation>
     </message>
     <message>
-        <location line="-541"/>
+        <location line="-559"/>
         <source>{covered} of {records} {records:record|records}</source>
         <translation>{covered} von {records} {records:Datensatz|Datensätzen}</translation>
     </message>
@@ -6224,7 +6206,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/recipients.py" line="+141"/>
+        <location filename="../../ui/panels/policy/lists.py" line="+294"/>
         <source>Level</source>
         <translation>Stufe</translation>
     </message>
@@ -6274,7 +6256,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ihre Vertrauensstufe ist höher als die von {names}, sie bildet mit ihnen aber keine Leiter; daher werden diese neben der Leiter geführt.</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location line="+66"/>
         <source>A version of this table that was given out before, made with another tool. Further levels are fitted to it, so that old and new releases form one ladder.</source>
         <translation>Eine früher herausgegebene Fassung dieser Tabelle, mit einem anderen Programm erzeugt. Weitere Stufen werden an sie angepasst, sodass alte und neue Freigaben eine Leiter bilden.</translation>
     </message>
@@ -6315,7 +6297,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Neben der Leiter übernehmen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entries.py" line="-30"/>
+        <location filename="../../ui/panels/policy/lists.py" line="-324"/>
         <source>Not protected yet</source>
         <translation>Noch nicht geschützt</translation>
     </message>
@@ -6345,14 +6327,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Regelwerk schützt, was niemand über eine Person erfahren darf: eine Diagnose, ein Einkommen, einen Beruf. Kennzeichnen Sie zuerst eine solche Spalte als sensibel.</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <location line="+82"/>
         <location filename="../../ui/panels/policy/generalized/page.py" line="+146"/>
+        <location filename="../../ui/panels/policy/lists.py" line="+4"/>
+        <location line="+82"/>
         <source>Go to Attributes</source>
         <translation>Zu den Merkmalen</translation>
     </message>
     <message>
-        <location line="-67"/>
+        <location filename="../../ui/panels/policy/lists.py" line="-67"/>
         <source>Protect it</source>
         <translation>Schützen</translation>
     </message>
@@ -6377,13 +6359,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{mechanism} (empfohlen)</translation>
     </message>
     <message>
-        <location line="+21"/>
         <location filename="../../ui/panels/policy/entry_page.py" line="+373"/>
+        <location filename="../../ui/panels/policy/lists.py" line="+21"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location filename="../../ui/panels/policy/lists.py" line="+4"/>
         <source>Mark it as sensitive again, or remove its protection.</source>
         <translation>Kennzeichnen Sie es wieder als sensibel oder entfernen Sie seinen Schutz.</translation>
     </message>
@@ -6554,7 +6536,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+8"/>
-        <location filename="../../ui/panels/policy/recipients.py" line="+29"/>
+        <location filename="../../ui/panels/policy/lists.py" line="+150"/>
         <source>Danger: {text}</source>
         <translation>Gefahr: {text}</translation>
     </message>
@@ -6753,6 +6735,11 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+4"/>
         <source>{count} {count:record shows|records show} only *.</source>
         <translation>{count} {count:Datensatz zeigt|Datensätze zeigen} nur *.</translation>
+    </message>
+    <message>
+        <location line="+5"/>
+        <source>{shown} {shown:record|records}, drawn evenly, {shown:is|are} shown.</source>
+        <translation>{shown:Gezeigt wird|Gezeigt werden} {shown} gleichmäßig {shown:gezogener Datensatz|gezogene Datensätze}.</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/generalized/explore_page.py" line="+63"/>
@@ -7302,12 +7289,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+6"/>
-        <location line="+128"/>
+        <location line="+125"/>
         <source>Generalize the table</source>
         <translation>Tabelle vergröbern</translation>
     </message>
     <message>
-        <location line="-114"/>
+        <location line="-113"/>
         <location filename="../../ui/panels/policy/generalized/requirements.py" line="+142"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
@@ -7349,7 +7336,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vergröberte Tabelle verwerfen; Rückgängig stellt sie wieder her</translation>
     </message>
     <message>
-        <location line="+82"/>
+        <location line="+81"/>
         <source>Discard the generalized table</source>
         <translation>Vergröberte Tabelle verwerfen</translation>
     </message>
@@ -7697,7 +7684,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="+397"/>
+        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="+396"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -8403,7 +8390,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+184"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+185"/>
         <location line="+57"/>
         <source> and {count} {count:other|others}</source>
         <translation> und {count} weitere</translation>
@@ -9208,7 +9195,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{name} verschieben</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/recipients.py" line="-80"/>
+        <location filename="../../ui/panels/policy/lists.py" line="-80"/>
         <source>not set</source>
         <translation>nicht festgelegt</translation>
     </message>
@@ -10214,7 +10201,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Projects</name>
     <message>
-        <location filename="../../ui/state/projects.py" line="+239"/>
+        <location filename="../../ui/state/projects.py" line="+252"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -10439,7 +10426,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Rail</name>
     <message>
-        <location filename="../../ui/shell/rail.py" line="+32"/>
+        <location filename="../../ui/shell/frame.py" line="+32"/>
         <source>Not started</source>
         <translation>Nicht begonnen</translation>
     </message>
@@ -10573,7 +10560,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordKeyField</name>
     <message>
-        <location filename="../../ui/panels/attributes/records.py" line="-160"/>
+        <location filename="../../ui/panels/attributes/columns.py" line="-160"/>
         <source>Records are known by</source>
         <translation>Datensätze werden erkannt an</translation>
     </message>
@@ -10654,7 +10641,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasedFiles</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/files.py" line="-133"/>
+        <location filename="../../ui/panels/audit/released_files.py" line="-133"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
@@ -10672,7 +10659,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="+73"/>
+        <location filename="../../ui/panels/releases/panel.py" line="+71"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -11202,7 +11189,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{share} ± {error:.1f}</translation>
     </message>
     <message>
-        <location filename="../../analysis/composition.py" line="+142"/>
+        <location filename="../../analysis/composition.py" line="+144"/>
         <source>Comparing classes</source>
         <translation>Klassen werden verglichen</translation>
     </message>
@@ -11281,7 +11268,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+19"/>
-        <location filename="../../commands/audit.py" line="+338"/>
+        <location filename="../../commands/audit.py" line="+339"/>
         <source>The table of {holder} has no such class.</source>
         <translation>Die Tabelle von {holder} hat keine solche Klasse.</translation>
     </message>
@@ -11306,7 +11293,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Bewertet wird, was angenommen wird</translation>
     </message>
     <message>
-        <location filename="../../analysis/findings.py" line="+43"/>
+        <location filename="../../analysis/findings.py" line="+57"/>
         <source>cut off</source>
         <translation>abschneiden</translation>
     </message>
@@ -11331,22 +11318,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Verlust wird gemessen</translation>
     </message>
     <message>
-        <location line="+32"/>
-        <source>Making the table</source>
-        <translation>Die Tabelle wird erzeugt</translation>
-    </message>
-    <message>
-        <location line="+2"/>
+        <location line="+59"/>
         <source>Comparing with the original</source>
         <translation>Mit dem Original wird verglichen</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location filename="../../project/publication/population.py" line="+230"/>
         <source>Measuring the risk</source>
         <translation>Das Risiko wird gemessen</translation>
     </message>
     <message>
-        <location filename="../../analysis/guarantee.py" line="+45"/>
+        <location filename="../../analysis/guarantee.py" line="+44"/>
         <source>Attributes that depend on each other tell about each other, so whoever holds several may learn more of one than its own promise says.</source>
         <translation>Voneinander abhängige Merkmale verraten etwas übereinander; wer mehrere hat, kann daher über eines mehr erfahren, als dessen eigene Zusage sagt.</translation>
     </message>
@@ -11533,9 +11515,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../commands/check.py" line="+34"/>
-        <location filename="../../commands/views.py" line="+129"/>
-        <location filename="../../project/release/release_plan.py" line="+205"/>
+        <location filename="../../commands/recipients.py" line="+293"/>
+        <location filename="../../commands/release.py" line="+46"/>
+        <location filename="../../project/release/release.py" line="+453"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -11561,7 +11543,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es gibt nichts, wovon es abhängen könnte.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="+134"/>
+        <location filename="../../analysis/open_columns.py" line="+138"/>
         <source>What is told of one is told of the others: protect them together.</source>
         <translation>Was über eines verraten wird, ist auch über die anderen verraten: Schützen Sie sie gemeinsam.</translation>
     </message>
@@ -11613,7 +11595,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_figures.py" line="+132"/>
+        <location filename="../../analysis/open_figures.py" line="+324"/>
         <source>This holds for somebody who knows {columns} as the table has it; {recipient} sees it more coarsely.</source>
         <translation>Das gilt für jemanden, der {columns} so kennt wie in der Tabelle; {recipient} sieht es gröber.</translation>
     </message>
@@ -11693,7 +11675,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine Hierarchie, schützen Sie sie auch oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_facts.py" line="+78"/>
+        <location filename="../../analysis/person_rows.py" line="+84"/>
         <source>Nothing is said of {column}.</source>
         <translation>Zu {column} ist nichts angegeben.</translation>
     </message>
@@ -11793,7 +11775,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Grund, die Stufe von {holder} bei {attribute} zu senken oder zu vergröbern, was Personen erkennbar macht.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_numbers.py" line="+49"/>
+        <location filename="../../analysis/pooled_numbers.py" line="+47"/>
         <source>Pooling never tells more than the most trusted release alone would tell without rounding and bounds.</source>
         <translation>Zusammenlegen verrät nie mehr, als die Freigabe mit dem höchsten Vertrauen allein ohne Rundung und Grenzen verriete.</translation>
     </message>
@@ -11924,7 +11906,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="+46"/>
+        <location filename="../../analysis/findings.py" line="+151"/>
         <location line="+24"/>
         <location filename="../../report/sections.py" line="+402"/>
         <source>Open columns</source>
@@ -11951,12 +11933,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} in {bins} einteilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="+98"/>
+        <location filename="../../analysis/readiness_checks.py" line="+106"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="+2"/>
+        <location filename="../../analysis/findings.py" line="+2"/>
         <location line="+36"/>
         <location filename="../../analysis/readiness_checks.py" line="+33"/>
         <location line="+366"/>
@@ -11984,7 +11966,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} an {names} auf Stufe {level} zeigen</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="-70"/>
+        <location filename="../../analysis/findings.py" line="-70"/>
         <source>Estimated on {sampled:,} of {records:,} {records:record|records}: within {error:.1f} in 100.</source>
         <translation>Geschätzt an {sampled:,} von {records:,} {records:Datensatz|Datensätzen}: auf {error:.1f} von 100 genau.</translation>
     </message>
@@ -12020,18 +12002,18 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zeilen mit gleichem {column} gemeinsam schützen</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_rows.py" line="+33"/>
-        <location filename="../../analysis/promise_checks.py" line="+8"/>
+        <location line="+16"/>
+        <location filename="../../analysis/pooled_rows.py" line="+41"/>
         <source>repeated units</source>
         <translation>wiederholte Einheiten</translation>
     </message>
     <message>
-        <location filename="../../analysis/promise_checks.py" line="+12"/>
+        <location line="+10"/>
         <source>pooled rows</source>
         <translation>zusammengefasste Zeilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/query_desk.py" line="+141"/>
+        <location filename="../../analysis/small_groups.py" line="+632"/>
         <source>Ready for queries</source>
         <translation>Bereit für Anfragen</translation>
     </message>
@@ -12072,14 +12054,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+196"/>
-        <location filename="../../project/release/uniqueness.py" line="+311"/>
+        <location filename="../../project/release/uniqueness.py" line="+265"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique records are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
         <location line="-150"/>
         <location line="+225"/>
-        <location filename="../../analysis/view_checks.py" line="+337"/>
+        <location filename="../../analysis/view_checks.py" line="+335"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
     </message>
@@ -12185,6 +12167,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+11"/>
+        <location filename="../../project/verification/long_verification.py" line="+96"/>
+        <location filename="../../project/verification/verify.py" line="+324"/>
+        <location line="+6"/>
         <source>Promises</source>
         <translation>Zusagen</translation>
     </message>
@@ -12301,7 +12286,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gleiche Datensätze werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../analysis/small_groups.py" line="+294"/>
+        <location filename="../../analysis/small_groups.py" line="-348"/>
         <source>In none of the {groups:,} {groups:group|groups} of people alike can {recipient} estimate the shares of {name} closely.</source>
         <translation>In keiner der {groups:,} {groups:Gruppe|Gruppen} gleicher Personen kann {recipient} die Anteile von {name} genau schätzen.</translation>
     </message>
@@ -12419,7 +12404,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../engine/generalization/chain.py" line="+338"/>
+        <location filename="../../engine/generalization/chain.py" line="+335"/>
         <source>The share of records that may be suppressed is {share:g}.</source>
         <translation>Der Anteil der Datensätze, die unterdrückt werden dürfen, ist {share:g}.</translation>
     </message>
@@ -12438,7 +12423,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../commands/attributes.py" line="+166"/>
+        <location filename="../../commands/columns.py" line="+172"/>
         <location filename="../../engine/mechanisms/laplace/settings.py" line="+175"/>
         <location filename="../../engine/mechanisms/reconstruction/limits.py" line="+502"/>
         <location filename="../../formats/options.py" line="+233"/>
@@ -12479,7 +12464,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+25"/>
-        <location filename="../../project/release/views.py" line="+339"/>
+        <location filename="../../project/release/views.py" line="+338"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -12548,12 +12533,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+143"/>
+        <location line="+142"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-143"/>
+        <location line="-142"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -12573,7 +12558,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Aufruf: </translation>
     </message>
     <message>
-        <location line="+53"/>
+        <location line="+52"/>
         <source>Cancelled. What was not finished is gone; what was finished stays.</source>
         <translation>Abgebrochen. Was nicht fertig war, ist verworfen; was fertig war, bleibt.</translation>
     </message>
@@ -12694,12 +12679,12 @@ Rückgabewerte:
         <translation>Bitte melden Sie diese Zeile. Was zuvor gespeichert wurde, ist sicher.</translation>
     </message>
     <message>
-        <location filename="../../commands/about.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="+81"/>
         <source>Say what this Sfumato is made of, and what it found in itself.</source>
         <translation>Sagen, woraus dieses Sfumato besteht und was es in sich gefunden hat.</translation>
     </message>
     <message>
-        <location line="+42"/>
+        <location filename="../../commands/program.py" line="+172"/>
         <source>System</source>
         <translation>System</translation>
     </message>
@@ -12709,12 +12694,12 @@ Rückgabewerte:
         <translation>Sfumato verbindet sich mit keinem Netz, es sei denn, Sie öffnen eine Datenbank.</translation>
     </message>
     <message>
-        <location filename="../../commands/adopt.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-15"/>
         <source>Take a release made elsewhere onto the ladder.</source>
         <translation>Eine anderswo erstellte Freigabe auf die Leiter übernehmen.</translation>
     </message>
     <message>
-        <location line="+48"/>
+        <location filename="../../commands/adopt.py" line="+49"/>
         <source>Not adopted: no level can be fitted to it. With --beside it is adopted all the same, so that its holder is counted wherever coalitions are.</source>
         <translation>Nicht übernommen: Keine Stufe lässt sich an sie anpassen. Mit --beside wird sie trotzdem übernommen, sodass ihr Inhaber überall dort mitzählt, wo Koalitionen betrachtet werden.</translation>
     </message>
@@ -12725,7 +12710,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../commands/ledger.py" line="+61"/>
+        <location filename="../../commands/project.py" line="+204"/>
         <source>beside the ladder</source>
         <translation>neben der Leiter</translation>
     </message>
@@ -12735,7 +12720,7 @@ Rückgabewerte:
         <translation>{place} übernommen. Das Freigabeverzeichnis hält es mit der nächsten Freigabe fest.</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+35"/>
         <source>Give --column once for each attribute, in their order.</source>
         <translation>Geben Sie --column einmal für jedes Merkmal an, in dessen Reihenfolge.</translation>
     </message>
@@ -12845,12 +12830,12 @@ Rückgabewerte:
         <translation>die Datei neben der Leiter übernehmen, wenn sie nicht passt</translation>
     </message>
     <message>
-        <location filename="../../commands/attributes.py" line="-165"/>
+        <location filename="../../commands/__init__.py" line="-15"/>
         <source>List the columns, or say what they are for and how they leave.</source>
         <translation>Die Spalten auflisten oder festlegen, wozu sie dienen und wie sie freigegeben werden.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location filename="../../commands/columns.py" line="-127"/>
         <source>sfumato: --shared and --shared-by go with --pseudonym COLUMN</source>
         <translation>sfumato: --shared und --shared-by gehören zu --pseudonym SPALTE</translation>
     </message>
@@ -12876,12 +12861,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+13"/>
-        <location filename="../../commands/hierarchy.py" line="+133"/>
+        <location line="+227"/>
         <source>The project has no column {column}.</source>
         <translation>Das Projekt hat keine Spalte {column}.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="-217"/>
         <source>{role} is no role that column {column} can have.</source>
         <translation>{role} ist keine Rolle, die Spalte {column} haben kann.</translation>
     </message>
@@ -12966,12 +12951,12 @@ Rückgabewerte:
         <translation>auf Vielfache davon runden; none rundet nicht</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="-337"/>
+        <location filename="../../commands/__init__.py" line="-8"/>
         <source>Weigh what is learned by pooling releases or rows, and from open columns.</source>
         <translation>Bewerten, was das Zusammenlegen von Freigaben oder Zeilen und offene Spalten verraten.</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location filename="../../commands/audit.py" line="-296"/>
         <source>a member of the coalition: a recipient, or who holds an adopted release; may be given several times</source>
         <translation>ein Mitglied der Koalition: ein Empfänger oder der Inhaber einer übernommenen Freigabe; mehrfach möglich</translation>
     </message>
@@ -13067,17 +13052,17 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../commands/risk.py" line="+163"/>
+        <location filename="../../commands/groups.py" line="+172"/>
         <source>may be repeated; without it, all</source>
         <translation>mehrfach möglich; ohne Angabe alle</translation>
     </message>
     <message>
-        <location filename="../../commands/check.py" line="-33"/>
+        <location filename="../../commands/__init__.py" line="-17"/>
         <source>Say whether releases are ready to be made.</source>
         <translation>Sagen, ob Freigaben bereit sind.</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location filename="../../commands/release.py" line="-13"/>
         <source>CAUTION</source>
         <translation>VORSICHT</translation>
     </message>
@@ -13092,14 +13077,14 @@ Rückgabewerte:
         <translation>ok</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <location filename="../../commands/views.py" line="-1"/>
-        <location filename="../../project/release/release_plan.py" line="-1"/>
+        <location filename="../../commands/recipients.py" line="-1"/>
+        <location filename="../../commands/release.py" line="+12"/>
+        <location filename="../../project/release/release.py" line="-1"/>
         <source>The project has no recipient called {name}.</source>
         <translation>Das Projekt hat keinen Empfänger namens {name}.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location filename="../../commands/release.py" line="+15"/>
         <source>not ready to release</source>
         <translation>nicht bereit zur Freigabe</translation>
     </message>
@@ -13119,12 +13104,12 @@ Rückgabewerte:
         <translation>nur für diesen; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/demo.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-7"/>
         <source>Do the whole work on the sample.</source>
         <translation>Die ganze Arbeit am Beispiel vorführen.</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location filename="../../commands/demo.py" line="+33"/>
         <source>The sample is made up: nobody can be found in it.</source>
         <translation>Das Beispiel ist erfunden: Niemand kann darin gefunden werden.</translation>
     </message>
@@ -13199,12 +13184,12 @@ Rückgabewerte:
         <translation>die Bilder des Fensters weglassen</translation>
     </message>
     <message>
-        <location filename="../../commands/diversity.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="+28"/>
         <source>Search for safe generalizations of the table.</source>
         <translation>Sichere Vergröberungen der Tabelle suchen.</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location filename="../../commands/diversity.py" line="+32"/>
         <source>average level</source>
         <translation>mittlere Stufe</translation>
     </message>
@@ -13214,7 +13199,7 @@ Rückgabewerte:
         <translation>weggelassene Datensätze</translation>
     </message>
     <message>
-        <location line="+106"/>
+        <location line="+104"/>
         <source>Nothing is decided yet; this is what is proposed.</source>
         <translation>Noch ist nichts entschieden; das wird vorgeschlagen.</translation>
     </message>
@@ -13259,12 +13244,12 @@ Rückgabewerte:
         <translation>jede sichere Auswahl von Stufen aufführen, nicht nur die {SHOWN} niedrigsten minimalen</translation>
     </message>
     <message>
-        <location filename="../../commands/hierarchy.py" line="-132"/>
+        <location filename="../../commands/__init__.py" line="-2"/>
         <source>List, export, import or propose hierarchies.</source>
         <translation>Hierarchien auflisten, exportieren, importieren oder vorschlagen.</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location filename="../../commands/columns.py" line="+21"/>
         <source>--mend goes with --import FILE</source>
         <translation>--mend gehört zu --import DATEI</translation>
     </message>
@@ -13285,7 +13270,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+9"/>
-        <location filename="../../commands/views.py" line="-70"/>
+        <location filename="../../commands/recipients.py" line="-70"/>
         <source>sfumato: {wrong}</source>
         <translation>sfumato: {wrong}</translation>
     </message>
@@ -13306,7 +13291,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+27"/>
-        <location filename="../../project/publication/generalization_pipeline.py" line="+332"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="+183"/>
         <source>Column {column} has no hierarchy.</source>
         <translation>Spalte {column} hat keine Hierarchie.</translation>
     </message>
@@ -13381,14 +13366,14 @@ Rückgabewerte:
         <translation>mit --import: Fehler der Tabelle auf die übliche Weise beheben und sagen, wie</translation>
     </message>
     <message>
-        <location filename="../../commands/init.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-22"/>
         <source>Make a project from a table and a rules file, or with the roles that are proposed.</source>
         <translation>Ein Projekt aus einer Tabelle und einer Regeldatei anlegen oder mit den vorgeschlagenen Rollen.</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location filename="../../commands/init.py" line="+45"/>
         <location filename="../../formats/files.py" line="+27"/>
-        <location filename="../../project/project_file.py" line="+538"/>
+        <location filename="../../project/project_file.py" line="+554"/>
         <source>Choose another name.</source>
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
@@ -13465,12 +13450,12 @@ Rückgabewerte:
         <translation>höchstens K Zeilen einer Einheit freigeben; ohne Angabe so viele, wie die größte hat</translation>
     </message>
     <message>
-        <location filename="../../commands/ledger.py" line="-60"/>
+        <location filename="../../commands/__init__.py" line="+49"/>
         <source>List the ledger and check its chain.</source>
         <translation>Das Freigabeverzeichnis auflisten und seine Kette prüfen.</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location filename="../../commands/project.py" line="+0"/>
         <source>on the ladder</source>
         <translation>auf der Leiter</translation>
     </message>
@@ -13480,12 +13465,12 @@ Rückgabewerte:
         <translation>{get} auf {level:g}, {place}</translation>
     </message>
     <message>
-        <location filename="../../commands/noisy_counts.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-2"/>
         <source>Examine what counts with Laplace noise give away about small groups.</source>
         <translation>Prüfen, was Anzahlen mit Laplace-Rauschen über kleine Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location line="+68"/>
+        <location filename="../../commands/groups.py" line="+230"/>
         <source>{attribute}: two counts with Laplace noise, λ = {loss:g} each; ε = {epsilon:g}, δ = {delta:g}</source>
         <translation>{attribute}: zwei Anzahlen mit Laplace-Rauschen, je λ = {loss:g}; ε = {epsilon:g}, δ = {delta:g}</translation>
     </message>
@@ -13532,39 +13517,39 @@ Rückgabewerte:
         <translation>die schiefsten, üblich %(default)s</translation>
     </message>
     <message>
-        <location filename="../../commands/open.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-52"/>
         <source>Open the window, with a project where one is named.</source>
         <translation>Das Fenster öffnen, mit einem Projekt, wo eines genannt ist.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location filename="../../commands/program.py" line="-148"/>
         <source>Check the name.</source>
         <translation>Prüfen Sie den Namen.</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../project/project_file.py" line="-213"/>
+        <location filename="../../project/project_file.py" line="-229"/>
         <source>There is no project at {path}.</source>
         <translation>Unter {path} gibt es kein Projekt.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+13"/>
         <source>the project&apos;s file; without it the window opens empty</source>
         <translation>die Datei des Projekts; ohne sie öffnet sich das Fenster leer</translation>
     </message>
     <message>
-        <location filename="../../commands/others.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="+30"/>
         <source>List or change other holders&apos; tables about the same people.</source>
         <translation>Tabellen anderer Stellen über dieselben Personen auflisten oder ändern.</translation>
     </message>
     <message>
-        <location line="+46"/>
+        <location filename="../../commands/others.py" line="+47"/>
         <source>sfumato: --holder, --sensitive, --quasi and --value go with --add FILE</source>
         <translation>sfumato: --holder, --sensitive, --quasi und --value gehören zu --add DATEI</translation>
     </message>
     <message>
-        <location line="+21"/>
-        <location filename="../../report/material.py" line="+343"/>
+        <location line="+18"/>
+        <location filename="../../report/material.py" line="+328"/>
         <source>this table</source>
         <translation>diese Tabelle</translation>
     </message>
@@ -13574,19 +13559,17 @@ Rückgabewerte:
         <translation>Es gibt keine Tabellen anderer Stellen.</translation>
     </message>
     <message>
-        <location line="+12"/>
-        <location filename="../../engine/generalization/coded.py" line="+324"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="-66"/>
         <source>The sensitive attribute {column} holds numbers, which hardly ever repeat.</source>
         <translation>Das sensible Merkmal {column} enthält Zahlen, die sich kaum je wiederholen.</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../engine/generalization/coded.py" line="+1"/>
         <source>Give it bins under Attributes.</source>
         <translation>Geben Sie ihm unter Merkmale Klassen.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location filename="../../commands/others.py" line="+20"/>
         <source>There is no table of {holder}.</source>
         <translation>Es gibt keine Tabelle von {holder}.</translation>
     </message>
@@ -13618,7 +13601,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <location filename="../../commands/views.py" line="+43"/>
+        <location filename="../../commands/recipients.py" line="+43"/>
         <source>sfumato: {problem}</source>
         <translation>sfumato: {problem}</translation>
     </message>
@@ -13714,12 +13697,12 @@ Rückgabewerte:
         <translation>auch sagen, was unsere eigene Tabelle, wie sie veröffentlicht würde, neben ihnen übrig lässt</translation>
     </message>
     <message>
-        <location filename="../../commands/passphrase.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="+30"/>
         <source>Change a project&apos;s passphrase.</source>
         <translation>Die Passphrase eines Projekts ändern.</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location filename="../../commands/project.py" line="+65"/>
         <source>The passphrase is changed. Copies of the project keep the old one.</source>
         <translation>Die Passphrase ist geändert. Kopien des Projekts behalten die alte.</translation>
     </message>
@@ -13729,22 +13712,22 @@ Rückgabewerte:
         <translation>die neue Passphrase aus dem Dateideskriptor N lesen (oder {NEW_PASSPHRASE_VARIABLE} setzen)</translation>
     </message>
     <message>
-        <location filename="../../commands/publish.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-44"/>
         <source>Publish the generalized table and record it.</source>
         <translation>Die vergröberte Tabelle veröffentlichen und verzeichnen.</translation>
     </message>
     <message>
-        <location line="+45"/>
+        <location filename="../../commands/publish.py" line="+46"/>
         <source>publish beside releases that it contradicts</source>
         <translation>neben Freigaben veröffentlichen, denen sie widerspricht</translation>
     </message>
     <message>
-        <location filename="../../commands/query.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="+31"/>
         <source>Answer count queries from each release, with the truth.</source>
         <translation>Auszählungen aus jeder Freigabe beantworten, mit der Wahrheit daneben.</translation>
     </message>
     <message>
-        <location line="+63"/>
+        <location filename="../../commands/groups.py" line="-207"/>
         <source>Condition {place} is not of the form COLUMN=VALUE.</source>
         <translation>Bedingung {place} hat nicht die Form SPALTE=WERT.</translation>
     </message>
@@ -13799,12 +13782,12 @@ Rückgabewerte:
         <translation>eine Bedingung an eine öffentliche Spalte; mehrfach möglich, (missing) fragt nach fehlenden</translation>
     </message>
     <message>
-        <location filename="../../commands/recipients.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-9"/>
         <source>List the recipients, their levels and what changed since their releases, or state levels.</source>
         <translation>Die Empfänger, ihre Stufen und was sich seit ihren Freigaben geändert hat auflisten oder Stufen festlegen.</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location filename="../../commands/recipients.py" line="-225"/>
         <source>sfumato: --of NAME goes with --level TERM=NUMBER or --tell-in</source>
         <translation>sfumato: --of NAME gehört zu --level GRÖSSE=ZAHL oder --tell-in</translation>
     </message>
@@ -13869,12 +13852,12 @@ Rückgabewerte:
         <translation>nur für dieses Merkmal; mehrfach möglich</translation>
     </message>
     <message>
-        <location filename="../../commands/release.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-29"/>
         <source>Make a recipient&apos;s bundle and record it.</source>
         <translation>Das Datenpaket eines Empfängers erstellen und verzeichnen.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location filename="../../commands/release.py" line="+24"/>
         <source>Files of this format are made in memory, which an engine&apos;s rows need not fit.</source>
         <translation>Dateien dieses Formats entstehen im Arbeitsspeicher, für den die Zeilen einer Maschine zu viele sein können.</translation>
     </message>
@@ -13909,12 +13892,12 @@ Rückgabewerte:
         <translation>die Maschine, bevor sie die Zeilen erzeugt, zählen lassen: die kleinste Klasse von Datensätzen, die für den Empfänger gleich aussehen (k), einzigartige Datensätze und die l-Diversität</translation>
     </message>
     <message>
-        <location filename="../../commands/plan.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="+4"/>
         <source>Write a recipient&apos;s plan and its keys, for a cluster that never sees the project.</source>
         <translation>Den Plan eines Empfängers und seine Schlüssel schreiben, für einen Rechnerverbund, der das Projekt nie sieht.</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location filename="../../commands/release.py" line="+38"/>
         <source>Whoever holds the key file can tell which released values are true: treat it like the data. The ledger counts the two files as a release.</source>
         <translation>Wer die Schlüsseldatei hat, kann sagen, welche freigegebenen Werte wahr sind: Behandeln Sie sie wie die Daten. Das Freigabeverzeichnis zählt beide Dateien als Freigabe.</translation>
     </message>
@@ -13934,23 +13917,23 @@ Rückgabewerte:
         <translation>die Schlüssel dieses Plans allein; nur Sie können die Datei lesen</translation>
     </message>
     <message>
-        <location line="+3"/>
-        <location filename="../../commands/release.py" line="-11"/>
+        <location line="-63"/>
+        <location line="+66"/>
         <source>release a column otherwise than before</source>
         <translation>eine Spalte anders als früher freigeben</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/command.py" line="+147"/>
+        <location filename="../../commands/shared/command.py" line="+158"/>
         <source>release although something grave was found (see sfumato check); the ledger and the report keep the reason, which stands until what it was given for changes</source>
         <translation>freigeben, obwohl etwas Schwerwiegendes gefunden wurde (siehe sfumato check); Freigabeverzeichnis und Bericht halten die Begründung fest, die gilt, bis sich ändert, wofür sie gegeben wurde</translation>
     </message>
     <message>
-        <location filename="../../commands/report.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="+15"/>
         <source>Write a report for the data-protection officer.</source>
         <translation>Einen Bericht für den Datenschutzbeauftragten schreiben.</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location filename="../../commands/audit.py" line="+72"/>
         <source>the report: .html or .pdf</source>
         <translation>der Bericht: .html oder .pdf</translation>
     </message>
@@ -13965,12 +13948,12 @@ Rückgabewerte:
         <translation>die kleinste Anzahl von Datensätzen, die Außenstehenden gezeigt wird (üblich: %(default)s)</translation>
     </message>
     <message>
-        <location filename="../../commands/risk.py" line="-162"/>
+        <location filename="../../commands/__init__.py" line="+18"/>
         <source>Examine which small groups a release gives away.</source>
         <translation>Prüfen, welche kleinen Gruppen eine Freigabe preisgibt.</translation>
     </message>
     <message>
-        <location line="+38"/>
+        <location filename="../../commands/groups.py" line="-292"/>
         <source>exact</source>
         <translation>exakter</translation>
     </message>
@@ -14040,12 +14023,12 @@ Rückgabewerte:
         <translation>auch sagen, was eine geringere Freigabe ändern würde</translation>
     </message>
     <message>
-        <location filename="../../commands/row_order.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="+3"/>
         <source>Show or choose the row order of releases.</source>
         <translation>Die Reihenfolge der Zeilen von Freigaben zeigen oder wählen.</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location filename="../../commands/project.py" line="-163"/>
         <source>sfumato: --as-in-table needs a reason</source>
         <translation>sfumato: --as-in-table verlangt eine Begründung</translation>
     </message>
@@ -14071,12 +14054,12 @@ Rückgabewerte:
         <translation>jeder Freigabe eine eigene zufällige Reihenfolge geben (das Übliche)</translation>
     </message>
     <message>
-        <location filename="../../commands/rules.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-27"/>
         <source>Print a project&apos;s rules, or apply others.</source>
         <translation>Die Regeln eines Projekts ausgeben oder andere anwenden.</translation>
     </message>
     <message>
-        <location line="+27"/>
+        <location filename="../../commands/project.py" line="-105"/>
         <source>The rules are applied.</source>
         <translation>Die Regeln sind angewandt.</translation>
     </message>
@@ -14086,12 +14069,12 @@ Rückgabewerte:
         <translation>eine Regeldatei anwenden, statt die Regeln auszugeben</translation>
     </message>
     <message>
-        <location filename="../../commands/seal.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="+36"/>
         <source>Say whether a project was changed outside Sfumato; accept it as it stands.</source>
         <translation>Sagen, ob ein Projekt außerhalb von Sfumato geändert wurde; es so annehmen, wie es ist.</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location filename="../../commands/project.py" line="+167"/>
         <source>The project matches its seal.</source>
         <translation>Das Projekt stimmt mit seinem Siegel überein.</translation>
     </message>
@@ -14245,12 +14228,12 @@ Rückgabewerte:
         <location line="+1"/>
         <location filename="../../formats/databases.py" line="+101"/>
         <location filename="../../formats/options.py" line="-19"/>
-        <location filename="../../formats/tables/__init__.py" line="+41"/>
+        <location filename="../../formats/tables/__init__.py" line="+43"/>
         <source>Known are: {known}.</source>
         <translation>Bekannt sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/opening.py" line="+31"/>
+        <location filename="../../commands/shared/opening.py" line="+30"/>
         <source>the text&apos;s encoding, e.g. cp1252</source>
         <translation>die Zeichenkodierung des Textes, z. B. cp1252</translation>
     </message>
@@ -14300,7 +14283,7 @@ Rückgabewerte:
         <translation>eine Tabelle in Parquet oder CSV in Teilen lesen, die mehr Arbeitsspeicher als so viele Megabyte brauchte (üblich: 1000)</translation>
     </message>
     <message>
-        <location line="+67"/>
+        <location line="+32"/>
         <source>An engine reads Parquet files&apos; columns as they are stored, and the project reads some as other types.</source>
         <translation>Eine Maschine liest die Spalten von Parquet-Dateien, wie sie gespeichert sind, und das Projekt liest einige mit anderen Typen.</translation>
     </message>
@@ -14310,14 +14293,9 @@ Rückgabewerte:
         <translation>Schreiben Sie sie mit diesen Typen und erstellen Sie ein Projekt aus der neuen Datei oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+6"/>
         <source>The table is read in parts, since it is long.</source>
         <translation>Die Tabelle wird in Teilen gelesen, da sie lang ist.</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>The table is read as a whole: {why}.</source>
-        <translation>Die Tabelle wird als Ganzes gelesen: {why}.</translation>
     </message>
     <message>
         <location line="+2"/>
@@ -14361,7 +14339,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+29"/>
-        <location filename="../../engine/generalization/risk.py" line="+184"/>
+        <location filename="../../engine/generalization/risk.py" line="+185"/>
         <source>The sampling fraction is {fraction:g}.</source>
         <translation>Der Auswahlsatz ist {fraction:g}.</translation>
     </message>
@@ -14398,7 +14376,7 @@ Rückgabewerte:
         <translation>  {words}: {before:.4g}, dann {after:.4g}</translation>
     </message>
     <message>
-        <location filename="../../commands/shared/terminal.py" line="+77"/>
+        <location filename="../../commands/shared/command.py" line="+61"/>
         <source>Passphrase: </source>
         <translation>Passphrase: </translation>
     </message>
@@ -14450,12 +14428,12 @@ Rückgabewerte:
         <translation>Geben Sie die Nummer eines zum Lesen geöffneten an.</translation>
     </message>
     <message>
-        <location filename="../../commands/source.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-3"/>
         <source>Show the source table, or say where it is now.</source>
         <translation>Die Quelltabelle zeigen oder sagen, wo sie jetzt liegt.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location filename="../../commands/project.py" line="-166"/>
         <source>{path}
 {rows:,} {rows:record|records}, SHA-256 {digest}</source>
         <translation>{path}
@@ -14472,12 +14450,12 @@ Rückgabewerte:
         <translation>diese Ausgabe tritt an die Stelle der Tabelle; es kann dieselbe Datei oder Datenbank sein, verändert</translation>
     </message>
     <message>
-        <location filename="../../commands/trace.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-34"/>
         <source>Say which releases a found file comes from.</source>
         <translation>Sagen, aus welchen Freigaben eine gefundene Datei stammt.</translation>
     </message>
     <message>
-        <location line="+73"/>
+        <location filename="../../commands/verify.py" line="+115"/>
         <source>Compared: {compared}.</source>
         <translation>Verglichen: {compared}.</translation>
     </message>
@@ -14507,22 +14485,22 @@ Rückgabewerte:
         <translation>die gefundene Datei: eine Tabelle oder ein Datenpaket, auch gepackt</translation>
     </message>
     <message>
-        <location filename="../../commands/verify.py" line="+1"/>
+        <location filename="../../commands/__init__.py" line="-2"/>
         <source>Examine a bundle, or one of its files, against its project, ledger and table.</source>
         <translation>Ein Datenpaket oder eine seiner Dateien gegen sein Projekt, das Freigabeverzeichnis und die Tabelle prüfen.</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location filename="../../commands/verify.py" line="-81"/>
         <source>the bundle, folder or zip, or any file of one</source>
         <translation>das Datenpaket, Ordner oder Zip-Datei, oder irgendeine Datei daraus</translation>
     </message>
     <message>
-        <location filename="../../commands/views.py" line="-100"/>
+        <location filename="../../commands/__init__.py" line="+25"/>
         <source>Show, find or choose how coarsely each recipient sees the quasi-identifiers.</source>
         <translation>Zeigen, suchen oder wählen, wie grob jeder Empfänger die Quasi-Identifikatoren sieht.</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location filename="../../commands/recipients.py" line="+16"/>
         <source>say for whom: --recipient NAME</source>
         <translation>sagen Sie, für wen: --recipient NAME</translation>
     </message>
@@ -15030,13 +15008,13 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+345"/>
-        <location filename="../../engine/mechanisms/reconstruction/figures.py" line="+197"/>
+        <location filename="../../engine/mechanisms/reconstruction/release.py" line="+383"/>
         <source>Moving {parameter}</source>
         <translation>{parameter} wird verändert</translation>
     </message>
     <message>
         <location line="+10"/>
-        <location filename="../../engine/mechanisms/reconstruction/figures.py" line="+5"/>
+        <location filename="../../engine/mechanisms/reconstruction/release.py" line="+5"/>
         <source>Curves are ready</source>
         <translation>Kurven sind bereit</translation>
     </message>
@@ -15127,7 +15105,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../engine/disclosure/traceability.py" line="+128"/>
-        <location filename="../../engine/mechanisms/gaussian/adoption.py" line="+213"/>
+        <location filename="../../engine/mechanisms/gaussian/release.py" line="+513"/>
         <source>Comparing the releases</source>
         <translation>Die Freigaben werden verglichen</translation>
     </message>
@@ -15139,7 +15117,7 @@ Rückgabewerte:
         <translation>Die Freigaben werden bewertet</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/chain.py" line="-179"/>
+        <location filename="../../engine/generalization/chain.py" line="-177"/>
         <source>{column} is at level {coarse} for a recipient who is trusted less than one at level {fine}.</source>
         <translation>{column} ist auf Stufe {coarse} für einen Empfänger, dem weniger vertraut wird als einem auf Stufe {fine}.</translation>
     </message>
@@ -15149,7 +15127,7 @@ Rückgabewerte:
         <translation>Erhöhen Sie die Stufe des Empfängers mit weniger Vertrauen oder senken Sie die des anderen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/coded.py" line="-98"/>
+        <location filename="../../engine/generalization/coded.py" line="+248"/>
         <source>There are {nodes:,} combinations of levels, more than {limit:,}.</source>
         <translation>Es gibt {nodes:,} Kombinationen von Stufen, mehr als {limit:,}.</translation>
     </message>
@@ -15164,7 +15142,7 @@ Rückgabewerte:
         <translation>Die Stufen sind gefunden</translation>
     </message>
     <message>
-        <location line="+87"/>
+        <location line="+85"/>
         <source>k is {k}, and the table has {units} {units:record|records} or units that records belong to.</source>
         <translation>k ist {k}, und die Tabelle hat {units} {units:Datensatz|Datensätze} oder Einheiten, zu denen Datensätze gehören.</translation>
     </message>
@@ -15179,7 +15157,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein k von 1 bis zu dieser Zahl.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/checker.py" line="+129"/>
+        <location filename="../../engine/generalization/checker.py" line="+128"/>
         <source>The published table has no column {column}.</source>
         <translation>Die veröffentlichte Tabelle hat keine Spalte {column}.</translation>
     </message>
@@ -15189,7 +15167,7 @@ Rückgabewerte:
         <translation>Prüfen Sie die veröffentlichte Datei.</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+55"/>
         <source>Check the file.</source>
         <translation>Prüfen Sie die Datei.</translation>
     </message>
@@ -15199,7 +15177,7 @@ Rückgabewerte:
         <translation>Die veröffentlichte Tabelle hat keine Zeilen.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/coded.py" line="-165"/>
+        <location filename="../../engine/generalization/coded.py" line="-189"/>
         <source>Quasi-identifier {column} has no levels.</source>
         <translation>Der Quasi-Identifikator {column} hat keine Stufen.</translation>
     </message>
@@ -15229,12 +15207,14 @@ Rückgabewerte:
         <translation>Berichtigen Sie die Hierarchie: Werte, die eine Gruppe teilen, teilen alle Gruppen darüber.</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+88"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="+59"/>
         <source>The table has no quasi-identifier.</source>
         <translation>Die Tabelle hat keinen Quasi-Identifikator.</translation>
     </message>
     <message>
         <location line="+1"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="+1"/>
         <source>Mark at least one column as quasi-identifier under Attributes.</source>
         <translation>Kennzeichnen Sie unter Merkmale mindestens eine Spalte als Quasi-Identifikator.</translation>
     </message>
@@ -15262,7 +15242,7 @@ Rückgabewerte:
         <translation>Lesen Sie beide aus derselben Tabelle.</translation>
     </message>
     <message>
-        <location line="+138"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="+11"/>
         <source>Column {column} is sensitive and a quasi-identifier at once.</source>
         <translation>Spalte {column} ist zugleich sensibel und Quasi-Identifikator.</translation>
     </message>
@@ -15453,7 +15433,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein l von 1 bis {occurring}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/publication.py" line="+464"/>
+        <location filename="../../engine/generalization/publication.py" line="+414"/>
         <source>Give {names} one more level with a single group, or leave {count:it|them} out.</source>
         <translation>Geben Sie {names} eine weitere Stufe mit einer einzigen Gruppe oder lassen Sie {count:diese Spalte|diese Spalten} weg.</translation>
     </message>
@@ -15888,8 +15868,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../project/document/entry_plan.py" line="+280"/>
-        <location filename="../../project/rules/reading.py" line="+235"/>
+        <location filename="../../project/document/entry_plan.py" line="+279"/>
+        <location filename="../../project/rules/text.py" line="+242"/>
         <source>Keep one of them.</source>
         <translation>Behalten Sie eine davon.</translation>
     </message>
@@ -16069,7 +16049,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen kleineren Anteil.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/publication.py" line="-338"/>
+        <location filename="../../engine/generalization/publication.py" line="-314"/>
         <source>The table&apos;s hierarchies have no levels {node}.</source>
         <translation>Die Hierarchien der Tabelle haben keine Stufen {node}.</translation>
     </message>
@@ -16079,32 +16059,22 @@ Rückgabewerte:
         <translation>Wählen Sie einen Knoten des Verbands: höchstens {top}.</translation>
     </message>
     <message>
-        <location line="+55"/>
-        <source>The frame has {rows} {rows:row|rows}, and the table {others}.</source>
-        <translation>Der Datenrahmen hat {rows} {rows:Zeile|Zeilen} und die Tabelle {others}.</translation>
-    </message>
-    <message>
-        <location line="+8"/>
+        <location line="+46"/>
         <source>At this node {rows} {rows:record stands|records stand} out, and {allowed} may be left out.</source>
         <translation>An diesem Knoten {rows:ragt|ragen} {rows} {rows:Datensatz|Datensätze} heraus, und {allowed} {allowed:darf|dürfen} weggelassen werden.</translation>
     </message>
     <message>
-        <location line="+69"/>
+        <location line="+59"/>
         <source>With the {rows} starred {rows:record|records} as a class of their own the table does not keep {criterion}.</source>
         <translation>Mit den {rows} mit * versehenen {rows:Datensatz|Datensätzen} als eigener Klasse hält die Tabelle {criterion} nicht ein.</translation>
     </message>
     <message>
-        <location line="-76"/>
-        <source>Publish the table that was searched.</source>
-        <translation>Veröffentlichen Sie die Tabelle, die durchsucht wurde.</translation>
-    </message>
-    <message>
-        <location line="+9"/>
+        <location line="-57"/>
         <source>Choose a safe node, or let more records be left out.</source>
         <translation>Wählen Sie einen sicheren Knoten oder lassen Sie mehr Datensätze weglassen.</translation>
     </message>
     <message>
-        <location line="+69"/>
+        <location line="+59"/>
         <source>Leave these records out instead of starring them.</source>
         <translation>Lassen Sie diese Datensätze weg, statt sie mit * zu versehen.</translation>
     </message>
@@ -16114,7 +16084,7 @@ Rückgabewerte:
         <translation>Gemessen wird, was die Knoten verlieren</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/risk.py" line="-51"/>
+        <location filename="../../engine/generalization/risk.py" line="-52"/>
         <source>The population has other quasi-identifiers than the table.</source>
         <translation>Die Grundgesamtheit hat andere Quasi-Identifikatoren als die Tabelle.</translation>
     </message>
@@ -16124,7 +16094,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Grundgesamtheit mit denselben Spalten.</translation>
     </message>
     <message>
-        <location line="+234"/>
+        <location line="+275"/>
         <source>Choose a table with records.</source>
         <translation>Wählen Sie eine Tabelle mit Datensätzen.</translation>
     </message>
@@ -16134,7 +16104,7 @@ Rückgabewerte:
         <translation>Die Tabelle hat keine Datensätze.</translation>
     </message>
     <message>
-        <location line="+47"/>
+        <location line="+46"/>
         <source>In {lacking} of {classes} {classes:class|classes} the population has fewer people than the table has records, so the table&apos;s people don&apos;t all belong to it.</source>
         <translation>In {lacking} von {classes} {classes:Klasse|Klassen} hat die Grundgesamtheit weniger Personen als die Tabelle Datensätze; die Personen der Tabelle gehören also nicht alle dazu.</translation>
     </message>
@@ -16869,7 +16839,7 @@ Rückgabewerte:
         <translation>Geben Sie eines davon an: {known}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/gaussian/adoption.py" line="-67"/>
+        <location filename="../../engine/mechanisms/gaussian/release.py" line="-67"/>
         <source>The noise level σ² = {level:g} of an adopted release is out of range.</source>
         <translation>Die Rauschstufe σ² = {level:g} einer übernommenen Freigabe liegt außerhalb des Bereichs.</translation>
     </message>
@@ -17105,7 +17075,7 @@ Rückgabewerte:
     <message>
         <location line="+65"/>
         <location filename="../../engine/mechanisms/gaussian/mechanism.py" line="+120"/>
-        <location filename="../../engine/mechanisms/gaussian/release.py" line="+155"/>
+        <location filename="../../engine/mechanisms/gaussian/release.py" line="-357"/>
         <source>Adding the noise</source>
         <translation>Das Rauschen wird addiert</translation>
     </message>
@@ -17606,7 +17576,7 @@ Rückgabewerte:
         <translation>Geben Sie für jeden Wert genau eine Angabe: {side}.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/number_copies.py" line="+174"/>
+        <location filename="../../engine/mechanisms/postprocessing.py" line="+181"/>
         <source>Nothing is known of the noise on {columns}.</source>
         <translation>Über das Rauschen auf {columns} ist nichts bekannt.</translation>
     </message>
@@ -17854,7 +17824,7 @@ Rückgabewerte:
         <translation>Geben Sie die Stufe anders an, zum Beispiel als Beibehaltungswahrscheinlichkeit.</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+61"/>
         <source>This release can prove a person&apos;s {names}: it promises nothing.</source>
         <translation>Diese Freigabe kann {names} einer Person beweisen: Sie sagt nichts zu.</translation>
     </message>
@@ -18097,8 +18067,8 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/mechanisms/categorical.py" line="-416"/>
         <location line="+201"/>
-        <location filename="../../engine/mechanisms/joint.py" line="-409"/>
-        <location line="+375"/>
+        <location filename="../../engine/mechanisms/joint.py" line="-410"/>
+        <location line="+376"/>
         <location filename="../../engine/mechanisms/reconstruction/mechanism.py" line="+79"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="-225"/>
         <source>Retention probability</source>
@@ -18376,8 +18346,8 @@ Rückgabewerte:
         <translation>Ganze Gruppen: {lower}</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/reconstruction/release.py" line="+81"/>
-        <location filename="../../project/release/long_release.py" line="+120"/>
+        <location filename="../../engine/mechanisms/reconstruction/release.py" line="-287"/>
+        <location filename="../../project/release/long_release.py" line="+151"/>
         <source>Copying what was drawn</source>
         <translation>Kopiert wird, was gezogen wurde</translation>
     </message>
@@ -18504,7 +18474,7 @@ Rückgabewerte:
         <translation>Jeder Wert wird mit einer Beibehaltungswahrscheinlichkeit beibehalten; sonst wird er durch einen gleichverteilt aus dem ganzen Wertebereich gezogenen ersetzt.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/reading.py" line="-199"/>
+        <location filename="../../project/rules/text.py" line="-199"/>
         <source>Remove it.</source>
         <translation>Entfernen Sie sie.</translation>
     </message>
@@ -18693,7 +18663,7 @@ Rückgabewerte:
     <message>
         <location filename="../../engine/table/micro_groups.py" line="+0"/>
         <location filename="../../engine/table/table.py" line="-247"/>
-        <location filename="../../formats/records.py" line="+338"/>
+        <location filename="../../formats/records.py" line="+342"/>
         <location filename="../../formats/tables/delimited.py" line="+555"/>
         <source>Choose a file with at least one record.</source>
         <translation>Wählen Sie eine Datei mit mindestens einem Datensatz.</translation>
@@ -18898,12 +18868,12 @@ Rückgabewerte:
     <message>
         <location line="+29"/>
         <location line="+146"/>
-        <location line="+84"/>
+        <location line="+82"/>
         <source>Looking for columns that follow from others</source>
         <translation>Spalten, die aus anderen folgen, werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../engine/table/repeated_units.py" line="+95"/>
+        <location filename="../../engine/table/repeated_units.py" line="+127"/>
         <source>The column {column} says which rows belong together, and it is missing in {count} {count:row|rows}, first in row {row}.</source>
         <translation>Die Spalte {column} sagt, welche Zeilen zusammengehören, und sie fehlt in {count} {count:Zeile|Zeilen}, zuerst in Zeile {row}.</translation>
     </message>
@@ -18913,7 +18883,7 @@ Rückgabewerte:
         <translation>Ergänzen Sie sie (eine Zeile, die zu niemandem sonst gehört, erhält einen eigenen Wert) oder wählen Sie andere Spalten.</translation>
     </message>
     <message>
-        <location line="+146"/>
+        <location line="+151"/>
         <source>More than {most:,} {most:row|rows} share a value of {column}, too many to be looked at in parts.</source>
         <translation>Mehr als {most:,} {most:Zeile|Zeilen} haben denselben Wert von {column}: zu viele, um in Teilen betrachtet zu werden.</translation>
     </message>
@@ -18924,7 +18894,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/pooled_rows.py" line="-5"/>
-        <location filename="../../engine/table/repeated_units.py" line="-77"/>
+        <location filename="../../engine/table/repeated_units.py" line="-82"/>
         <location line="+19"/>
         <source>Looking for rows that belong together</source>
         <translation>Zusammengehörige Zeilen werden gesucht</translation>
@@ -20092,7 +20062,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/statistical/writing.py" line="+249"/>
-        <location filename="../../formats/tables/delimited.py" line="+420"/>
+        <location filename="../../formats/tables/delimited.py" line="+425"/>
         <location filename="../../formats/tables/parquet.py" line="-244"/>
         <source>Finishing the file</source>
         <translation>Die Datei wird abgeschlossen</translation>
@@ -20101,8 +20071,8 @@ Rückgabewerte:
         <location line="+18"/>
         <location filename="../../formats/table_format.py" line="+223"/>
         <location filename="../../project/release/long_release.py" line="+72"/>
-        <location line="+37"/>
-        <location filename="../../report/writing.py" line="+132"/>
+        <location line="+45"/>
+        <location filename="../../report/writing.py" line="+229"/>
         <source>Writing the file</source>
         <translation>Die Datei wird geschrieben</translation>
     </message>
@@ -20234,7 +20204,7 @@ Rückgabewerte:
         <translation>Speichern Sie sie als eines davon: {known}.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/delimited.py" line="-422"/>
+        <location filename="../../formats/tables/delimited.py" line="-427"/>
         <source>{file} has a field longer than {megabytes} MB: most likely a quotation mark does not close.</source>
         <translation>{file} hat ein Feld von mehr als {megabytes} MB: Wahrscheinlich wird ein Anführungszeichen nicht geschlossen.</translation>
     </message>
@@ -20265,12 +20235,12 @@ Rückgabewerte:
         <translation>{file} hat keine Zeilen.</translation>
     </message>
     <message>
-        <location line="+81"/>
+        <location line="+86"/>
         <source>CSV (delimited text)</source>
         <translation>CSV (Text mit Trennzeichen)</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/duckdb.py" line="+34"/>
+        <location filename="../../formats/tables/databases.py" line="+199"/>
         <source>DuckDB</source>
         <translation>DuckDB</translation>
     </message>
@@ -20421,13 +20391,13 @@ Rückgabewerte:
         <translation>{file} ist keine vollständige Parquet-Datei.</translation>
     </message>
     <message>
-        <location line="+1"/>
-        <location filename="../../formats/tables/sqlite.py" line="+152"/>
+        <location filename="../../formats/tables/databases.py" line="-111"/>
+        <location filename="../../formats/tables/parquet.py" line="+1"/>
         <source>Copy it again from where it comes from.</source>
         <translation>Kopieren Sie sie erneut von dort, woher sie stammt.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/postgresql.py" line="+67"/>
+        <location line="+155"/>
         <source>Ask the database&apos;s owner for it.</source>
         <translation>Bitten Sie den Eigentümer der Datenbank darum.</translation>
     </message>
@@ -20442,8 +20412,8 @@ Rückgabewerte:
         <translation>Ein anderes Programm hält die Tabelle gesperrt.</translation>
     </message>
     <message>
-        <location line="+0"/>
-        <location filename="../../formats/tables/sqlite.py" line="-6"/>
+        <location line="-162"/>
+        <location line="+162"/>
         <source>Wait until it is done, and try again.</source>
         <translation>Warten Sie, bis es fertig ist, und versuchen Sie es erneut.</translation>
     </message>
@@ -20523,7 +20493,7 @@ Rückgabewerte:
         <translation>Prüfen Sie Adresse und Netz oder fragen Sie den Betreiber des Servers.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/sas.py" line="+24"/>
+        <location filename="../../formats/tables/statistical.py" line="+274"/>
         <location line="+17"/>
         <location line="+23"/>
         <source>SAS</source>
@@ -20540,13 +20510,13 @@ Rückgabewerte:
         <translation>Kopieren Sie ihn erneut oder verschieben Sie ihn: Die Tabelle lässt sich ohne ihn lesen.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/spss.py" line="+121"/>
+        <location line="-197"/>
         <location line="+42"/>
         <source>SPSS</source>
         <translation>SPSS</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/sqlite.py" line="-104"/>
+        <location filename="../../formats/tables/databases.py" line="-389"/>
         <source>SQLite</source>
         <translation>SQLite</translation>
     </message>
@@ -20586,7 +20556,7 @@ Rückgabewerte:
         <translation>Schreiben Sie sie in UTF-8 neu oder lesen Sie eine Abfrage ohne ihre Spalte.</translation>
     </message>
     <message>
-        <location filename="../../formats/tables/stata.py" line="+23"/>
+        <location filename="../../formats/tables/statistical.py" line="+29"/>
         <location line="+48"/>
         <source>Stata</source>
         <translation>Stata</translation>
@@ -20622,7 +20592,7 @@ Rückgabewerte:
         <translation>Wenn Sie wissen, woher sie stammt, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../jobs/runner.py" line="+106"/>
+        <location filename="../../jobs.py" line="+106"/>
         <source>expected error</source>
         <translation>erwarteter Fehler</translation>
     </message>
@@ -21024,13 +20994,13 @@ Rückgabewerte:
     <message>
         <location line="+1"/>
         <location filename="../../project/rules/generalization.py" line="+123"/>
-        <location filename="../../project/rules/reading.py" line="+146"/>
-        <location filename="../../project/rules/rules.py" line="+446"/>
+        <location filename="../../project/rules/rules.py" line="+447"/>
+        <location filename="../../project/rules/text.py" line="+146"/>
         <source>Mend it.</source>
         <translation>Berichtigen Sie ihn.</translation>
     </message>
     <message>
-        <location filename="../../project/document/edits.py" line="+112"/>
+        <location filename="../../project/document/edits.py" line="+138"/>
         <source>The policy has no level that is stated by {found}.</source>
         <translation>Das Regelwerk hat keine Stufe, die durch {found} angegeben wird.</translation>
     </message>
@@ -21041,7 +21011,7 @@ Rückgabewerte:
         <translation>Geben Sie sie durch eines davon an: {terms}.</translation>
     </message>
     <message>
-        <location filename="../../project/document/serialise.py" line="+75"/>
+        <location filename="../../project/document/model.py" line="+80"/>
         <source>The project&apos;s document can&apos;t be read ({kind}).</source>
         <translation>Das Dokument des Projekts ist nicht lesbar ({kind}).</translation>
     </message>
@@ -21080,7 +21050,7 @@ Rückgabewerte:
         <translation>Stellen Sie eine frühere Kopie wieder her, öffnen Sie es schreibgeschützt, um seinen Inhalt zu untersuchen und zu exportieren, oder nehmen Sie es so an, wie es ist, und versiegeln Sie es neu.</translation>
     </message>
     <message>
-        <location filename="../../project/ledger.py" line="+46"/>
+        <location filename="../../project/ledger.py" line="+45"/>
         <source>project created</source>
         <translation>Projekt angelegt</translation>
     </message>
@@ -21140,19 +21110,18 @@ Rückgabewerte:
         <translation>Prüfen Sie den Namen oder wählen Sie das Projekt dort, wo es jetzt liegt.</translation>
     </message>
     <message>
-        <location line="+178"/>
+        <location line="+194"/>
         <source>Choose another name, or open the project that is there.</source>
         <translation>Wählen Sie einen anderen Namen oder öffnen Sie das dort liegende Projekt.</translation>
     </message>
     <message>
         <location filename="../../analysis/all_rows.py" line="-101"/>
         <location line="+4"/>
-        <location filename="../../project/publication/generalization_pipeline.py" line="-201"/>
         <source>Encoding the table</source>
         <translation>Die Tabelle wird kodiert</translation>
     </message>
     <message>
-        <location filename="../../project/publication/generalization_pipeline.py" line="+41"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="+42"/>
         <source>The chosen levels are none of the lattice&apos;s: a hierarchy has changed since.</source>
         <translation>Die gewählten Stufen gehören nicht zum Verband: Eine Hierarchie hat sich seither geändert.</translation>
     </message>
@@ -21184,7 +21153,7 @@ Rückgabewerte:
         <translation>Verlangen Sie weniger, geben Sie einer Hierarchie eine weitere Stufe oder lassen Sie mehr Datensätze weglassen.</translation>
     </message>
     <message>
-        <location line="+92"/>
+        <location line="+67"/>
         <source>The table of {holder} is not at {path}.</source>
         <translation>Die Tabelle von {holder} liegt nicht unter {path}.</translation>
     </message>
@@ -21201,12 +21170,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../project/publication/population.py" line="+329"/>
+        <location filename="../../project/publication/population.py" line="+142"/>
         <source>Bring the old file back, or choose the new one.</source>
         <translation>Bringen Sie die alte Datei zurück oder wählen Sie die neue.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location filename="../../project/publication/prepared.py" line="+355"/>
         <source>Nothing is decided about a generalized table yet.</source>
         <translation>Über eine vergröberte Tabelle ist noch nichts entschieden.</translation>
     </message>
@@ -21216,7 +21185,7 @@ Rückgabewerte:
         <translation>Geben Sie den Quasi-Identifikatoren Hierarchien und legen Sie fest, was von jeder Klasse verlangt wird.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="-152"/>
         <source>Give it one under Attributes, or leave the column out of the generalization.</source>
         <translation>Geben Sie ihr unter Merkmale eine oder lassen Sie die Spalte bei der Vergröberung weg.</translation>
     </message>
@@ -21231,7 +21200,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine davon oder eine andere Spalte.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/population.py" line="-196"/>
+        <location filename="../../project/publication/population.py" line="-224"/>
         <source>The population has no column {column}.</source>
         <translation>Die Grundgesamtheit hat keine Spalte {column}.</translation>
     </message>
@@ -21241,7 +21210,7 @@ Rückgabewerte:
         <translation>Wählen Sie ein Verzeichnis von Personen mit einer Spalte für jede der vergröberten Spalten. {near}</translation>
     </message>
     <message>
-        <location line="+33"/>
+        <location line="+34"/>
         <source>The population was chosen without the column {column}.</source>
         <translation>Die Grundgesamtheit wurde ohne die Spalte {column} gewählt.</translation>
     </message>
@@ -21251,17 +21220,17 @@ Rückgabewerte:
         <translation>Wählen Sie die Grundgesamtheit erneut.</translation>
     </message>
     <message>
-        <location line="+117"/>
+        <location line="+144"/>
         <source>Records with the same {unit} are one unit, which is found by any of them: the chance is its share of a class&apos;s records.</source>
         <translation>Datensätze mit gleichem {unit} sind eine Einheit, die durch jeden davon gefunden wird: Die Wahrscheinlichkeit ist ihr Anteil an den Datensätzen einer Klasse.</translation>
     </message>
     <message>
-        <location line="-217"/>
+        <location line="-245"/>
         <source>Column {column}: its hierarchy does not know {cells:,} {cells:cell|cells} of the population, first in row {row:,}; {cells:this person is|these people are} counted in no class.</source>
         <translation>Spalte {column}: Ihre Hierarchie kennt {cells:,} {cells:Zelle|Zellen} der Grundgesamtheit nicht, zuerst in Zeile {row:,}; {cells:diese Person wird|diese Personen werden} in keiner Klasse gezählt.</translation>
     </message>
     <message>
-        <location line="+227"/>
+        <location line="+255"/>
         <source>The journalist and the marketer look among the {people:,} {people:person|people} of the population, counted class by class.</source>
         <translation>Der Journalist und der Vermarkter suchen unter den {people:,} {people:Person|Personen} der Grundgesamtheit, Klasse für Klasse gezählt.</translation>
     </message>
@@ -21298,7 +21267,7 @@ Rückgabewerte:
     <message>
         <location filename="../../formats/bundles/datapackage.py" line="-42"/>
         <location filename="../../formats/bundles/readme.py" line="-129"/>
-        <location filename="../../project/publication/publish.py" line="+61"/>
+        <location filename="../../project/publication/publish.py" line="+65"/>
         <source>the public</source>
         <translation>die Öffentlichkeit</translation>
     </message>
@@ -21318,12 +21287,12 @@ Rückgabewerte:
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location line="+103"/>
+        <location filename="../../project/publication/prepared.py" line="-85"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location filename="../../project/publication/publish.py" line="+105"/>
         <source>The generalized table does not keep what was asked when it is read again, so it is not published.</source>
         <translation>Beim Wiedereinlesen hält die vergröberte Tabelle nicht, was verlangt wurde, daher wird sie nicht veröffentlicht.</translation>
     </message>
@@ -21333,7 +21302,7 @@ Rückgabewerte:
         <translation>Suchen Sie nach Bezeichnungen, die zwei Klassen teilen, und geben Sie ihnen verschiedene Namen.</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+43"/>
         <source>{sensitive} was perturbed for {recipient} on {day}, and a generalized table shows its true values: whoever has both can tell which perturbed values are true, and whose they are</source>
         <translation>{sensitive} wurde am {day} für {recipient} verfremdet, und eine vergröberte Tabelle zeigt die wahren Werte: Wer beides hat, kann sagen, welche verfremdeten Werte wahr sind und wem sie gehören</translation>
     </message>
@@ -21353,7 +21322,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird beschrieben</translation>
     </message>
     <message>
-        <location line="+47"/>
+        <location line="+94"/>
         <source>{rows:,} {rows:record|records} that stood out {rows:was|were} left out.</source>
         <translation>{rows:,} herausragende {rows:Datensatz wurde|Datensätze wurden} weggelassen.</translation>
     </message>
@@ -21449,7 +21418,7 @@ Rückgabewerte:
         <translation>Sie konnte ihren endgültigen Namen nicht erhalten</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="+19"/>
+        <location filename="../../project/release/byproducts.py" line="+237"/>
         <source>The number of records, and how many of them share values of the columns released unchanged, are disclosed exactly.</source>
         <translation>Die Zahl der Datensätze und wie viele davon Werte der unverändert freigegebenen Spalten teilen, wird genau offengelegt.</translation>
     </message>
@@ -21469,7 +21438,7 @@ Rückgabewerte:
         <translation>Berechnen Sie die Einstellungen neu (Grenzen je Wert: lösen Sie sie mit verrauschten Häufigkeiten erneut) oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../project/release/fingerprinting.py" line="+44"/>
+        <location filename="../../project/document/edits.py" line="+275"/>
         <source>The spacing between recipients&apos; levels is out of range.</source>
         <translation>Der Abstand zwischen den Stufen der Empfänger liegt außerhalb des Bereichs.</translation>
     </message>
@@ -21489,7 +21458,7 @@ Rückgabewerte:
         <translation>Wählen Sie einen Abstand von höchstens {most:.2g}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/tracing_price.py" line="+79"/>
+        <location filename="../../analysis/tracing_price.py" line="+78"/>
         <source>{recipients} and {other} get the same values: nobody can tell from a leaked file which of them it comes from.</source>
         <translation>{recipients} und {other} erhalten dieselben Werte: Einer durchgesickerten Datei ist nicht anzusehen, von wem der beiden sie stammt.</translation>
     </message>
@@ -21529,7 +21498,7 @@ Rückgabewerte:
         <translation>Zu vergleichende Zeilen werden gesucht</translation>
     </message>
     <message>
-        <location filename="../../project/release/groups.py" line="+46"/>
+        <location filename="../../project/release/groups.py" line="+65"/>
         <source>{column} is to make groups of records alike in public, but there is no such column.</source>
         <translation>{column} soll Gruppen öffentlich gleicher Datensätze bilden, aber es gibt keine solche Spalte.</translation>
     </message>
@@ -21549,7 +21518,7 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="+184"/>
+        <location filename="../../project/release/plan.py" line="+183"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
@@ -21589,12 +21558,12 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+180"/>
+        <location filename="../../project/release/long_table.py" line="+184"/>
         <source>Matching records</source>
         <translation>Datensätze werden zugeordnet</translation>
     </message>
     <message>
-        <location line="+75"/>
+        <location line="+100"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -21605,13 +21574,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/attacker.py" line="-254"/>
-        <location filename="../../project/release/long_survey.py" line="+253"/>
+        <location filename="../../project/release/long_survey.py" line="+252"/>
         <source>Grouping records</source>
         <translation>Datensätze werden gruppiert</translation>
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="+32"/>
-        <location filename="../../project/release/long_table.py" line="+240"/>
+        <location filename="../../project/release/long_table.py" line="+238"/>
         <source>Looking for a row</source>
         <translation>Sucht eine Zeile</translation>
     </message>
@@ -21631,9 +21600,11 @@ Rückgabewerte:
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
-        <location line="+83"/>
-        <location filename="../../project/release/long_table.py" line="-175"/>
-        <location filename="../../project/release/long_views.py" line="+502"/>
+        <location filename="../../project/publication/publish.py" line="-29"/>
+        <location filename="../../project/release/long_survey.py" line="+83"/>
+        <location filename="../../project/release/long_table.py" line="-350"/>
+        <location line="+183"/>
+        <location filename="../../project/release/long_views.py" line="+550"/>
         <location filename="../../project/release/prepared.py" line="+149"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
@@ -21644,7 +21615,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_rows.py" line="+124"/>
+        <location filename="../../analysis/person_rows.py" line="+145"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to look for a person by it in parts.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}, zu viele, um in Teilen nach ihr eine Person zu suchen.</translation>
     </message>
@@ -21657,14 +21628,15 @@ Rückgabewerte:
         <location line="+68"/>
         <location filename="../../engine/table/micro_groups.py" line="+58"/>
         <location filename="../../formats/table_format.py" line="-296"/>
-        <location filename="../../formats/tables/delimited.py" line="-322"/>
+        <location filename="../../formats/tables/delimited.py" line="-327"/>
         <location line="+67"/>
         <location line="+36"/>
         <location line="+42"/>
         <location filename="../../formats/tables/parquet.py" line="-248"/>
-        <location filename="../../project/release/long_groups.py" line="+103"/>
-        <location filename="../../project/release/long_table.py" line="-141"/>
-        <location filename="../../project/release/long_views.py" line="-385"/>
+        <location filename="../../project/publication/prepared.py" line="-74"/>
+        <location filename="../../project/release/groups.py" line="+74"/>
+        <location filename="../../project/release/long_table.py" line="-155"/>
+        <location filename="../../project/release/long_views.py" line="-405"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
@@ -21677,7 +21649,8 @@ Rückgabewerte:
         <location line="+36"/>
         <location line="+42"/>
         <location filename="../../formats/tables/parquet.py" line="+0"/>
-        <location filename="../../project/release/long_groups.py" line="+0"/>
+        <location filename="../../project/publication/prepared.py" line="+0"/>
+        <location filename="../../project/release/groups.py" line="+0"/>
         <location filename="../../project/release/long_table.py" line="+0"/>
         <location filename="../../project/release/long_views.py" line="+0"/>
         <source>The table changed while it was read.</source>
@@ -21704,7 +21677,7 @@ Rückgabewerte:
         <translation>Sagen Sie mehr über die Person, oder erlauben Sie mehr Speicher.</translation>
     </message>
     <message>
-        <location filename="../../project/release/value_counts.py" line="+79"/>
+        <location filename="../../project/release/long_counts.py" line="+187"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
@@ -21714,14 +21687,12 @@ Rückgabewerte:
         <translation>Behandeln Sie sie als Zahlen oder geben Sie ihr Klassen oder weniger Werte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+407"/>
         <location filename="../../project/release/plan.py" line="+3"/>
         <source>{entry} is released by groups of records</source>
         <translation>{entry} wird nach Gruppen von Datensätzen freigegeben</translation>
     </message>
     <message>
         <location filename="../../commands/shared/engines.py" line="+76"/>
-        <location filename="../../project/release/long_table.py" line="+2"/>
         <source>{entry} is fitted to earlier releases</source>
         <translation>{entry} ist an frühere Freigaben angepasst</translation>
     </message>
@@ -21756,7 +21727,7 @@ Rückgabewerte:
         <translation>Geben Sie die ganze Tabelle auf einmal frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/pseudonyms.py" line="+63"/>
+        <location filename="../../project/release/byproducts.py" line="-242"/>
         <source>{names} share the pseudonyms of {column}: together they can lay their rows beside each other, and know of each {column} all that any of them was given.</source>
         <translation>{names} teilen die Pseudonyme von {column}: Gemeinsam können sie ihre Zeilen nebeneinanderlegen und wissen zu jedem {column} alles, was irgendeiner von ihnen erhalten hat.</translation>
     </message>
@@ -21781,7 +21752,7 @@ Rückgabewerte:
         <translation>Wertebereich, Klassen, Einstellungen des Verfahrens, die Spalten seiner Gruppen, die Schutzeinheit oder der Datensatzschlüssel sind nicht mehr so wie bei der Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_columns.py" line="+212"/>
+        <location filename="../../project/release/release_columns.py" line="+211"/>
         <source>Every column is identifying, so there is nothing to release.</source>
         <translation>Jede Spalte ist direkt identifizierend, daher gibt es nichts freizugeben.</translation>
     </message>
@@ -21911,7 +21882,7 @@ Rückgabewerte:
         <translation>Bei einem geänderten Datensatz zählt der Verlust einmal für jeden Wert, den er hatte.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_plan.py" line="-19"/>
+        <location filename="../../project/release/release.py" line="-19"/>
         <source>Open the table under Data, then release.</source>
         <translation>Öffnen Sie die Tabelle unter Daten und geben Sie dann frei.</translation>
     </message>
@@ -21936,7 +21907,7 @@ Rückgabewerte:
         <translation>Fügen Sie unter Regelwerk Empfänger hinzu.</translation>
     </message>
     <message>
-        <location filename="../../project/release/uniqueness.py" line="-271"/>
+        <location filename="../../project/release/uniqueness.py" line="-227"/>
         <source>Under Attributes, mark columns that nobody needs as identifying, so that they are left out, or group their values into bins; under Policy, show the quasi-identifiers more coarsely.</source>
         <translation>Kennzeichnen Sie unter Merkmale Spalten, die niemand braucht, als direkt identifizierend, sodass sie weggelassen werden, oder teilen Sie ihre Werte in Klassen ein; zeigen Sie unter Regelwerk die Quasi-Identifikatoren gröber.</translation>
     </message>
@@ -21982,7 +21953,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+23"/>
-        <location filename="../../project/release/class_sizes.py" line="+106"/>
+        <location filename="../../project/release/long_counts.py" line="+294"/>
         <location filename="../../project/release/uniqueness.py" line="+148"/>
         <source>Counting unique records</source>
         <translation>Einzigartige Datensätze werden gezählt</translation>
@@ -22028,7 +21999,7 @@ Rückgabewerte:
         <translation>Einzigartige Datensätze sind gezählt</translation>
     </message>
     <message>
-        <location line="+83"/>
+        <location line="+39"/>
         <source>what {recipient} sees unperturbed ({columns})</source>
         <translation>dem, was {recipient} unverfremdet sieht ({columns})</translation>
     </message>
@@ -22139,7 +22110,7 @@ Rückgabewerte:
         <translation>{columns} und {more} weitere</translation>
     </message>
     <message>
-        <location filename="../../project/release/units.py" line="+87"/>
+        <location filename="../../project/release/units.py" line="+90"/>
         <source>Mend these rows, or let {column} be drawn row by row.</source>
         <translation>Berichtigen Sie diese Zeilen oder lassen Sie {column} Zeile für Zeile ziehen.</translation>
     </message>
@@ -22314,7 +22285,7 @@ Rückgabewerte:
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
     <message>
-        <location filename="../../project/release/weights.py" line="+19"/>
+        <location filename="../../project/release/byproducts.py" line="+9"/>
         <source>Mend these rows in the source table, or give the column another role than that of a weight.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder geben Sie der Spalte eine andere Rolle als die eines Gewichts.</translation>
     </message>
@@ -22345,12 +22316,12 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../formats/bundles/metadata.py" line="+164"/>
-        <location filename="../../project/release/weights.py" line="+9"/>
+        <location filename="../../project/release/byproducts.py" line="+9"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
     <message>
-        <location filename="../../project/release/weights.py" line="+1"/>
+        <location filename="../../project/release/byproducts.py" line="+1"/>
         <source>zero or negative</source>
         <translation>null oder negativ</translation>
     </message>
@@ -22389,7 +22360,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../project/rules/reading.py" line="-42"/>
+        <location filename="../../project/rules/text.py" line="-42"/>
         <source>the key {key} is missing or empty.</source>
         <translation>Der Schlüssel {key} fehlt oder ist leer.</translation>
     </message>
@@ -22472,7 +22443,7 @@ Rückgabewerte:
         <translation>Eine ganze Zahl ab 0 wurde erwartet.</translation>
     </message>
     <message>
-        <location filename="../../project/rules/reading.py" line="-75"/>
+        <location filename="../../project/rules/text.py" line="-75"/>
         <source>the end</source>
         <translation>am Ende</translation>
     </message>
@@ -22538,19 +22509,19 @@ Rückgabewerte:
         <translation>Eintrag {item} ist keine Zahl.</translation>
     </message>
     <message>
-        <location line="+7"/>
         <location filename="../../project/rules/rules.py" line="+22"/>
+        <location filename="../../project/rules/text.py" line="+7"/>
         <source>Write it without quotes.</source>
         <translation>Schreiben Sie es ohne Anführungszeichen.</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../project/rules/rules.py" line="+0"/>
+        <location filename="../../project/rules/text.py" line="+0"/>
         <source>a number was expected.</source>
         <translation>Eine Zahl wurde erwartet.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location filename="../../project/rules/text.py" line="+7"/>
         <source>Write one, without quotes.</source>
         <translation>Schreiben Sie eines davon, ohne Anführungszeichen.</translation>
     </message>
@@ -22560,13 +22531,13 @@ Rückgabewerte:
         <translation>Es wurde true oder false erwartet.</translation>
     </message>
     <message>
-        <location line="+32"/>
         <location filename="../../project/rules/rules.py" line="-2"/>
+        <location filename="../../project/rules/text.py" line="+32"/>
         <source>there is no such key.</source>
         <translation>Es gibt keinen solchen Schlüssel.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location filename="../../project/rules/text.py" line="+7"/>
         <source>{name} stands there twice.</source>
         <translation>{name} steht dort zweimal.</translation>
     </message>
@@ -23025,7 +22996,7 @@ Rückgabewerte:
         <translation>Schließen Sie andere Programme und versuchen Sie es erneut.</translation>
     </message>
     <message>
-        <location filename="../../project/store/unsaved.py" line="+127"/>
+        <location filename="../../project/store/unsaved.py" line="+126"/>
         <source>Unsaved work can&apos;t be read: another version of Sfumato kept it ({path}).</source>
         <translation>Nicht gespeicherte Arbeit ist nicht lesbar: Eine andere Version von Sfumato hat sie aufbewahrt ({path}).</translation>
     </message>
@@ -23057,7 +23028,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="+78"/>
         <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+358"/>
+        <location filename="../../project/verification/long_verification.py" line="+382"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
@@ -23167,8 +23138,8 @@ Rückgabewerte:
         <location filename="../../project/verification/found.py" line="+98"/>
         <location line="+9"/>
         <location line="+10"/>
-        <location filename="../../project/verification/long_verification.py" line="-271"/>
-        <location filename="../../project/verification/verify.py" line="+96"/>
+        <location filename="../../project/verification/long_verification.py" line="-203"/>
+        <location filename="../../project/verification/verify.py" line="-231"/>
         <location line="+37"/>
         <location line="+10"/>
         <source>Files</source>
@@ -23312,7 +23283,7 @@ Rückgabewerte:
         <translation>Mit der Tabelle selbst wird verglichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/pseudonym_traces.py" line="+57"/>
+        <location filename="../../project/verification/recognition.py" line="+210"/>
         <source>Pseudonyms of {column} that {names} alone is given stand in {rows:,} of the {all_rows:,} {all_rows:row|rows} ({share:.0%}).</source>
         <translation>Pseudonyme von {column}, die allein {names} erhält, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}).</translation>
     </message>
@@ -23322,12 +23293,7 @@ Rückgabewerte:
         <translation>Die Pseudonyme von {column}, die {names} sich teilen, stehen in {rows:,} der {all_rows:,} {all_rows:Zeile|Zeilen} ({share:.0%}): Wer von ihnen die Datei hatte, verraten Pseudonyme nicht.</translation>
     </message>
     <message>
-        <location filename="../../report/material.py" line="-77"/>
-        <source>Read all of the table, on a machine with the memory for it.</source>
-        <translation>Lesen Sie die ganze Tabelle ein, auf einem Rechner, dessen Arbeitsspeicher dafür reicht.</translation>
-    </message>
-    <message>
-        <location filename="../../project/verification/long_leak.py" line="+222"/>
+        <location filename="../../project/verification/long_leak.py" line="+221"/>
         <source>Making pseudonyms again</source>
         <translation>Pseudonyme werden erneut erzeugt</translation>
     </message>
@@ -23347,7 +23313,7 @@ Rückgabewerte:
         <translation>Geben Sie weiteren Spalten der Datei die Namen, unter denen sie freigegeben wurden, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/recognition.py" line="+34"/>
+        <location filename="../../project/verification/recognition.py" line="-165"/>
         <source>not at all</source>
         <translation>gar nicht</translation>
     </message>
@@ -23377,20 +23343,15 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+8"/>
-        <source>Its rows can&apos;t be compared in parts. Verify it with more memory.</source>
-        <translation>Ihre Zeilen können nicht in Teilen verglichen werden. Prüfen Sie sie mit mehr Arbeitsspeicher.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <location line="+17"/>
+        <location filename="../../project/verification/long_verification.py" line="+25"/>
         <location filename="../../project/verification/rows.py" line="+33"/>
         <location filename="../../report/sections.py" line="+227"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location line="-2"/>
+        <location line="-187"/>
+        <location line="+185"/>
         <source>Its values are of other types.</source>
         <translation>Seine Werte haben andere Typen.</translation>
     </message>
@@ -23400,7 +23361,7 @@ Rückgabewerte:
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
     <message>
-        <location line="+192"/>
+        <location line="+125"/>
         <location filename="../../project/verification/rows.py" line="+3"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
@@ -23639,7 +23600,7 @@ Rückgabewerte:
         <translation>Die Freigabe wurde daraus erstellt: {rows:,} {rows:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location line="+84"/>
+        <location line="+82"/>
         <source>Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}.</source>
         <translation>Die {rows:,} {rows:Zeile|Zeilen} in {classes:,} {classes:Klasse|Klassen} halten {kept} ein.</translation>
     </message>
@@ -23649,56 +23610,65 @@ Rückgabewerte:
         <translation>Die {rows:,} {rows:Zeile|Zeilen} in {classes:,} {classes:Klasse|Klassen} halten {kept} ein, wobei k nur Datensätze zählt.</translation>
     </message>
     <message>
-        <location line="+21"/>
+        <location line="+13"/>
         <source>All {rows:,} {rows:row is the one that was|rows are those that were} published.</source>
         <translation>Alle {rows:,} {rows:Zeile ist die veröffentlichte|Zeilen sind die veröffentlichten}.</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+12"/>
         <source>It has {found:,} {found:row|rows}; {made:,} {made:was|were} published.</source>
         <translation>Es hat {found:,} {found:Zeile|Zeilen}; veröffentlicht {made:wurde|wurden} {made:,}.</translation>
     </message>
     <message>
-        <location line="-127"/>
+        <location line="-115"/>
         <source>It has changed since the release was made. Verify with the table of then.</source>
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location line="+36"/>
-        <location line="+13"/>
+        <location filename="../../project/verification/long_verification.py" line="-339"/>
+        <location filename="../../project/verification/verify.py" line="+34"/>
+        <location line="+11"/>
         <source>It can&apos;t be made again. {error}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {error}</translation>
     </message>
     <message>
-        <location line="-13"/>
-        <location line="+6"/>
+        <location line="-12"/>
+        <location line="+12"/>
+        <location line="+7"/>
         <location line="+8"/>
-        <location line="+51"/>
+        <location filename="../../project/verification/verify.py" line="-11"/>
+        <location line="+5"/>
+        <location line="+7"/>
+        <location line="+54"/>
+        <location line="+12"/>
+        <location line="+12"/>
         <source>Table</source>
         <translation>Tabelle</translation>
     </message>
     <message>
-        <location line="-60"/>
+        <location line="-29"/>
+        <location filename="../../project/verification/verify.py" line="-86"/>
         <source>It can&apos;t be made again: a hierarchy is not what it was when it was published.</source>
         <translation>Es lässt sich nicht erneut erzeugen: Eine Hierarchie ist nicht mehr so wie bei der Veröffentlichung.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location filename="../../project/verification/verify.py" line="+2"/>
         <source>Making the table again</source>
         <translation>Die Tabelle wird erneut erzeugt</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+44"/>
         <source>Its rows don&apos;t keep {names}.</source>
         <translation>Die Zeilen halten {names} nicht ein.</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location filename="../../project/verification/long_verification.py" line="+21"/>
+        <location filename="../../project/verification/verify.py" line="+42"/>
         <source>Its columns are not those that were published.</source>
         <translation>Die Spalten sind nicht die veröffentlichten.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location filename="../../project/verification/verify.py" line="+8"/>
         <source>but not all of them</source>
         <translation>aber nicht alle davon</translation>
     </message>
@@ -23713,17 +23683,13 @@ Rückgabewerte:
         <translation>Die Zeilen sind die veröffentlichten, {what}.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location filename="../../project/verification/long_verification.py" line="+7"/>
+        <location filename="../../project/verification/verify.py" line="+8"/>
         <source>They are not those published: {difference}.</source>
         <translation>Es sind nicht die veröffentlichten: {difference}.</translation>
     </message>
     <message>
-        <location filename="../../report/material.py" line="-92"/>
-        <source>a generalized table is decided on</source>
-        <translation>über eine vergröberte Tabelle ist entschieden</translation>
-    </message>
-    <message>
-        <location line="+25"/>
+        <location filename="../../report/material.py" line="-135"/>
         <source>Reading the ledger</source>
         <translation>Das Freigabeverzeichnis wird gelesen</translation>
     </message>
@@ -23731,11 +23697,6 @@ Rückgabewerte:
         <location line="+9"/>
         <source>Weighing the coalition of everybody with {key}</source>
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
-    </message>
-    <message>
-        <location line="+56"/>
-        <source>The table is too long to hold all its rows at once, which the report needs here: {why}.</source>
-        <translation>Die Tabelle ist zu lang, um alle Zeilen auf einmal zu halten; der Bericht braucht das hier: {why}.</translation>
     </message>
     <message>
         <location filename="../../report/sections.py" line="-494"/>
@@ -23750,7 +23711,7 @@ Rückgabewerte:
         <translation>unverändert freigegeben</translation>
     </message>
     <message>
-        <location filename="../../analysis/since_release.py" line="+89"/>
+        <location filename="../../analysis/since_release.py" line="+88"/>
         <source>not protected in this way then</source>
         <translation>damals nicht so geschützt</translation>
     </message>
@@ -24498,7 +24459,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl an oder lassen Sie das Feld leer.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/edits.py" line="+86"/>
+        <location filename="../../project/document/edits.py" line="-116"/>
         <source>The new value is empty.</source>
         <translation>Der neue Wert ist leer.</translation>
     </message>
@@ -24560,7 +24521,7 @@ Rückgabewerte:
         <translation>Kreuzen Sie mindestens einen an.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/records.py" line="-66"/>
+        <location filename="../../ui/panels/attributes/columns.py" line="-66"/>
         <source>Looking for what is the same in rows that belong together</source>
         <translation>Gesucht wird, was in zusammengehörigen Zeilen gleich ist</translation>
     </message>
@@ -24646,7 +24607,7 @@ Rückgabewerte:
         <translation>Die Vorschau ist fehlgeschlagen.</translation>
     </message>
     <message>
-        <location filename="../../ui/shell/libraries.py" line="+80"/>
+        <location filename="../../commands/program.py" line="+74"/>
         <source>There is no screen to open the window on.</source>
         <translation>Es gibt keinen Bildschirm, auf dem sich das Fenster öffnen ließe.</translation>
     </message>
@@ -24659,15 +24620,6 @@ Rückgabewerte:
         <location line="+7"/>
         <source>The window can&apos;t open: this system lacks {libraries}.</source>
         <translation>Das Fenster lässt sich nicht öffnen: Diesem System fehlt {libraries}.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>On Debian or Ubuntu: sudo apt install {debian}
-  On Fedora: sudo dnf install {fedora}
-  The commands work without them: sfumato --help</source>
-        <translation>Unter Debian oder Ubuntu: sudo apt install {debian}
-  Unter Fedora: sudo dnf install {fedora}
-  Die Befehle kommen ohne sie aus: sfumato --help</translation>
     </message>
     <message>
         <location filename="../../ui/shell/guarantee_card.py" line="-18"/>
@@ -24695,7 +24647,7 @@ Rückgabewerte:
         <translation>Es wird kopiert</translation>
     </message>
     <message>
-        <location filename="../../ui/state/records.py" line="+40"/>
+        <location filename="../../project/project_file.py" line="-115"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
     </message>
@@ -24730,7 +24682,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Beibehaltungswahrscheinlichkeit über 0.</translation>
     </message>
     <message>
-        <location filename="../../project/release/key_file.py" line="+28"/>
+        <location filename="../../project/release/release.py" line="+12"/>
         <source>plan and keys</source>
         <translation>Plan und Schlüssel</translation>
     </message>
@@ -24911,7 +24863,7 @@ Rückgabewerte:
         <translation>Beheben Sie das oder geben Sie ohne --engine frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_release.py" line="-97"/>
+        <location filename="../../project/release/long_release.py" line="-105"/>
         <source>more than {most:,} {most:sample|samples}</source>
         <translation>mehr als {most:,} {most:gezogenem Wert|gezogenen Werten}</translation>
     </message>
@@ -25093,7 +25045,7 @@ Rückgabewerte:
         <translation>Beschreibung für Datenkataloge (DCAT)</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_release.py" line="+14"/>
+        <location filename="../../project/release/long_release.py" line="+19"/>
         <source>Releasing the rows</source>
         <translation>Zeilen werden freigegeben</translation>
     </message>
@@ -25289,7 +25241,7 @@ Rückgabewerte:
         <translation>Grenzen werden gemessen</translation>
     </message>
     <message>
-        <location filename="../../engine/table/combinations.py" line="+43"/>
+        <location filename="../../engine/table/combinations.py" line="+56"/>
         <source>Column {column} is numeric without bins, so its values can&apos;t be combined.</source>
         <translation>Spalte {column} enthält Zahlen ohne Klassen; ihre Werte lassen sich nicht kombinieren.</translation>
     </message>
@@ -25309,7 +25261,7 @@ Rückgabewerte:
         <translation>Lassen Sie eine Spalte weg, oder fassen Sie Werte des größten Wertebereichs ({largest}) zusammen.</translation>
     </message>
     <message>
-        <location filename="../../project/document/model.py" line="+346"/>
+        <location filename="../../project/document/model.py" line="+445"/>
         <source>An earlier release was adopted for {columns}, which is on no ladder with others.</source>
         <translation>Für {columns} wurde eine frühere Freigabe übernommen, die mit anderen Merkmalen auf keiner Leiter liegt.</translation>
     </message>
@@ -25414,7 +25366,7 @@ Rückgabewerte:
         <translation>Geben Sie den Anteil der Ersetzungen an, die im Kapitel bleiben, etwa 0,5.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_views.py" line="+190"/>
+        <location filename="../../project/release/long_views.py" line="+208"/>
         <source>Listing suppressed rows</source>
         <translation>Unterdrückte Zeilen werden aufgelistet</translation>
     </message>
@@ -25429,7 +25381,7 @@ Rückgabewerte:
         <translation>Zeigen Sie die Quasi-Identifikatoren gröber, damit weniger Zeilen unterdrückt werden.</translation>
     </message>
     <message>
-        <location line="+70"/>
+        <location line="+76"/>
         <source>Looking at the quasi-identifiers</source>
         <translation>Quasi-Identifikatoren werden betrachtet</translation>
     </message>
@@ -25444,12 +25396,12 @@ Rückgabewerte:
         <translation>Bilden Sie Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location line="+36"/>
+        <location line="+39"/>
         <source>Counting classes</source>
         <translation>Gruppen werden gezählt</translation>
     </message>
     <message>
-        <location line="+121"/>
+        <location line="+87"/>
         <source>The quasi-identifiers take more than {most:,} different {most:combination|combinations} of values as the most trusted recipient with a view sees them, too many to be counted in parts.</source>
         <translation>Die Quasi-Identifikatoren haben, wie sie der am meisten vertraute Empfänger mit einer Sicht sieht, mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um sie in Teilen zu zählen.</translation>
     </message>
@@ -25459,23 +25411,23 @@ Rückgabewerte:
         <translation>Zeigen Sie sie gröber, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
+        <location line="+7"/>
+        <source>The columns that are generalized take, with the sensitive one, more than {most:,} different {most:combination|combinations} of values, too many to be counted in parts.</source>
+        <translation>Die vergröberten Spalten haben zusammen mit der sensiblen mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um sie in Teilen zu zählen.</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Group numbers and dates into bins, leave a column out of the generalization, or let more memory be taken.</source>
+        <translation>Fassen Sie Zahlen und Daten in Klassen zusammen, lassen Sie eine Spalte aus der Vergröberung weg oder erlauben Sie mehr Speicher.</translation>
+    </message>
+    <message>
         <location filename="../../analysis/all_rows.py" line="+25"/>
-        <location filename="../../project/release/long_leaving.py" line="+188"/>
+        <location filename="../../project/release/long_leaving.py" line="+190"/>
         <location line="+22"/>
-        <location filename="../../project/release/long_views.py" line="-407"/>
+        <location filename="../../project/release/long_views.py" line="-391"/>
         <location filename="../../project/verification/long_leak.py" line="+25"/>
         <source>Looking at the units</source>
         <translation>Einheiten werden betrachtet</translation>
-    </message>
-    <message>
-        <location filename="../../ui/state/session.py" line="+182"/>
-        <source>This needs all rows of the table at once, and they are read in parts.</source>
-        <translation>Dies braucht alle Zeilen der Tabelle auf einmal, und sie werden in Teilen gelesen.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
-        <source>Read all of the table under Data, on a machine with the memory for it.</source>
-        <translation>Lesen Sie die Tabelle unter „Daten“ ganz ein, auf einem Rechner mit genügend Speicher.</translation>
     </message>
     <message>
         <location filename="../../engine/generalization/grouping.py" line="+84"/>
@@ -25483,7 +25435,7 @@ Rückgabewerte:
         <translation>Einheiten werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_groups.py" line="+73"/>
+        <location filename="../../project/release/groups.py" line="+73"/>
         <source>The public columns and {attribute} take more than {most:,} different {most:combination|combinations} of values, too many for groups of records to be counted in parts.</source>
         <translation>Die öffentlichen Spalten und {attribute} haben mehr als {most:,} verschiedene {most:Kombination|Kombinationen} von Werten, zu viele, um Gruppen von Datensätzen in Teilen zu zählen.</translation>
     </message>
@@ -25511,7 +25463,7 @@ Rückgabewerte:
 <context>
     <name>Session</name>
     <message>
-        <location filename="../../ui/state/session.py" line="+118"/>
+        <location filename="../../ui/state/session.py" line="+291"/>
         <source>“{edit}” was not carried out: something else was changed in the meantime.</source>
         <translation>„{edit}“ wurde nicht ausgeführt: Inzwischen wurde etwas anderes geändert.</translation>
     </message>
@@ -25635,7 +25587,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../ui/state/steps.py" line="+206"/>
+        <location filename="../../ui/state/steps.py" line="+219"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
@@ -25682,7 +25634,7 @@ Rückgabewerte:
 <context>
     <name>Unsaved</name>
     <message>
-        <location filename="../../ui/state/unsaved.py" line="+86"/>
+        <location filename="../../ui/state/projects.py" line="+357"/>
         <source>Keeping unsaved work</source>
         <translation>Nicht gespeicherte Arbeit wird aufbewahrt</translation>
     </message>
@@ -25735,7 +25687,7 @@ Rückgabewerte:
 <context>
     <name>UnsealedDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="+95"/>
+        <location filename="../../ui/dialogs/base.py" line="+95"/>
         <source>{project} has no seal</source>
         <translation>{project} hat kein Siegel</translation>
     </message>
@@ -25915,7 +25867,7 @@ Rückgabewerte:
 <context>
     <name>WhatIf</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition/page.py" line="-137"/>
+        <location filename="../../ui/panels/audit/pages/coalition.py" line="-137"/>
         <source>What if I add a recipient?</source>
         <translation>Was, wenn ich einen Empfänger hinzufüge?</translation>
     </message>
@@ -25946,7 +25898,7 @@ Rückgabewerte:
 <context>
     <name>_PassphraseDialog</name>
     <message>
-        <location filename="../../ui/dialogs/projects.py" line="-175"/>
+        <location filename="../../ui/dialogs/base.py" line="-175"/>
         <source>Show the passphrase</source>
         <translation>Passphrase zeigen</translation>
     </message>
