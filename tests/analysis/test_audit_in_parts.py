@@ -73,7 +73,7 @@ CASES = {
 SHOWN = (Role.INSENSITIVE, Role.QUASI_IDENTIFIER)
 case = pytest.mark.parametrize("case", CASES)
 size = pytest.mark.parametrize("size", [19, 110, 1000])
-few = pytest.mark.parametrize("size", [19, 1000])
+few = pytest.mark.parametrize("size", [70, 1000])
 
 
 def cut(monkeypatch, rows):
@@ -183,7 +183,7 @@ def of_records(rows):
     return found
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @case
 @few
 def test_a_record_s_path_is_that_of_the_whole_table(ward, monkeypatch, case, size):
@@ -282,7 +282,7 @@ def of_houses(document):
     return replace(document, columns=(*document.columns, house))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @size
 def test_rows_that_belong_together_are_found_in_parts(ward, monkeypatch, size):
     cut(monkeypatch, size)
@@ -302,6 +302,7 @@ def test_rows_that_belong_together_are_found_in_parts(ward, monkeypatch, size):
             repeated_units(long_of(project), Silent(), ("street",))
 
 
+@pytest.mark.slow
 def test_of_many_units_some_are_looked_at_with_all_their_rows(ward, monkeypatch):
     frame = of_units(frame_of())
     monkeypatch.setattr(units_in_parts, "_MOST_CELLS", 0)
@@ -331,7 +332,7 @@ def test_of_many_units_some_are_looked_at_with_all_their_rows(ward, monkeypatch)
 # ----- groups of records, and several attributes together
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["parquet"], indirect=True)
 @few
 def test_records_released_by_groups_are_looked_at_in_parts(opened, monkeypatch, size):
@@ -390,7 +391,7 @@ def together(document):
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @few
 def test_attributes_protected_together_are_weighed_in_parts(ward, monkeypatch, size):
     cut(monkeypatch, size)
@@ -406,7 +407,7 @@ def test_attributes_protected_together_are_weighed_in_parts(ward, monkeypatch, s
         assert report.risk is not None
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @few
 def test_what_is_fitted_to_earlier_releases_is_looked_at_in_parts(
     ward, tmp_path, monkeypatch, size

@@ -52,6 +52,7 @@ def told(found: OpenFindings) -> dict[str, tuple[str, ...]]:
     return {each.name: each.columns for each in found.relations}
 
 
+@pytest.mark.slow
 def test_a_part_tells_what_the_whole_table_tells(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,7 @@ def test_nobody_fits_and_values_that_do_not_occur_are_told_as_in_memory(ward):
         assert "nowhere" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_person_whose_earlier_releases_are_held_is_found_in_parts(ward, tmp_path):
     frame = frame_of()
     change = with_earlier(frame, tmp_path, "some of the records", "csv")

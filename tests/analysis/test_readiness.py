@@ -341,7 +341,7 @@ def alone_by_pandas(document, name, table=TABLE):
     return int(households[households.groupby(classes).transform("nunique") == 1].nunique())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [False, True])
 def test_views_are_counted_after_any_edit_as_they_are_afresh_and_by_pandas(unit):
     start = three_views(TABLE, unit)

@@ -229,6 +229,7 @@ def pictures(blocks):
     return [block.build(light_style()).data for block in blocks if isinstance(block, Picture)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attribute", ["illness", "therapy"])
 def test_what_a_coalition_learns(qtbot, opened, line, material, attribute):
     page = opened(CoalitionPage)

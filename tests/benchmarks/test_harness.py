@@ -21,6 +21,7 @@ ON_ADULT = {"chain"}
 """Measured on Adult alone, which is not everywhere."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -40,6 +41,7 @@ def test_a_benchmark_prints_one_line_of_json_a_case(name, capsys):
         assert line["ratio"] == pytest.approx(line["seconds"] / line["baseline_seconds"], rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_table_for_people_has_a_heading(capsys):
     assert main([QUICKEST, "--quick", "--rounds", "1"]) == 0
     heading, *rows = capsys.readouterr().out.splitlines()

@@ -33,6 +33,7 @@ def test_the_inputs_that_a_campaign_starts_from_are_read(tmp_path, kind):
     assert {outcome(kind, content, tmp_path) for content in seeds(kind)} == {"read"}
 
 
+@pytest.mark.slow
 def test_a_few_inputs_of_every_kind_are_read_or_refused():
     tell(f"SFUMATO_TEST_KEYS={SEED}")
     found = run(SEED, 2 * len(KINDS))

@@ -366,6 +366,7 @@ def campaign(request, tmp_path, driver, monkeypatch):
     return Campaign(request.param, tmp_path, driver)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("campaign", ["release"], indirect=True)
 def test_a_few_kills_lose_nothing_and_leave_nothing_half_done(campaign):
     assert campaign.kill(**FEW) >= FEW["steps"]

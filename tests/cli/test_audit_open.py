@@ -118,6 +118,7 @@ def test_the_figures_are_those_of_a_linear_law(books):
     assert found["telling columns"] == ["staff"]
 
 
+@pytest.mark.slow
 def test_coalitions_are_told_the_same_figures(books):
     alone = figures(books)
     for audited, names in (("numbers", ("result", "wages")), ("coalition", ("insolvency",))):

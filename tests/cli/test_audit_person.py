@@ -79,6 +79,7 @@ def released(line, name):
     return pd.read_csv(bundle / "data.csv", dtype=str, keep_default_na=False), noise
 
 
+@pytest.mark.slow
 def test_what_is_found_is_what_an_attack_on_the_released_files_finds(line):
     made_survey(line, frozenset({"joint numbers"}))
     for name in ("Public C", "Institute B"):

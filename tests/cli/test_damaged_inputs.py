@@ -21,6 +21,7 @@ def entries_of(bundle):
     return {path.name: path.read_bytes() for path in sorted(bundle.iterdir())}
 
 
+@pytest.mark.slow
 def test_a_damaged_zip_is_told(released):
     (bundle,) = released.bundles()
     entries = entries_of(bundle)

@@ -70,6 +70,7 @@ def test_nobody_stands_out_in_the_files_of_the_demo(shown):
     assert package["sfumato"]["view"]["k"] == 20
 
 
+@pytest.mark.slow
 def test_a_demo_project_moves_with_its_table(shown):
     line, out = replace(shown), shown.folder / "demo"
     moved = out.rename(line.folder / "moved")

@@ -116,6 +116,7 @@ def still_english(text: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_a_bundle_speaks_its_recipients_language_and_programs_read_the_same(made):
     assert made.run("recipients", made.project, "--of", "Clinic A", "--tell-in", "de") == 0
     assert made.release() == ExitCode.OK, made.remarks
@@ -151,6 +152,7 @@ def test_a_recipients_language_is_in_the_rules_and_old_projects_read_as_english(
     assert [each["language"] for each in json.loads(made.output)][:2] == ["de", "en"]
 
 
+@pytest.mark.slow
 def test_a_report_is_german_where_it_is_asked_for(made, themed):
     made.release("Clinic A")
     path = made.folder / "filed.html"

@@ -99,6 +99,7 @@ def test_the_files_follow_the_law_and_the_odds_that_their_packages_describe(rele
         assert "multiplies the odds between any two numbers" in " ".join(readme.split())
 
 
+@pytest.mark.slow
 def test_audit_trace_and_the_attacker_know_the_noise(line, released):
     truth, made = released
     pooled = ("--with", "Clinic A", "--with", "Public", "--json")

@@ -28,6 +28,7 @@ def run(*arguments, descriptor=None, **environment):
     )
 
 
+@pytest.mark.slow
 def test_the_main_job_runs_in_processes(line):
     reading, writing = os.pipe()
     os.write(writing, PASSPHRASE.encode() + b"\n")

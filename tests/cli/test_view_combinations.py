@@ -112,7 +112,7 @@ OTHERS = (
 """What else is combined by two, or not at all, tried where there is time."""
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kinds",
     [*COMBINATIONS, *(pytest.param(kinds, marks=pytest.mark.slow) for kinds in OTHERS)],

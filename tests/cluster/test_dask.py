@@ -253,6 +253,7 @@ def test_rows_that_are_too_few_to_be_shown_are_suppressed_on_a_cluster_too(stric
     assert classes["rows"].min() >= STRICT.k
 
 
+@pytest.mark.slow
 @settings(max_examples=tried(10, least=3))
 @given(
     st.lists(

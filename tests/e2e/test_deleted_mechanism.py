@@ -142,6 +142,7 @@ def tried(app: Path, *arguments: object) -> tuple[list[str], str]:
     return ended.stdout.splitlines(), ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
     [

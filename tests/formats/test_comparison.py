@@ -73,6 +73,7 @@ def test_other_values_differ(name):
 VALUES = st.one_of(st.none(), st.text(max_size=3), st.sampled_from(["NA", "nan", " "]))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=tried(60))
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=30))
 def test_texts_differ_exactly_where_they_differ(pairs):

@@ -276,6 +276,7 @@ def test_finding_the_types_can_be_cancelled(tmp_path):
         open_batches(path, PLAIN, Watch(stop_at=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0, 7])
 def test_a_line_end_within_a_value_stays_whole_wherever_a_block_ends(tmp_path, part):
     path = tmp_path / "table.csv"
@@ -354,6 +355,7 @@ def test_other_processes_read_stretches_of_a_text(tmp_path, encoding, more, stra
         batches.check()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("indexed")
 def test_a_quotation_mark_within_a_text_leads_to_no_wrong_rows(tmp_path):
     path = tmp_path / "table.csv"

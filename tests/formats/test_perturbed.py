@@ -158,7 +158,7 @@ COEFFICIENTS = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [60, pytest.param(300, marks=pytest.mark.slow)])
 def test_intervals_of_cross_tables_and_regressions_hold_the_truth(programs, way, runs):
     covered = {}
@@ -237,6 +237,7 @@ def answers(table):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", list(WAYS)[:2], indirect=True)
 @pytest.mark.parametrize("runs", [20, pytest.param(300, marks=pytest.mark.slow)])
 def test_intervals_from_imputed_numbers_hold_the_truth(programs, way, runs):

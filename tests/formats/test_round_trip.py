@@ -132,6 +132,7 @@ def test_parquet_loses_nothing(tmp_path_factory, frame):
 
 
 # Each takes processes of its own, so there are fewer and larger ones.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sav", "dta"])
 @given(frame=frames(wide=False, most=(20, 20)))
 @settings(deadline=None, max_examples=8)

@@ -46,7 +46,7 @@ def cells(draw, rows):
     return column
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
 )
@@ -95,6 +95,7 @@ def calls_to_open(folder, columns):
     return counted["call"]
 
 
+@pytest.mark.slow
 def test_the_work_of_opening_a_table_grows_no_faster_than_its_columns(tmp_path):
     calls_to_open(tmp_path, 50)  # what is done once only, such as imports
     few, many = calls_to_open(tmp_path, 100), calls_to_open(tmp_path, 400)

@@ -117,6 +117,7 @@ def test_dollar_signs_in_values_are_no_formulas():
     assert "cancer $1 and $2" in labels
 
 
+@pytest.mark.slow
 def test_no_plot_touches_pyplot():
     code = (
         "import sys, importlib, pkgutil, sfumato.plots as plots\n"

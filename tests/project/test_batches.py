@@ -48,6 +48,7 @@ def made(request):
     return plan, as_batch(table), released_whole(document, table)
 
 
+@pytest.mark.slow
 @settings(max_examples=tried(20))
 @given(st.lists(st.integers(0, ROWS), max_size=4), st.randoms())
 def test_any_cutting_in_any_order_gives_the_rows_of_the_whole_release(made, cuts, random):

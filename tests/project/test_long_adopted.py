@@ -139,7 +139,7 @@ def test_a_release_beside_earlier_ones_is_the_same_in_parts(ward, tmp_path, way,
     assert has.all() == ("records" not in way)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [7, 299, 5000])
 def test_it_does_not_matter_how_many_rows_are_read_at_once(ward, tmp_path, monkeypatch, size):
     frame = frame_of()
@@ -243,6 +243,7 @@ def test_a_table_whose_key_is_missing_or_repeated_is_refused_in_parts(ward, tmp_
     assert f"The key {name} of the table is" in whole
 
 
+@pytest.mark.slow
 def test_what_becomes_of_a_file_is_said_when_its_release_is_verified(ward, tmp_path):
     frame = frame_of()
     with ward(frame, with_earlier(frame, tmp_path, "by key", "csv")) as project:

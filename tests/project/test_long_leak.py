@@ -83,7 +83,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("views", VIEWS)
 def test_a_leak_is_traced_in_parts_as_in_the_whole_table(ward, tmp_path, views, monkeypatch):
     with ward(frame_of(), two_recipients(*VIEWS[views])) as project:

@@ -68,6 +68,7 @@ def test_parts_of_any_size_are_released_as_the_whole_table(
     assert rows == len(frame_of())
 
 
+@pytest.mark.slow
 def test_the_rows_of_several_files_stand_as_they_do_in_memory(ward, tmp_path):
     frame, folder = frame_of(), tmp_path / "parts of it"
     folder.mkdir()
@@ -98,7 +99,7 @@ def test_rows_that_are_left_out_do_not_count(ward, tmp_path, monkeypatch):
 VIEW = ViewRule(2, 0.9, {"age": 2, "zip": 2, "grade": 0})
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [(), (VIEW,)], ids=["as it is", "a view"])
 @pytest.mark.parametrize("most_rows", [1, 3])
 def test_which_rows_of_a_unit_leave_follows_from_where_they_stand(ward, tmp_path, most_rows, rules):

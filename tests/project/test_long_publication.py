@@ -146,6 +146,7 @@ def test_rows_may_leave_as_they_stand_in_the_table(ward, tmp_path):
     assert parts == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suppressed", Suppressed)
 def test_units_are_counted_in_parts_as_in_memory(ward, tmp_path, suppressed):
     change = generalizing(K, unit=Unit(("house",), 2), suppression=0.3, suppressed=suppressed)

@@ -481,6 +481,7 @@ def test_checks_of_views_in_parts_count_in_all_rows(ward):
         assert len(sentences) >= 4
 
 
+@pytest.mark.slow
 def test_a_view_that_hides_too_many_is_refused_in_parts_with_the_same_ways_out(ward, tmp_path):
     rule = ViewRule(5, 0.1, {"age": 1, "zip": 2, "grade": 0})
     with ward(frame_of(), seen_coarsely(rule)) as project:
@@ -496,6 +497,7 @@ def test_a_view_that_hides_too_many_is_refused_in_parts_with_the_same_ways_out(w
         assert project.releases == ()
 
 
+@pytest.mark.slow
 def test_views_that_cross_one_that_was_released_are_refused_in_parts(ward, tmp_path):
     fine = ViewRule(4, 0.9, {"age": 1, "zip": 2, "grade": 0})
     with ward(frame_of(), seen_coarsely(fine)) as project:
@@ -557,7 +559,7 @@ def in_parts(table, size, folder):
     return LongTable(Batches(types, table.rows, {}, {}, read), folder)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [ViewRule(2, 0.9, {"age": 4, "zip": 3, "grade": 2}), None])
 def test_weights_are_counted_in_parts_as_in_the_whole_table(ward, tmp_path, rule):
     with ward(frame_of(), lambda document: weighted(document, rule)) as project:

@@ -94,7 +94,7 @@ def test_the_bundle_of_units_in_parts_is_that_of_the_whole_table(ward, tmp_path,
     assert "1 is missing" in " ".join(str(check.finding) for check in less.failed)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [4, 1])
 def test_views_count_units_in_parts_as_in_memory(ward, tmp_path, k):
     rule = ViewRule(k, 0.9, {"age": 3, "zip": 2, "grade": 1})

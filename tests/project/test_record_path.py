@@ -28,6 +28,7 @@ def path(row, document=None):
     return record_path(rows_of(settled, a_table(), KEYS), entry, "illness", row, Silent())
 
 
+@pytest.mark.slow
 def test_the_changes_are_those_of_the_record_s_events():
     document, table = a_document(), a_table()
     domain = document.column("illness").domain

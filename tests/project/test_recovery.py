@@ -117,7 +117,7 @@ def test_killed_after_it_is_recorded_a_release_is_finished(killed, step, form):
         assert len(project.recovered) == (step != "completed")
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_recovery_itself_can_be_killed_at_every_step(folder, fresh, form, monkeypatch):
     folders = []

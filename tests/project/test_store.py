@@ -208,6 +208,7 @@ def test_a_project_open_elsewhere_is_said_to_be_so(tmp_path):
         project.save_document(replace(document(), title="still mine"))
 
 
+@pytest.mark.slow
 def test_a_project_open_in_another_process_is_said_to_be_so(tmp_path):
     with new_project(tmp_path) as project:
         code = (

@@ -82,6 +82,7 @@ def alarms(frame, document, trials, monkeypatch):
     return named, by_rows
 
 
+@pytest.mark.slow
 def test_a_file_made_with_another_key_names_nobody_though_households_agree(monkeypatch):
     frame = large_households()
     named, by_rows = alarms(frame, protected(frame, 9), 18, monkeypatch)
@@ -98,6 +99,7 @@ def test_innocents_are_named_no_more_often_than_is_stated(monkeypatch):
     assert named <= trials * FALSE_ALARM + 3 * np.sqrt(trials * FALSE_ALARM)
 
 
+@pytest.mark.slow
 def test_where_each_row_is_drawn_by_itself_few_values_name_nobody_either(monkeypatch):
     frame = large_households()
     document = protected(frame, 9).with_unit(None)

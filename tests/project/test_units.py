@@ -181,6 +181,7 @@ def test_the_recipient_s_guide_tells_of_units(released):
     assert "household" not in read(paths["Public"]).columns
 
 
+@pytest.mark.slow
 def test_the_error_of_an_estimate_stays_within_the_factor_that_is_told(survey):
     table, document = Table(survey), protected(survey, 9)
     p, m = LEVELS["Public"], len(WATER)

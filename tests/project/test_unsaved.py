@@ -148,6 +148,7 @@ def test_keys_without_a_file_are_removed_once_nobody_has_them(tmp_path):
     living.leave()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="killing is POSIX's")
 def test_a_writer_killed_at_any_moment_leaves_a_whole_document(tmp_path):
     for lines in (1, 3, 8):

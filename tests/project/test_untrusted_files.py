@@ -187,6 +187,7 @@ def test_another_process_reads_while_the_project_is_open(path):
         project.save_document(replace(document(), title="Ward 10"))
 
 
+@pytest.mark.slow
 def test_another_process_does_not_read_a_change_that_is_under_way(path, monkeypatch):
     with opened(path) as project, project.database.transaction() as connection:
         connection.execute("PRAGMA cache_size = 1")

@@ -84,6 +84,7 @@ def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, 
         assert told == [False, True]
 
 
+@pytest.mark.slow
 def test_what_a_generalized_table_leaves_beside_others_is_reported_in_parts(ward, tmp_path):
     frame = frame_of()
     other = other_table(tmp_path, frame)

@@ -60,7 +60,7 @@ def page(themed, qtbot):
     return made
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK_SCENES)
 def test_everything_on_a_page_can_be_told(themed, tmp_path, name):
     panel, _, scene = name.partition("-")
@@ -171,6 +171,7 @@ class TestParts:
         assert [text(part) for part in page.findChildren(Part)] == ["d"]
         assert page.childAt(area.center()) is None
 
+    @pytest.mark.slow
     def test_roles_outlive_garbage_and_go_with_their_widgets(self, page):
         for number in range(10):
             ladder = LadderView(page)

@@ -93,6 +93,7 @@ def test_the_grid_is_searched_and_sorted(qtbot, editor):
     assert ("H1N1", 0.1, 0.2) in stated(editor)
 
 
+@pytest.mark.slow
 def test_a_large_domain_is_solved_in_a_job_that_newer_edits_supersede(qtbot, panel):
     names = tuple(f"code {place:04}" for place in range(3000))
     open_values(panel.session, names, rows=6000)

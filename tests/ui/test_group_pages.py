@@ -155,6 +155,7 @@ def test_levels_of_a_hierarchy_are_changes_that_are_drawn(qtbot, made):
     assert not any("bins" in change for change in changes)
 
 
+@pytest.mark.slow
 def test_where_records_are_drawn_blindly_each_side_counts(qtbot, made):
     page = made(GroupRiskPage, protected())
     drawn = mechanism_called("reconstruction")

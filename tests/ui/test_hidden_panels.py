@@ -96,6 +96,7 @@ HIDDEN = {
 }
 
 
+@pytest.mark.slow
 def test_an_edit_computes_nothing_for_what_is_hidden(qtbot, seen, monkeypatch):
     session = seen.session
     seen.panels["audit"].show_questions()

@@ -261,6 +261,7 @@ def test_problems_name_the_value_and_can_be_mended_all_at_once(panel, qtbot):
     assert kept(panel, "code") is None
 
 
+@pytest.mark.slow
 def test_of_a_long_table_only_what_is_in_sight_is_asked_for(panel, qtbot, monkeypatch):
     asked = Counter()
 

@@ -62,6 +62,7 @@ def test_the_ladders_rungs_are_chosen_moved_and_typed_by_keys(keys):
     assert levels(keys)[2] == 0.05
 
 
+@pytest.mark.slow
 def test_a_grid_of_limits_is_filled_by_keys(keys, qtbot):
     open_values(keys.window.session)
     panel = policy(keys)
@@ -78,6 +79,7 @@ def test_a_grid_of_limits_is_filled_by_keys(keys, qtbot):
     assert keys.focus is not grid
 
 
+@pytest.mark.slow
 def test_a_matrix_is_filled_by_keys(keys):
     open_values(keys.window.session, by="matrix")
     panel = policy(keys)
@@ -99,6 +101,7 @@ def test_a_matrix_is_filled_by_keys(keys):
     assert entry(0, 1) == 0.125
 
 
+@pytest.mark.slow
 def test_a_lattice_is_walked_through_by_keys(keys):
     open_small(keys.window.session, **START)
     panel = policy(keys)

@@ -63,6 +63,7 @@ def test_a_generalized_table_is_searched_looked_at_and_published_in_parts(
     assert len(pd.read_csv(made / "data.csv")) == ROWS
 
 
+@pytest.mark.slow
 def test_a_search_in_parts_tells_how_far_it_is_and_can_be_stopped(generalized, saved, qtbot):
     page, session = generalized, saved.session
     click(page.start)

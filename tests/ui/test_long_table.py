@@ -178,6 +178,7 @@ def test_a_release_is_made_in_parts_and_verified(saved, qtbot, tmp_path):
     assert "is as it was released" in panel.ledger.report.verdict.text()
 
 
+@pytest.mark.slow
 def test_a_release_rests_on_what_the_check_before_it_found(saved, qtbot, monkeypatch):
     panel, read, told = panel_of(saved, qtbot, "releases"), LongTable.read, []
 
@@ -208,6 +209,7 @@ def test_what_is_measured_of_numbers_says_from_which_rows(opened, qtbot, mechani
     assert any(f"comes from {ROWS:,} rows, drawn evenly" in each for each in told)
 
 
+@pytest.mark.slow
 def test_a_found_file_is_traced_in_parts(saved, qtbot, tmp_path):
     session, project = saved.session, saved.session.project
     made = make_release(project, session.source, "Public", tmp_path / "out", "csv", Silent())
@@ -239,7 +241,7 @@ def test_a_file_whose_rows_belong_to_units_is_traced_in_parts(grouped, qtbot, tm
     assert "Public" in page.finding.verdict.text()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @both
 def test_records_are_released_by_groups_in_parts(saved, qtbot, tmp_path, path):
     session = saved.session
@@ -289,6 +291,7 @@ def seen(card, row):
     return [card.model.index(row, 1 + place).data() for place in range(len(PROBABILITY))]
 
 
+@pytest.mark.slow
 def test_views_are_found_and_counted_in_all_rows(saved, qtbot, path):
     session = saved.session
     roles = {"age": Role.QUASI_IDENTIFIER, "ward": Role.QUASI_IDENTIFIER}
@@ -340,6 +343,7 @@ def test_a_count_of_a_long_table_that_is_stopped_can_be_asked_for_again(saved, q
     assert seen(card, UNIQUE) == ["0", "0"]
 
 
+@pytest.mark.slow
 def test_the_audit_answers_about_all_rows(saved, qtbot):
     panel = panel_of(saved, qtbot, "audit")
     answers = [card.answer.text() for card in panel.overview.cards.values()]
@@ -362,6 +366,7 @@ def know_age(qtbot, page, text):
     qtbot.keyClick(field, Qt.Key.Key_Return)
 
 
+@pytest.mark.slow
 def test_a_person_is_looked_for_once_something_is_known(saved, qtbot, path):
     page = panel_of(saved, qtbot, "audit").show_page(PersonPage)
     settle(qtbot, saved.session)
@@ -422,7 +427,7 @@ def test_rules_are_applied_to_a_long_table(marked, qtbot, tmp_path):
     assert marked.session.document.sensitive == ()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @both
 def test_records_known_by_their_position_are_released_and_traced(saved, qtbot, tmp_path, path):
     session = saved.session
@@ -530,6 +535,7 @@ class TestUnits:
         settle(qtbot, window.session)
         assert window.session.document.unit.constant == ("disease",)
 
+    @pytest.mark.slow
     def test_the_preview_shows_rows_that_leave_alone(self, grouped, qtbot):
         window, _ = grouped
         protected_by_person(window, qtbot)
@@ -542,7 +548,7 @@ class TestUnits:
         assert left.leave(np.array(places)).all()
         assert left.rows < ROWS
 
-    @pytest.mark.few(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("key", ["name", ""], ids=["by key", "by position"])
     def test_a_release_is_the_one_of_the_table_in_memory_and_verified(
         self, grouped, qtbot, tmp_path, key

@@ -152,6 +152,7 @@ def release_to(qtbot, page, folder, *names):
     return project
 
 
+@pytest.mark.slow
 def test_what_was_released_is_weighed_until_the_plan_is_asked_for(qtbot, filled, tmp_path):
     assert not filled.basis.isVisible()
     release_to(qtbot, filled, tmp_path, "Institute", "Public")
@@ -188,6 +189,7 @@ def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled)
     assert "Knowing the distribution of income" in filled.bayes.figure.headline
 
 
+@pytest.mark.slow
 def test_rounded_numbers_are_no_ladder_and_the_page_says_what_that_costs(qtbot, page):
     open_payroll(page.session, protected(rounding={"age": 60.0}))
     wait_for_jobs(qtbot, page.session)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from PySide6.QtCore import Qt
 
 from sfumato.cli import main
@@ -60,6 +61,7 @@ def ledger_lines(tmp_path):
     return output.getvalue()
 
 
+@pytest.mark.slow
 def test_a_typed_reason_is_told_by_the_card_the_command_and_the_report(window, qtbot, tmp_path):
     session = window.session
     session.open_table("Open", small_table(), perturbed())

@@ -47,6 +47,7 @@ def test_what_a_view_shows_of_the_record_and_how_many_are_alike_stand_beside(qtb
     assert int(alike[2]) >= 5
 
 
+@pytest.mark.slow
 def test_another_row_is_shown_when_it_is_typed(qtbot, page):
     open_clinic(page.session, protected())
     wait_for_jobs(qtbot, page.session)

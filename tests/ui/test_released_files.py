@@ -79,6 +79,7 @@ def test_the_figures_are_those_of_the_file_itself(qtbot, page, tmp_path):
     assert not page.files.agreement.isVisible()
 
 
+@pytest.mark.slow
 def test_all_that_a_coalition_holds_is_weighed_again(qtbot, page, tmp_path):
     release(qtbot, page, tmp_path, "Public", "Clinic A", "Institute")
     text = plain(page.files.agreement)

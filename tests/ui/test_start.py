@@ -60,7 +60,7 @@ def imported(processes) -> set[str]:
     return processes[0]
 
 
-@pytest.mark.few(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LATER)
 def test_the_windows_first_picture_does_without(imported, library):
     assert {name for name in imported if name == library or name.startswith(f"{library}.")} == set()
@@ -79,6 +79,7 @@ def test_what_reads_other_files_is_imported_once_there_is_one(processes, library
     assert library not in processes[1]
 
 
+@pytest.mark.slow
 def test_the_other_panels_are_built_once_something_is_open(window, qtbot, clinic):
     assert len(window.panels.built) == 1
     load_table(window, qtbot, clinic)

@@ -80,6 +80,7 @@ def found_in(path: Path) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 def test_a_translators_file_has_every_text_of_the_code(pseudo):
     wanted = {(text.context, text.source) for text in texts_of(pseudo.parents[4])}
     assert found_in(pseudo) == wanted

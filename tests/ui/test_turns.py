@@ -155,6 +155,7 @@ def test_one_plot_is_built_or_drawn_a_turn(qtbot, plots, done):
     assert all(after - before > 1 for before, after in itertools.pairwise(work))
 
 
+@pytest.mark.slow
 def test_a_hidden_plot_is_not_drawn_until_it_is_shown(qtbot, plots, done):
     qtbot.waitUntil(lambda: all(each.settled for each in plots[:2]))
     themes().set_appearance(Appearance.DARK)

@@ -112,6 +112,7 @@ def test_a_long_list_of_values_is_made_as_far_as_it_is_in_sight(qtbot, policy, m
     assert calls["cell"] < 3 * len(VALUES), "all cells once would be so many"
 
 
+@pytest.mark.slow
 def test_editors_are_built_before_a_mechanism_is_chosen(qtbot, policy, monkeypatch):
     policy.page.mechanism.setFocus()
     qtbot.waitUntil(lambda: not turns().busy, timeout=20_000)
