@@ -23,6 +23,7 @@ from sfumato.analysis.person_found import Belief, Knowledge, NumberBelief, Perso
 from sfumato.analysis.person_rows import fitting_rows
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.gaussian_attack import Prior, empirical_prior
 from sfumato.engine.disclosure.record_risk import (
@@ -49,8 +50,6 @@ from sfumato.project.publication.generalization_pipeline import read_other
 from sfumato.project.release.groups import check_knowledge
 from sfumato.project.release.regenerate import Regenerator
 from sfumato.project.release.views import coarsening_of, finest_of
-
-Floats = npt.NDArray[np.float64]
 
 MOST_SHOWN: Final = 200
 """Of the rows that remain, so many are shown as the table has them."""

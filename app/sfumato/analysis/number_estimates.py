@@ -13,12 +13,12 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats
 from sfumato.engine.matrices.number_estimates import (
     Estimates,
     estimate_covariance,
@@ -29,8 +29,6 @@ from sfumato.engine.matrices.number_estimates import (
 )
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document
-
-Floats = npt.NDArray[np.float64]
 
 SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
 CONFIDENCE_95: Final = 1.96

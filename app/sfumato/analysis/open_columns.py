@@ -26,6 +26,7 @@ from sfumato.analysis.shown_columns import Look, ShownColumns, look_of
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Integers
 from sfumato.engine.core.wording import Sentence, joined
 from sfumato.engine.disclosure.coalition_risk import restored_alone
 from sfumato.engine.disclosure.open_columns import (
@@ -57,9 +58,6 @@ from sfumato.engine.table.table import (
 )
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.document.model import Document, Recipient, canonical_json, to_plain
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 MOST_ROWS: Final = 12_000
 """Of larger tables, so many records are estimated."""

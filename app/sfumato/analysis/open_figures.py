@@ -1,4 +1,4 @@
-"""What is told of an attribute without a release and with it, in words, and what can be done."""
+"""What open columns tell of an attribute without a release and with it, and what can be done."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from sfumato.analysis.shown_columns import Look, ShownColumns, look_of
 from sfumato.engine.core.columns import ColumnSpec, Kind, Role
 from sfumato.engine.core.errors import DomainError, PolicyError, SfumatoError
-from sfumato.engine.core.values import factorize, rounded_down
+from sfumato.engine.core.values import Flags, Floats, Indices, Integers, factorize, rounded_down
 from sfumato.engine.core.wording import Sentence, formatted, joined, listed
 from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.disclosure.open_features import ONE_BY_ONE, OpenColumn
@@ -23,11 +22,6 @@ from sfumato.engine.table.profile import suggest_binning
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.project.document.model import Document, with_members
 from sfumato.project.release.long_survey import Survey
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Places = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
 
 LEARNED: Final = 1 << 18
 """Of longer tables, so many records are learned from, and those that share rare values."""
@@ -56,13 +50,13 @@ class WeighedRows:
     """
 
     table: Table
-    rows: Places | None
-    sample: Places
+    rows: Indices | None
+    sample: Indices
     counted: Mapping[str, Flags]
     repeating: frozenset[str]
 
     @property
-    def places(self) -> Places:
+    def places(self) -> Indices:
         """Where the estimated rows stand in the whole table, shape (s,)."""
         return self.sample if self.rows is None else self.rows[self.sample]
 
@@ -114,12 +108,12 @@ def weighed_rows(columns: ShownColumns, specs: Sequence[ColumnSpec], most: int) 
         return WeighedRows(table, None, everything, {}, frozenset())
     part = sample_rows(table.rows, LEARNED)
     estimated = part[sample_rows(len(part), most)]
-    shared: dict[str, Places] = {}
+    shared: dict[str, Indices] = {}
     repeating = set()
     for spec in specs:
         look = look_of(spec)
 
-        def find(look: Look = look) -> tuple[Places | None, float]:
+        def find(look: Look = look) -> tuple[Indices | None, float]:
             return _sharing(look.shown(table), part, estimated)
 
         try:
@@ -147,7 +141,7 @@ def weighed_rows(columns: ShownColumns, specs: Sequence[ColumnSpec], most: int) 
     )
 
 
-def _marked(rows: int, *parts: Places) -> Flags:
+def _marked(rows: int, *parts: Indices) -> Flags:
     """Return which of a table's rows are in any of several parts of it, shape (n,)."""
     marked = np.zeros(rows, dtype=np.bool_)
     for part in parts:
@@ -155,7 +149,7 @@ def _marked(rows: int, *parts: Places) -> Flags:
     return marked
 
 
-def _sharing(column: pd.Series, part: Places, estimated: Places) -> tuple[Places | None, float]:
+def _sharing(column: pd.Series, part: Indices, estimated: Indices) -> tuple[Indices | None, float]:
     """Return which rows share a rare value with an estimated one, and how many do with none.
 
     None where too few of the estimated rows have a rare value; of too many rows that share one,

@@ -13,12 +13,11 @@ import pandas as pd
 
 from sfumato.analysis.findings import Severity
 from sfumato.analysis.person_rows import Fact
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.disclosure.record_risk import CERTAIN, LIKELY
 from sfumato.project.document.model import Document
 from sfumato.project.release.views import quasi_identifiers
-
-Floats = npt.NDArray[np.float64]
 
 FEW: Final = 5
 """Fewer records or units that fit are few."""

@@ -25,14 +25,12 @@ from sfumato.analysis.all_rows import AllRows, RowsPart
 from sfumato.engine.core.columns import ColumnSpec, Kind
 from sfumato.engine.core.errors import PolicyError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import factorize, plain
+from sfumato.engine.core.values import Flags, Floats, factorize, plain
 from sfumato.engine.generalization.hierarchies import Recipe, ground_series, hierarchy_of
 from sfumato.engine.table.micro_groups import ValuesMet
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document
 from sfumato.project.release.views import Coarsened, Coarsening, coded
-
-Flags = npt.NDArray[np.bool_]
 
 _NUMBER: Final = r"([-+\u2212]?\d+(?:[.,]\d+)?)"
 _ABOUT: Final = re.compile(rf"{_NUMBER}\s*(?:±|\+/?-)\s*{_NUMBER}")
@@ -280,7 +278,6 @@ MOST_FITTING: Final = 1 << 21
 _MOST_VALUES: Final = 1 << 20
 """A column of such rows has at most so many values, if something is known of it."""
 
-Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 

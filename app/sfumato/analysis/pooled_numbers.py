@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.analysis.holdings import Basis, Holding, members_of
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.disclosure.gaussian_attack import Dependence
 from sfumato.engine.mechanisms import mechanism_called
@@ -34,8 +34,6 @@ from sfumato.engine.mechanisms.postprocessing import (
 from sfumato.engine.table.table import Attribute
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
-
-Floats = npt.NDArray[np.float64]
 
 MOST_ROWS: Final = 5_000
 """Records whose copies are made to see how far off single guesses are."""

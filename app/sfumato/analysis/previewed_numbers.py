@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.analysis.number_estimates import (
     EstimatesData,
@@ -29,13 +28,13 @@ from sfumato.analysis.previewed_values import (
 )
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Floats
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import added_covariance
 from sfumato.engine.randomness.keys import SECRET_BYTES, KeyRing
 from sfumato.project.document.entry_plan import EntryPlan, plan_entry
 from sfumato.project.release.byproducts import weight_column, weights_of
 
-Floats = npt.NDArray[np.float64]
 Noise = Callable[[int, int], Floats]
 """The covariance of two copies' noise, shape (N, N), by their places."""
 

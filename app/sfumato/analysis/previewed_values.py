@@ -17,6 +17,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import EstimationError, SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.values import Floats
 from sfumato.engine.matrices.estimate import Target, estimate_frequencies, record_utility
 from sfumato.engine.matrices.matrix import PerturbationMatrix
 from sfumato.engine.mechanisms import mechanism_called
@@ -39,7 +40,6 @@ SAMPLE_ROWS = 200
 CONFIDENCE_95 = 1.96
 
 Positions = npt.NDArray[np.intp]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

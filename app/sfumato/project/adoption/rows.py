@@ -25,7 +25,7 @@ import pyarrow as pa
 from sfumato.engine.core.columns import Codes, Domain, Value
 from sfumato.engine.core.parallel import made_ahead
 from sfumato.engine.core.progress import Context, Part, Silent
-from sfumato.engine.core.values import factorize, smallest_unsigned
+from sfumato.engine.core.values import Flags, factorize, smallest_unsigned
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.adoption import adopted_in
 from sfumato.engine.mechanisms.base import Adopted, Settings
@@ -67,7 +67,6 @@ KEPT_IN_MEMORY: Final = 1 << 25
 _FILLED: Final = 1 << 20
 
 Numbers = npt.NDArray[Any]
-Flags = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
 
 

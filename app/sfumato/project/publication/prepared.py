@@ -1,4 +1,7 @@
-"""What a search for safe generalizations works on."""
+"""What a search for safe generalizations works on, and what one of them makes of the rows.
+
+Rows are read some at a time, and known by their class again whenever they are.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,66 @@ from sfumato.project.release.long_table import LongTable, naming_rows
 from sfumato.project.release.long_views import RowsApart
 from sfumato.project.release.uniqueness import AloneInPublication, published_as_they_are
 from sfumato.project.release.units import row_marks, units_in
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything a search needs.
+
+    Parameters
+    ----------
+    document, table
+        What is decided, and the rows.
+    coded
+        Quasi-identifiers with their levels, and the sensitive attribute; rows that are alike
+        are one.
+    hierarchies
+        One for each quasi-identifier.
+    criteria
+        What is asked; beside other tables, distinct diversity counts what remains.
+    others, holders
+        The other holders' tables, and their equivalence classes.
+    values
+        The sensitive attribute's domain as it is in the tables, None for missing; `coded.values`
+        are their names.
+    apart
+        How rows are told apart by their quasi-identifiers.
+    """
+
+    document: Document = field(repr=False)
+    table: LongTable = field(repr=False)
+    coded: CodedTable
+    hierarchies: tuple[Hierarchy, ...]
+    criteria: tuple[Criterion, ...]
+    others: tuple[OtherTable, ...]
+    holders: tuple[HolderClasses, ...]
+    values: tuple[Value, ...] = field(repr=False)
+    apart: RowsApart = field(repr=False)
+
+    @property
+    def decided(self) -> Generalization:
+        """What is decided about the generalized table."""
+        return decided_in(self.document)
+
+    def ground(self, table: Table) -> list[npt.NDArray[np.integer]]:
+        """Return the ground codes of some rows, by quasi-identifier."""
+        return self.apart.codes(table)
+
+
+def decided_in(document: Document) -> Generalization:
+    """Return what is decided about the generalized table.
+
+    Raises
+    ------
+    DiversityError
+        If nothing is.
+    """
+    if document.generalization is None:
+        raise DiversityError(
+            "Nothing is decided about a generalized table yet.",
+            "Give the quasi-identifiers hierarchies, and say what is asked of every class.",
+        )
+    return document.generalization
 
 
 @dataclass(frozen=True)
@@ -297,63 +360,3 @@ def _agreeing(frame: pd.DataFrame, names: Iterable[str]) -> Marks:
     for name in names:
         total += row_marks(frame[name].rename(name))
     return total
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Everything a search needs.
-
-    Parameters
-    ----------
-    document, table
-        What is decided, and the rows.
-    coded
-        Quasi-identifiers with their levels, and the sensitive attribute; rows that are alike
-        are one.
-    hierarchies
-        One for each quasi-identifier.
-    criteria
-        What is asked; beside other tables, distinct diversity counts what remains.
-    others, holders
-        The other holders' tables, and their equivalence classes.
-    values
-        The sensitive attribute's domain as it is in the tables, None for missing; `coded.values`
-        are their names.
-    apart
-        How rows are told apart by their quasi-identifiers.
-    """
-
-    document: Document = field(repr=False)
-    table: LongTable = field(repr=False)
-    coded: CodedTable
-    hierarchies: tuple[Hierarchy, ...]
-    criteria: tuple[Criterion, ...]
-    others: tuple[OtherTable, ...]
-    holders: tuple[HolderClasses, ...]
-    values: tuple[Value, ...] = field(repr=False)
-    apart: RowsApart = field(repr=False)
-
-    @property
-    def decided(self) -> Generalization:
-        """What is decided about the generalized table."""
-        return decided_in(self.document)
-
-    def ground(self, table: Table) -> list[npt.NDArray[np.integer]]:
-        """Return the ground codes of some rows, by quasi-identifier."""
-        return self.apart.codes(table)
-
-
-def decided_in(document: Document) -> Generalization:
-    """Return what is decided about the generalized table.
-
-    Raises
-    ------
-    DiversityError
-        If nothing is.
-    """
-    if document.generalization is None:
-        raise DiversityError(
-            "Nothing is decided about a generalized table yet.",
-            "Give the quasi-identifiers hierarchies, and say what is asked of every class.",
-        )
-    return document.generalization

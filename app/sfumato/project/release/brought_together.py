@@ -16,13 +16,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.core.values import count_codes, smallest_unsigned
+from sfumato.engine.core.values import Words, count_codes, smallest_unsigned
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import ReleaseRequest
 from sfumato.engine.randomness.keys import KeyRing
@@ -35,8 +34,6 @@ from sfumato.project.release.batches import batch_of, table_of
 from sfumato.project.release.plan import Plan, Releaser
 from sfumato.project.release.units import unit_ids_of
 from sfumato.project.release.views import keyed_rows
-
-Words = npt.NDArray[np.uint64]
 
 
 def shown_alone_by(plan: Plan) -> Plan:

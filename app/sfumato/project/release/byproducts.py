@@ -19,6 +19,7 @@ import pandas as pd
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import LadderError, SfumatoError, TableError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.randomness.record_ids import pseudonyms
@@ -108,8 +109,6 @@ def within_sentence(spec: ColumnSpec) -> str:
         column=spec.name,
     )
 
-
-Floats = npt.NDArray[np.float64]
 
 _REMEDY: Final = (
     "Mend these rows in the source table, or give the column another role than that of a weight."

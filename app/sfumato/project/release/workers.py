@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import DiversityError, PolicyError, SfumatoError, TableError
+from sfumato.engine.core.values import Words
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.randomness.row_order import Hashes, order_words
 from sfumato.engine.table.table import Table, encode_attribute
@@ -30,7 +31,6 @@ from sfumato.formats.files import opening
 from sfumato.project.errors import KeyFileError
 from sfumato.project.release.batches import table_of
 from sfumato.project.release.brought_together import (
-    Words,
     group_columns,
     group_words,
     grouped_entries,

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
@@ -21,6 +20,7 @@ from sfumato.analysis.previewed_numbers import (
     linear_estimate,
 )
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.values import Floats
 from sfumato.formats.language import grouped, shown
 from sfumato.plots.axes import amount
 from sfumato.plots.estimates import build_number_estimates
@@ -41,7 +41,6 @@ from sfumato.ui.widgets.messages import error_words
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, TableView
 
-Floats = npt.NDArray[np.float64]
 DIGITS = 3
 """Digits shown of a number, counted from the first of the attribute's spread."""
 

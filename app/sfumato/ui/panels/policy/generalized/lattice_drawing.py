@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from sfumato.engine.core.values import Flags, Indices
 from sfumato.engine.generalization.lattice import Node
 from sfumato.plots.style import PlotStyle
 from sfumato.ui.look.theme import Space, TextSize, font, scaled, themes
@@ -32,8 +33,6 @@ from sfumato.ui.widgets.layout import boxed, label, row
 from sfumato.ui.widgets.responsive import FlowLayout
 
 Places = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
 
 RADIUS: Final = 9.0
 

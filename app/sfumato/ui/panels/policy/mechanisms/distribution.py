@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtWidgets import QWidget
 
@@ -26,8 +25,6 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField
 from sfumato.ui.widgets.layout import Card, column
-
-Floats = npt.NDArray[np.float64]
 
 WORDS: Final = FrequencyWords(
     noisy=QT_TRANSLATE_NOOP(

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 from PySide6.QtWidgets import QWidget
 
@@ -47,8 +46,6 @@ from sfumato.ui.widgets.layout import (
     row,
 )
 from sfumato.ui.widgets.responsive import FlowLayout
-
-Floats = npt.NDArray[np.float64]
 
 JOB: Final = "solve limits of combinations"
 AT_ONCE: Final = 2_000

@@ -14,6 +14,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.values import Floats
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms.base import Settings
 from sfumato.engine.mechanisms.frequency_source import (
@@ -34,7 +35,6 @@ from sfumato.ui.panels.policy.mechanisms.controls import ChoiceCard, FrequencyCh
 from sfumato.ui.panels.policy.mechanisms.per_value.grid import (
     EDITABLE,
     LOW,
-    Floats,
     LimitsDraft,
     LimitsGrid,
     LimitsModel,

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError
+from sfumato.engine.core.values import Floats
 from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.mechanisms.per_value import Limit, PrivacyLimits
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
@@ -30,7 +31,6 @@ from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.widgets.sheets import SheetView, typed_number
 from sfumato.ui.widgets.tables import Cell, CellsModel, Heading
 
-Floats = npt.NDArray[np.float64]
 RHO1, RHO2 = 0, 1
 SEPARATOR: Final = "; "
 """Between several limits of one value, for different background knowledge."""

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
+from sfumato.engine.core.values import Floats
 from sfumato.engine.matrices.estimate import UtilityPoint
 from sfumato.engine.matrices.retention_matrix import RetentionMatrix
 from sfumato.engine.mechanisms.per_value import (
@@ -35,7 +36,7 @@ from sfumato.plots.matrices import (
     build_utility_curve,
 )
 from sfumato.ui.look.wording import number, quoted
-from sfumato.ui.panels.policy.mechanisms.per_value.grid import Floats, Solved, names_of
+from sfumato.ui.panels.policy.mechanisms.per_value.grid import Solved, names_of
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
