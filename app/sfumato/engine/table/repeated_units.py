@@ -362,9 +362,10 @@ def _names_things(column: pd.Series) -> bool:
 def may_name_units(sample: pd.Series) -> bool:
     """Return whether a column may name units, by its values in rows that are drawn evenly.
 
-    A share f of the rows has d·f different values or more on average where all rows have d; so a
-    column is ruled out that has half as many as units would show. Of 262,144 rows, that rules out
-    one that names units less than once in 10^100 times (Chernoff's bound).
+    Of d units, a share f of the rows shows d·f on average at least; a column is ruled out that
+    shows half as many as there must be where a unit has `MOST_ROWS_A_UNIT` rows. Since
+    `SHARED_ROWS` of all rows have a value, 262,144 rows rule out a column that names units less
+    than once in 10^40 times (Chernoff's bound).
     """
     if not _names_things(sample):
         return False
