@@ -692,5 +692,9 @@ def alike(released: pd.Series, leaked: pd.Series) -> tuple[pd.Series, pd.Series]
 
 
 def _as_text(column: pd.Series) -> pd.Series:
+    values = column
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        values = pd.Series(column.cat.categories)
     texts = column.astype("string")
-    return texts.str.removesuffix(".0") if is_number(column) else texts.str.strip()
+    # Whole numbers are decimals where some of them are missing.
+    return texts.str.removesuffix(".0") if is_number(values) else texts.str.strip()
