@@ -258,7 +258,10 @@ class _Shares:
         one = np.ones(factors.shape[1], dtype=np.float32)
         for shares, places in ((self._here, leaves), (self._there, watched)):
             np.multiply(shares, factors[places], out=shares)
-            np.divide(shares, (shares @ one)[:, np.newaxis], out=shares)
+            # BLAS may call invalid what lies beside the shares, which are finite.
+            with np.errstate(invalid="ignore"):
+                sums = shares @ one
+            np.divide(shares, sums[:, np.newaxis], out=shares)
             np.maximum(shares, _LEAST_SHARE, out=shares)
 
 
