@@ -204,9 +204,13 @@ def _other_holder_gone(stage: Stage) -> None:
 
 
 def _in_parts(stage: Stage) -> None:
-    """The report of a table that is too long for memory."""
+    """What is told of a table that is too long for memory."""
+    _planned(stage)
+    decided = stage.session.document
     stage.open_long()
-    audit_page(stage, ReportPage)
+    source = stage.session.document.source
+    stage.session.edit("Protect", replace(decided, source=source))
+    audit_panel(stage)
 
 
 SCENES = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,6 +34,20 @@ def _searched(stage: Stage, *, tab: int = 0, view: str = "list", **decided: Any)
     page.explore.view.button_for(view).click()
     stage.settle()
     return page
+
+
+def _in_parts(stage: Stage, tab: int = 1) -> None:
+    """What was found for a table that is too long for memory."""
+    stage.generalize()
+    decided = stage.session.document
+    stage.open_long()
+    source = stage.session.document.source
+    stage.session.edit("Generalize", replace(decided, source=source))
+    page = _page(stage)
+    page.finding.search()
+    stage.settle()
+    page.tabs.setCurrentIndex(tab)
+    stage.settle()
 
 
 def _compared(stage: Stage) -> None:
@@ -74,6 +89,7 @@ _BESIDE = partial(_searched, others=("sex", "region"), sensitive="diagnosis")
 SCENES = (
     Scene("generalized-empty", _empty),
     Scene("generalized", _searched),
+    Scene("generalized-in-parts", _in_parts),
     Scene("generalized-beside-others", _BESIDE),
     Scene("generalized-other-table", _adding),
     Scene("generalized-impossible", partial(_searched, others=("occupation",))),
