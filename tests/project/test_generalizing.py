@@ -7,9 +7,10 @@ from hashlib import sha256
 
 import pytest
 
+from sfumato.engine.core.columns import Coding
 from sfumato.engine.core.errors import DiversityError, PolicyError
 from sfumato.engine.core.progress import Silent
-from sfumato.engine.generalization.hierarchies import propose_hierarchy
+from sfumato.engine.generalization.hierarchies import ground_values, propose_hierarchy
 from sfumato.engine.generalization.publication import Suppressed
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.generalization import CriterionChoice, Generalization, OtherTableFile
@@ -19,6 +20,7 @@ from sfumato.project.publication.generalization_pipeline import (
     chosen_node,
     proposed,
     published_rows,
+    rows_at,
     search_table,
 )
 from sfumato.project.publication.prepared import counted_rows
@@ -102,6 +104,19 @@ def test_records_may_be_starred_or_left_out():
         frame, _ = made.published(table)
         assert len(frame) == made.rows
         assert (made.rows == table.rows) or what is Suppressed.DROPPED
+
+
+def test_rounded_numbers_are_generalized_from_there():
+    table = a_table()
+    document = decided(criteria=(CriterionChoice("k-anonymity", {"k": 1}),))
+    age = replace(document.column("age"), binning=None, coding=Coding(top=60, step=10))
+    recipe = propose_hierarchy(age, table.column("age")).recipe
+    document = document.with_column(age).with_hierarchy("age", recipe)
+    searched = search_table(document, table, Silent())
+    frame, _ = rows_at(searched.prepared, (0, 0)).published(table)
+    rounded = ((table.column("age") + 5) // 10 * 10).clip(upper=60)
+    assert frame["age"].astype(str).tolist() == rounded.astype(str).tolist()
+    assert set(ground_values(age, table.column("age"))) == set(rounded)
 
 
 def test_nothing_decided_is_told():

@@ -215,7 +215,7 @@ def _truth(
     columns = [series, spec.shown(series)]
     if recipe is not None:
         with suppress(SfumatoError):
-            ground = ground_series(spec, spec.shown(series) if spec.coded is not None else series)
+            ground = ground_series(spec, series)
             hierarchy = hierarchy_of(recipe, spec, series)
             columns += [hierarchy.generalize(ground, at) for at in range(1, hierarchy.height)]
     for column in columns:
@@ -265,10 +265,9 @@ def _end_labels(
     with suppress(SfumatoError, TypeError, ValueError):
         further = pd.Series(ends, name=spec.name).astype(series.dtype)
         both = pd.concat([series, further], ignore_index=True)
-        ground = spec.shown(both) if spec.coded is not None else both
-        hierarchy = hierarchy_of(recipe, spec, ground)
+        hierarchy = hierarchy_of(recipe, spec, both)
         level = min(coarsening.level(spec.name), hierarchy.height - 1)
-        shown = hierarchy.generalize(ground_series(spec, ground).iloc[len(series) :], level)
+        shown = hierarchy.generalize(ground_series(spec, both).iloc[len(series) :], level)
         return [str(plain(value)) for value in shown]
     return []
 

@@ -377,7 +377,8 @@ def _coarser(document: Document, attribute: PublicAttribute, sizes: Integers) ->
     spec, recipe = document.column(name), document.hierarchies.get(name)
     if recipe is not None:
         try:
-            hierarchy = hierarchy_of(recipe, spec, values_of(attribute))
+            as_seen = replace(spec, coding=None)  # its values are rounded already
+            hierarchy = hierarchy_of(recipe, as_seen, values_of(attribute))
             hierarchy.encode(values_of(attribute))
         except (HierarchyError, DomainError):
             return ()  # the Attributes panel says what is wrong with it

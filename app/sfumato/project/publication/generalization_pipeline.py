@@ -198,12 +198,10 @@ def _apart(
 ) -> RowsApart:
     """Return the rows that quasi-identifiers and the sensitive attribute tell apart."""
     names = decided_in(document).quasi_identifiers
-    # A generalized table is made of the values as they are, however they are rounded elsewhere.
-    columns = [replace(spec, coding=None) for spec in document.columns]
     recipes = {name: document.hierarchies[name] for name in names}
     unit = None if document.unit is None else document.unit.columns
     floor = dict.fromkeys(names, 0)
-    return rows_apart(table, columns, recipes, floor, context, unit, sensitive)
+    return rows_apart(table, document.columns, recipes, floor, context, unit, sensitive)
 
 
 def search_table(document: Document, table: Table | LongTable, context: Context) -> Searched:

@@ -457,9 +457,10 @@ def _hierarchies(
 
 
 def _ground(spec: ColumnSpec, found: Mapping[Value, None]) -> tuple[Value, ...]:
+    """Return what a hierarchy has to cover, by the values that were found as they leave."""
     if spec.binning is not None:
         return (*spec.binning.names, *((None,) if None in found else ()))
-    return ground_values(spec, pd.Series(list(found), dtype=object))
+    return ground_values(replace(spec, coding=None), pd.Series(list(found), dtype=object))
 
 
 def _grouped(

@@ -227,9 +227,6 @@ def coded(
     found = []
     for name, recipe in hierarchies.items():
         series = table.column(name)
-        if specs[name].coded is not None:
-            # What is rounded or cut off for everybody is coarsened from there.
-            series = specs[name].shown(series)
         hierarchy = hierarchy_of(recipe, specs[name], series)
         ground = Table(ground_series(specs[name], series).to_frame(name))
         found.append(quasi_identifier(hierarchy, ground).with_one_group_on_top())

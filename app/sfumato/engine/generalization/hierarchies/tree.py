@@ -54,14 +54,16 @@ def in_order(values: Iterable[Value]) -> tuple[Value, ...]:
 
 
 def ground_series(spec: ColumnSpec, series: pd.Series) -> pd.Series:
-    """Return a column as its hierarchy sees it: in bins, where the custodian has set bins.
+    """Return a column as its hierarchy sees it: as it leaves, in bins, rounded, or as it is.
+
+    What is rounded or cut off for everybody is coarsened from there.
 
     Raises
     ------
     DomainError
-        If the bins don't fit the column.
+        If the bins don't fit the column, or it has no numbers to be rounded.
     """
-    return spec.binning.apply(series) if spec.binning is not None else series
+    return spec.shown(series)
 
 
 def ground_values(spec: ColumnSpec, series: pd.Series) -> tuple[Value, ...]:
@@ -70,7 +72,7 @@ def ground_values(spec: ColumnSpec, series: pd.Series) -> tuple[Value, ...]:
     Parameters
     ----------
     spec
-        The column's specification: its bins, and the values of its domain, count too.
+        The column's specification: its bins, its rounding, and its domain's values count too.
     series
         The column, shape (n,).
 
@@ -91,7 +93,8 @@ def ground_values(spec: ColumnSpec, series: pd.Series) -> tuple[Value, ...]:
         if bool(series.isna().any()):
             found[None] = None
         return tuple(found)
-    found = dict.fromkeys(plain(value) for value in pd.Series(series.unique()).dropna())
+    seen = ground_series(spec, pd.Series(series.unique(), name=spec.name))
+    found = dict.fromkeys(plain(value) for value in seen.dropna())
     if spec.domain is not None:
         found.update(dict.fromkeys(value for value in spec.domain.values if value is not None))
     refuse_mixed(spec.name, tuple(found))
