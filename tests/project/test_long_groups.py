@@ -165,8 +165,8 @@ def test_what_the_checks_find_and_levels_mean_is_as_in_memory(opened, monkeypatc
     batches_of(monkeypatch, 70)
     project, long, table = opened()
     with project:
-        _, _, wanted = looked_at(project, table, Silent())
-        _, _, found = looked_at(project, long, Silent())
+        _, _, wanted = looked_at(project.document, table, project.keys, Silent())
+        _, _, found = looked_at(project.document, long, project.keys, Silent())
         survey = survey_of(long, Silent(), "person")
         surveyed = survey.attributes_of(project.document, Silent())
         told, again = (

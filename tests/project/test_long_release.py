@@ -227,8 +227,10 @@ def test_texts_of_a_dictionary_that_no_row_has_are_in_no_domain(ward, tmp_path):
 
 def test_the_checks_before_a_release_count_in_all_rows(ward):
     with ward(frame_of()) as project:
-        _, whole, attributes = looked_at(project, whole_of(project), Silent())
-        _, parts, counted = looked_at(project, long_of(project), Silent())
+        _, whole, attributes = looked_at(
+            project.document, whole_of(project), project.keys, Silent()
+        )
+        _, parts, counted = looked_at(project.document, long_of(project), project.keys, Silent())
         [wanted], [found] = (
             settle(project, table, ["Clinic A"], "Nobody is in it.", Silent())
             for table in (whole_of(project), long_of(project))
@@ -397,7 +399,7 @@ def test_an_attribute_in_bins_is_counted_by_bin_and_a_misfit_is_named(ward, tmp_
     with ward(frame, binned) as project:
         whole, _ = bundle(project, whole_of(project), tmp_path / "whole", "parquet")
         parts, _ = bundle(project, long_of(project), tmp_path / "parts", "parquet")
-        _, _, counted = looked_at(project, long_of(project), Silent())
+        _, _, counted = looked_at(project.document, long_of(project), project.keys, Silent())
         assert parts == whole
         assert counted["stay"].counts.sum() == ROWS
         narrow = binned(hospital_document(ROWS), (0.0, 10.0, 20.0))
@@ -467,7 +469,7 @@ def test_a_view_in_parts_is_the_view_of_the_whole_table(ward, tmp_path, case):
 
 
 def findings(project, table):
-    document, columns, attributes = looked_at(project, table, Silent())
+    document, columns, attributes = looked_at(project.document, table, project.keys, Silent())
     found = examine(document, columns, attributes, (), Silent())
     return [one for each in found for one in each.findings]
 

@@ -234,9 +234,7 @@ def answer_found(asked: Asked, context: Context) -> Answer:
         if frozenset(shown) in known:
             continue
         known.add(frozenset(shown))
-        examined = Examined(
-            document, recipient, shown, asked.columns, asked.attributes, asked.releases, context
-        )
+        examined = Examined(document, recipient, shown, asked.columns, asked.attributes, context)
         found += [(one, recipient.name) for one in unique_records(examined)]
     if not found:
         said = (

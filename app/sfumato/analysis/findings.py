@@ -162,7 +162,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examined:
-    """What the checks look at, for one recipient.
+    """What the checks of a table's rows look at, for one recipient.
 
     Parameters
     ----------
@@ -176,8 +176,6 @@ class Examined:
         What is known of the table's columns.
     attributes
         The policy's attributes, by name.
-    releases
-        What the ledger tells of.
     context
         Progress and cancelling, for checks that take a while.
     """
@@ -187,8 +185,24 @@ class Examined:
     shown: tuple[Look, ...]
     columns: ShownColumns
     attributes: Mapping[str, Attribute]
-    releases: Sequence[ReleaseRecord] = field(repr=False, default=())
     context: Context = field(repr=False, default_factory=Silent)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the checks look at that read no rows.
+
+    Parameters
+    ----------
+    document, attributes
+        What is decided, and the policy's attributes, by name.
+    releases
+        What the ledger tells of.
+    """
+
+    document: Document
+    attributes: Mapping[str, Attribute]
+    releases: Sequence[ReleaseRecord] = field(repr=False)
 
 
 _NOTICED: Final = 0.05

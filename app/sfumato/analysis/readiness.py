@@ -6,33 +6,35 @@ finding with these very figures; another finding needs one of its own.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, cast
 
-from sfumato.analysis.findings import Deed, Examined, Finding, Remedy, Severity
+from sfumato.analysis.findings import Decided, Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.open_figures import left_out, made_coarser, protected_too
-from sfumato.analysis.readiness_checks import CHECKS
+from sfumato.analysis.readiness_checks import CHECKS, CHECKS_OF_ROWS
 from sfumato.analysis.shown_columns import LeavingColumns, LongColumns, ShownColumns
 from sfumato.analysis.view_checks import shown_to
 from sfumato.analysis.views import with_level
 from sfumato.engine.core.columns import Kind
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute, Table, encode_attribute
 from sfumato.project.document.entry_plan import check_policy
-from sfumato.project.document.model import Document, Recipient
+from sfumato.project.document.model import Document, document_to_json
 from sfumato.project.errors import ReleaseError
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_survey import LongSurvey, Survey, surveyed
-from sfumato.project.release.long_table import LongTable, Summary
+from sfumato.project.release.long_table import LongTable, ReleaseSummary, Summary
 from sfumato.project.release.release_columns import attributes_of, check_columns, material_with
+from sfumato.project.store.remembered import Remembered
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,66 @@ class Readiness:
         return tuple(one for one in self.findings if one.refuses or one.is_open)
 
 
+@dataclass(frozen=True)
+class CheckedRows:
+    """What the checks find in a table's rows, whatever was released and whatever is accepted.
+
+    Parameters
+    ----------
+    document
+        What is decided, with the domains that all rows tell.
+    attributes
+        The policy's attributes, by name.
+    findings
+        By recipient, in the order of the checks.
+    """
+
+    document: Document
+    attributes: Mapping[str, Attribute]
+    findings: Mapping[str, tuple[Finding, ...]] = field(repr=False)
+
+    def readiness(
+        self, releases: Sequence[ReleaseRecord], accepted: Mapping[str, str]
+    ) -> tuple[Readiness, ...]:
+        """Return what is found for every recipient, beside what was released, the worst first.
+
+        `accepted` are the reasons that stand for findings, by their keys.
+        """
+        beside = Decided(self.document, self.attributes, releases)
+        others = [one for check in CHECKS for one in check(beside)]
+        found = []
+        for recipient, in_rows in self.findings.items():
+            named = [replace(one, recipient=recipient) for one in (*in_rows, *others)]
+            findings = [replace(one, reason=accepted.get(one.key, "")) for one in named]
+            findings.sort(key=lambda one: (one.severity, bool(one.reason)))
+            found.append(Readiness(recipient, tuple(findings)))
+        return tuple(sorted(found, key=lambda each: (each.worst, -len(each.open))))
+
+
+def check_rows(
+    document: Document,
+    columns: ShownColumns,
+    attributes: Mapping[str, Attribute],
+    context: Context,
+) -> CheckedRows:
+    """Return what the checks find in a table's rows for every recipient.
+
+    Raises
+    ------
+    SfumatoError
+        If a row does not fit a column's bins.
+    """
+    found = {}
+    for recipient, part in one_by_one(context, document.recipients):
+        shown, findings = shown_to(document, recipient, columns), list[Finding]()
+        for check, step in one_by_one(part, CHECKS_OF_ROWS):
+            step.report(0.0, Sentence("Checking {name}", name=recipient.name))
+            findings += check(Examined(document, recipient, shown, columns, attributes, step))
+        found[recipient.name] = tuple(findings)
+    context.report(1.0, "Every recipient is checked")
+    return CheckedRows(document, attributes, found)
+
+
 def examine(
     document: Document,
     columns: ShownColumns,
@@ -71,34 +133,9 @@ def examine(
     releases: Sequence[ReleaseRecord],
     context: Context,
 ) -> tuple[Readiness, ...]:
-    """Return what is found for every recipient, the worst first.
-
-    Raises
-    ------
-    SfumatoError
-        If a row does not fit a column's bins.
-    """
-    found = []
-    for place, recipient in enumerate(document.recipients):
-        part = Part(
-            context, place / len(document.recipients), (place + 1) / len(document.recipients)
-        )
-        shown = shown_to(document, recipient, columns)
-        findings = []
-        for number, check in enumerate(CHECKS):
-            step = Part(part, number / len(CHECKS), (number + 1) / len(CHECKS))
-            step.report(0.0, Sentence("Checking {name}", name=recipient.name))
-            examined = Examined(document, recipient, shown, columns, attributes, releases, step)
-            findings += [_with_reason(one, document, recipient) for one in check(examined)]
-        findings.sort(key=lambda one: (one.severity, bool(one.reason)))
-        found.append(Readiness(recipient.name, tuple(findings)))
-    context.report(1.0, "Every recipient is checked")
-    return tuple(sorted(found, key=lambda each: (each.worst, -len(each.open))))
-
-
-def _with_reason(finding: Finding, document: Document, recipient: Recipient) -> Finding:
-    named = replace(finding, recipient=recipient.name)
-    return replace(named, reason=document.accepted.get(named.key, ""))
+    """Return what is found for every recipient, the worst first; raises what `check_rows` does."""
+    checked = check_rows(document, columns, attributes, context)
+    return checked.readiness(releases, document.accepted)
 
 
 # ----- what is done about it
@@ -203,7 +240,7 @@ def require_ready(found: Iterable[Readiness], recipients: Sequence[str]) -> None
 
 
 def looked_at(
-    project: ProjectFile, table: Table | LongTable, context: Context
+    document: Document, table: Table | LongTable, keys: KeyRing, context: Context
 ) -> tuple[Document, ShownColumns, Mapping[str, Attribute]]:
     """Return what is examined: what is decided, the columns that leave, and the attributes.
 
@@ -212,11 +249,62 @@ def looked_at(
     SfumatoError
         If policy and table don't fit together.
     """
-    document = project.document
     if isinstance(table, LongTable):
-        return looked_through(document, table, project.keys, context)
-    columns = LeavingColumns(table, project.keys).of(document)
+        return looked_through(document, table, keys, context)
+    columns = LeavingColumns(table, keys).of(document)
     return document, columns, attributes_of(document, table)
+
+
+_UNTOLD: Final[Mapping[str, Any]] = {"title": "", "rows_as_in_table": "", "accepted": {}}
+"""What changes nothing of what is found in rows."""
+
+
+def checked_rows(
+    document: Document,
+    table: Table | LongTable,
+    keys: KeyRing,
+    remembered: Remembered | None,
+    context: Context,
+) -> CheckedRows:
+    """Return what the checks find in a table's rows, or found in the same rows before.
+
+    Parameters
+    ----------
+    document, table, keys
+        What is decided, the rows, and what decides which rows leave, of those of a unit.
+    remembered
+        What this computer remembers about the project; None where there is none yet.
+    context
+        Progress and cancelling.
+
+    Raises
+    ------
+    SfumatoError
+        If policy and table don't fit together.
+    """
+    asked = replace(document, **_UNTOLD)
+    about = f"a check {isinstance(table, LongTable)} {document_to_json(asked)}"
+    content = None if remembered is None else remembered.find(about)
+    if content is not None:
+        # Whoever has the project's secret wrote it, with this very program.
+        found, summary = cast(tuple[CheckedRows, ReleaseSummary | None], pickle.loads(content))
+        if isinstance(table, LongTable) and summary is not None:
+            table.recall(document, summary)
+        untold = {name: getattr(document, name) for name in _UNTOLD}
+        return replace(found, document=replace(found.document, **untold))
+    seen = looked_at(document, table, keys, Part(context, 0.0, 0.6))
+    found = check_rows(*seen, Part(context, 0.6, 1.0))
+    if remembered is not None:
+        remembered.keep(about, pickle.dumps((found, _summary(document, table))))
+    return found
+
+
+def _summary(document: Document, table: Table | LongTable) -> ReleaseSummary | None:
+    """Return what a release needs of a table that was looked through, if that is little."""
+    if document.unit is not None or not isinstance(table, LongTable):
+        return None
+    summary = table.summary(document, Silent())
+    return None if summary.groups else summary.for_release()
 
 
 def looked_through(
@@ -290,9 +378,8 @@ def settle(
     SfumatoError
         If policy and table don't fit together.
     """
-    document, columns, attributes = looked_at(project, table, Part(context, 0.0, 0.6))
-    context = Part(context, 0.6, 1.0)
-    found = examine(document, columns, attributes, project.releases, context)
+    rows = checked_rows(project.document, table, project.keys, project.remembered, context)
+    found = rows.readiness(project.releases, project.document.accepted)
     if not reason.strip():
         require_ready(found, recipients)
         return found
@@ -300,8 +387,7 @@ def settle(
     if not named:
         return found
     project.save_document(accepting(project.document, named, reason))
-    document = replace(document, accepted=project.document.accepted)
-    return examine(document, columns, attributes, project.releases, context)
+    return rows.readiness(project.releases, project.document.accepted)
 
 
 def plain(found: Iterable[Readiness]) -> list[dict[str, Any]]:

@@ -1,6 +1,8 @@
 """The checks before a release, each one function from what is examined to its findings.
 
-Whoever adds a check adds it to `CHECKS`; window, command line, ledger and report have it then.
+Whoever adds a check adds it to `CHECKS_OF_ROWS`, or to `CHECKS` where it reads no rows but perhaps
+the ledger: what rows told is remembered while more is released. Window, command line, ledger and
+report have it then.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from sfumato.analysis.findings import (
     About,
+    Decided,
     Deed,
     Examined,
     Finding,
@@ -461,11 +464,11 @@ def empty_promises(examined: Examined) -> Iterator[Finding]:
         )
 
 
-def contradictions(examined: Examined) -> Iterator[Finding]:
+def contradictions(decided: Decided) -> Iterator[Finding]:
     """Tell what contradicts earlier releases, or is told from the exact table."""
-    document = examined.document
+    document = decided.document
     for title, found in (
-        ("Released before", exposed_columns(document, examined.releases)),
+        ("Released before", exposed_columns(document, decided.releases)),
         ("Exact by-products", exact_byproducts(document)),
     ):
         for name, sentence in found.items():
@@ -480,10 +483,10 @@ def contradictions(examined: Examined) -> Iterator[Finding]:
             )
 
 
-def told_beside(examined: Examined) -> Iterator[Finding]:
+def told_beside(decided: Decided) -> Iterator[Finding]:
     """Tell of editions, of values taken from the rows, and of rows in the table's order."""
-    document = examined.document
-    editions = edition_sentences(document, examined.attributes, examined.releases)
+    document = decided.document
+    editions = edition_sentences(document, decided.attributes, decided.releases)
     if editions:
         yield Finding("Editions", Severity.CAUTION, joined(*editions), about=About.POLICY)
     names = columns_from_rows(document)
@@ -508,17 +511,16 @@ def _drops(columns: Sequence[str]) -> tuple[Remedy, ...]:
     )
 
 
-Check = Callable[[Examined], Iterable[Finding]]
-CHECKS: Final[tuple[Check, ...]] = (
+CHECKS_OF_ROWS: Final[tuple[Callable[[Examined], Iterable[Finding]], ...]] = (
     broken_views,
     unique_records,
     empty_promises,
     telling_columns,
     pooled_units,
     revealing_columns,
-    contradictions,
     rare_labels,
     extreme_numbers,
-    told_beside,
 )
-"""Every check, in the order in which findings of one severity are told."""
+"""Every check of a table's rows, in the order in which findings of one severity are told."""
+CHECKS: Final[tuple[Callable[[Decided], Iterable[Finding]], ...]] = (contradictions, told_beside)
+"""Every other check, in that order, after those."""

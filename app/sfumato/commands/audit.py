@@ -219,7 +219,9 @@ def _questions(arguments: Namespace, terminal: Terminal) -> ExitCode:
 
     reading = opened_by_parts(arguments, terminal, 0.4)
     with reading as (project, table, context):
-        document, columns, attributes = looked_at(project, table, Part(context, 0.0, 0.3))
+        looking = Part(context, 0.0, 0.3)
+        seen = looked_at(project.document, table, project.keys, looking)
+        document, columns, attributes = seen
         rows = rows_of(document, table, project.keys, (project.path.parent,))
         subjects = subjects_of(rows, attributes)
         asked = Asked(document, columns, attributes, project.releases, subjects)

@@ -35,7 +35,7 @@ _WORDS: Final = (Sentence("DANGER"), Sentence("CAUTION"), Sentence("ok"))
 
 
 def _run_check(arguments: Namespace, terminal: Terminal) -> ExitCode:
-    from sfumato.analysis.readiness import examine, looked_at, plain
+    from sfumato.analysis.readiness import checked_rows, plain
     from sfumato.project.errors import ReleaseError
 
     with opened_by_parts(arguments, terminal, 0.4) as (project, table, context):
@@ -48,8 +48,9 @@ def _run_check(arguments: Namespace, terminal: Terminal) -> ExitCode:
                     name=name,
                     known=", ".join(known) or "none",
                 )
-        document, columns, attributes = looked_at(project, table, Part(context, 0.0, 0.3))
-        found = examine(document, columns, attributes, project.releases, Part(context, 0.3, 1.0))
+        document = project.document
+        rows = checked_rows(document, table, project.keys, project.remembered, context)
+        found = rows.readiness(project.releases, document.accepted)
     wanted = arguments.recipient or known
     chosen = [each for each in found if each.recipient in wanted]
     terminal.tell(arguments.json, plain(chosen), _lines_of_check(chosen, arguments.project))

@@ -71,6 +71,7 @@ from sfumato.project.store.files import (
     sync_file,
     utc_now,
 )
+from sfumato.project.store.remembered import Remembered
 from sfumato.project.store.schema import Contents, Row
 from sfumato.project.store.seal import Seal
 from sfumato.project.store.secret import (
@@ -186,6 +187,8 @@ class ProjectFile:
         The project's identity; not secret.
     read_only
         Whether saving and releasing are refused.
+    remembered
+        What was found out about its table on this computer.
     recovered
         What became of releases that an interruption had left unfinished.
     tampering
@@ -204,6 +207,7 @@ class ProjectFile:
         self.secret = secret
         self.clock = clock
         self.ledger = Ledger(database, self.project_id, secret, clock)
+        self.remembered = Remembered(secret)
         self._releases: tuple[tuple[Entry, ...], tuple[ReleaseRecord, ...]] = ((), ())
         self.keys = KeyRing(secret.reveal())
         self.releasing = threading.Lock()

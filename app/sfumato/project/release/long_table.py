@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_bytes
@@ -80,15 +80,11 @@ _COARSER: Final = {"s": "day", "ms": "second", "us": "millisecond", "ns": "micro
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What one pass over a long table found.
+class ReleaseSummary:
+    """What a release needs to know of a table.
 
     Parameters
     ----------
-    sample
-        Rows that estimates are made from, of those that leave.
-    every
-        The same of all rows; the same rows where all leave.
     witnesses
         Rows that show whatever decides how a column is stored and what its domain is.
     places
@@ -97,28 +93,47 @@ class Summary:
         As many of the rows that leave; the same where all do.
     encoded
         Every attribute of the policy, by name: the values of the witnesses, counts of all rows.
-    columns
-        What is known of each column that leaves unperturbed.
     alone
-        The records that are unique on these columns; None where there are none, or nobody sees
-        them as they are.
-    small
-        How many records classes of 0, 1, 2, … records, or units, have on these columns.
+        The records that are unique on the columns that leave unperturbed; None where there are
+        none, or nobody sees them as they are.
     groups
         The groups of policy entries that need them, by the entry's key.
     """
 
-    sample: Table
-    every: Table
     witnesses: Table
     places: npt.NDArray[np.int64] = field(repr=False)
     left: Table
     left_places: npt.NDArray[np.int64] = field(repr=False)
     encoded: Mapping[str, EncodedColumn]
-    columns: Mapping[str, ColumnFacts]
     alone: AloneInRelease | None
-    small: tuple[int, ...]
     groups: Mapping[str, GroupsInParts]
+
+
+@dataclass(frozen=True)
+class Summary(ReleaseSummary):
+    """What one pass over a long table found.
+
+    Parameters
+    ----------
+    sample
+        Rows that estimates are made from, of those that leave.
+    every
+        The same of all rows; the same rows where all leave.
+    columns
+        What is known of each column that leaves unperturbed.
+    small
+        How many records classes of 0, 1, 2, … records, or units, have on these columns.
+    """
+
+    sample: Table
+    every: Table
+    columns: Mapping[str, ColumnFacts]
+    small: tuple[int, ...]
+
+    def for_release(self) -> ReleaseSummary:
+        """Return the part that a release needs."""
+        names = [each.name for each in fields(ReleaseSummary)]
+        return ReleaseSummary(**{name: getattr(self, name) for name in names})
 
 
 @dataclass(eq=False)
@@ -149,6 +164,9 @@ class LongTable:
     units: LongUnits | None = None
     held: bool = False
     _known: dict[tuple[str, bool, bool], Summary] = field(default_factory=dict, repr=False)
+    _recalled: dict[tuple[str, bool, bool], ReleaseSummary] = field(
+        default_factory=dict, repr=False
+    )
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -164,7 +182,9 @@ class LongTable:
     @property
     def whole(self) -> LongTable:
         """The table with the rows, too, that don't leave."""
-        return self if self.units is None else replace(self, units=None, _known={}, _kept={})
+        if self.units is None:
+            return self
+        return replace(self, units=None, _known={}, _recalled={}, _kept={})
 
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it; the last few are kept."""
@@ -258,20 +278,35 @@ class LongTable:
         CannotWrite, DiskFull
             If the disk has no room.
         """
-        count_unique = for_checks and (
-            not document.recipients
-            or any(
-                each.view is None or not any(each.view.levels.values())
-                for each in document.recipients
-            )
-        )
-        asked = (repr((document.columns, document.policy, also)), for_checks, count_unique)
+        asked = _asked(document, for_checks, also)
         for known, found in self._known.items():
             if known == asked or (known[0] == asked[0] and not for_checks):
                 return found
-        found = _Pass(self, document, for_checks, count_unique, also).summary(context)
+        found = _Pass(self, document, for_checks, asked[2], also).summary(context)
         self._known = {asked: found}
         return found
+
+    def for_release(self, document: Document, context: Context) -> ReleaseSummary:
+        """Return what a release needs to know of the table: recalled, or as `summary`."""
+        recalled = self._recalled.get(_asked(document))
+        return self.summary(document, context) if recalled is None else recalled
+
+    def recall(self, document: Document, known: ReleaseSummary) -> None:
+        """Take what is known of the table by a document, so that it is not found out again."""
+        self._recalled = {_asked(document): known}
+
+
+def _asked(
+    document: Document, for_checks: bool = True, also: tuple[str, ...] = ()
+) -> tuple[str, bool, bool]:
+    """Return what is asked for a summary: by what, whether for checks, and of unique records."""
+    count_unique = for_checks and (
+        not document.recipients
+        or any(
+            each.view is None or not any(each.view.levels.values()) for each in document.recipients
+        )
+    )
+    return repr((document.columns, document.policy, also)), for_checks, count_unique
 
 
 def writable(folder: Path) -> Path:
@@ -398,16 +433,16 @@ class _Pass:
         if table.units is not None:
             left, every = self.left.gathered(table.batches), self.from_all.sample()
         return Summary(
-            sample,
-            every,
             witnesses,
             rows,
             *left,
             encoded,
-            {name: column.facts() for name, column in self.open.items()},
             self._alone(sizes, marked),
-            () if sizes is None else sizes.small,
             groups,
+            sample,
+            every,
+            {name: column.facts() for name, column in self.open.items()},
+            () if sizes is None else sizes.small,
         )
 
     def _look_at(

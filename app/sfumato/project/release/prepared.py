@@ -23,7 +23,7 @@ from sfumato.project.release.batches import table_of
 from sfumato.project.release.brought_together import group_columns, mark_of, marks_as_told
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import drawn_groups, fitted_rows, stream_of
-from sfumato.project.release.long_table import LongTable, Summary, naming_rows
+from sfumato.project.release.long_table import LongTable, ReleaseSummary, naming_rows
 from sfumato.project.release.long_views import (
     LongView,
     counted_view,
@@ -62,9 +62,9 @@ class PreparedTable:
         """The rows that leave by the project's document."""
         return leaving_rows(self.table, self._project.document, self._project.keys, Silent())
 
-    def summary(self, context: Context) -> Summary:
+    def summary(self, context: Context) -> ReleaseSummary:
         """Return what is known of the table by the project's document."""
-        return self.left.summary(self._project.document, context)
+        return self.left.for_release(self._project.document, context)
 
     def material(self, context: Context) -> Material:
         """Return every attribute of the policy, and rows that show every sort of value.

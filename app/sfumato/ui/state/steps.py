@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol
 
 from PySide6.QtCore import QObject, Signal
 
 from sfumato.analysis.guarantee import Guarantee, guarantee_of
-from sfumato.analysis.readiness import Readiness, examine, looked_through
+from sfumato.analysis.readiness import Readiness, checked_rows, examine
 from sfumato.analysis.steps import Step, Work, steps_of
 from sfumato.engine.core.errors import SfumatoError
-from sfumato.engine.core.progress import Context, Part
+from sfumato.engine.core.progress import Context
 from sfumato.engine.table.table import Attribute, Table
 from sfumato.jobs import Ending, Job
 from sfumato.project.errors import LedgerTampered
@@ -205,16 +205,16 @@ class Steps(QObject):
         if source is None or len(attributes) < len(session.protected) or asked == self._asked:
             return
         self._asked, self._known, self._kept = asked, False, (source, attributes)
-        releases, keys = self.releases(), session.keys
+        releases, keys, project = self.releases(), session.keys, session.project
         columns = session.columns_of(source) if isinstance(source, Table) else None
 
         def work(context: Context) -> tuple[Readiness, ...]:
             if columns is not None:
                 shown = columns.of(document)
                 return examine(document, shown, attributes, releases, context)
-            part = Part(context, 0.0, 0.8)
-            seen = looked_through(document, cast(LongTable, source), keys, part)
-            return examine(*seen, releases, Part(context, 0.8, 1.0))
+            remembered = None if project is None else project.remembered
+            rows = checked_rows(document, source, keys, remembered, context)
+            return rows.readiness(releases, document.accepted)
 
         job = session.runner.run(
             self.tr("Checking whether releases are ready"),

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from sfumato.analysis.readiness import accepted_for, examine, looked_through, require_ready
-from sfumato.analysis.shown_columns import LeavingColumns, ShownColumns
+from sfumato.analysis.readiness import accepted_for, check_rows, checked_rows, require_ready
+from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.analysis.since_release import SinceRelease
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
@@ -121,18 +121,15 @@ def make_all(
     refusals: list[Refusal] = []
     count = len(order.recipients)
     document, first = project.document, 0.3 if isinstance(table, LongTable) else 0.1
-    leaving: ShownColumns
     ready = Part(context, 0.0, first)
     try:
         if isinstance(table, LongTable):
-            document, leaving, known = looked_through(
-                document, table, project.keys, Part(ready, 0.0, 0.9)
-            )
-            ready = Part(ready, 0.9, 1.0)
+            rows = checked_rows(document, table, project.keys, project.remembered, ready)
         else:
             assert columns is not None
             known, leaving = attributes_of(document, table), columns.of(document)
-        checked = examine(document, leaving, known, project.releases, ready)
+            rows = check_rows(document, leaving, known, ready)
+        checked = rows.readiness(project.releases, document.accepted)
     except SfumatoError as error:
         return Made((), tuple(Refusal(name, error) for name in order.recipients))
     prepared, rest = PreparedTable(project, table), Part(context, first, 1.0)

@@ -1,0 +1,87 @@
+"""What was found out about a project's table, remembered on this computer until something changes.
+
+Looking through a long table takes minutes, and tells the same as long as the table, what is decided
+about it, and the program are the same. What is remembered holds values and a few rows, so it is
+encrypted (AES-256-GCM) under a key of the project, with what it is about as associated data: nobody
+without the passphrase can read it, or put something else in its place. One file a project stands in
+the user's state folder; where it was changed or removed, all is found out anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+import sfumato
+from sfumato.formats.errors import FileError
+from sfumato.formats.files import write_whole
+from sfumato.project.store.seal import state_folder
+from sfumato.project.store.secret import ProjectSecret
+
+_FOLDER: Final = "remembered"
+_NONCE_BYTES: Final = 12
+_LARGEST: Final = 1 << 26
+"""More bytes are found out anew rather than kept."""
+
+
+class Remembered:
+    """What is remembered about one project: the last thing that was kept.
+
+    Parameters
+    ----------
+    secret
+        The project secret, which the file's key and name are derived from.
+    """
+
+    def __init__(self, secret: ProjectSecret) -> None:
+        self._key = secret.derive("remembered")
+
+    @property
+    def path(self) -> Path | None:
+        """The encrypted file; None where the user has no state folder."""
+        folder = state_folder()
+        name = hmac.new(self._key, b"name", hashlib.sha256).hexdigest()[:32]
+        return None if folder is None else folder / _FOLDER / name
+
+    def find(self, about: str) -> bytes | None:
+        """Return what was kept about exactly this by this program; None where nothing was."""
+        if self.path is None:
+            return None
+        try:
+            content = self.path.read_bytes()
+            nonce, sealed = content[:_NONCE_BYTES], content[_NONCE_BYTES:]
+            return AESGCM(self._key).decrypt(nonce, sealed, _associated(about))
+        except (OSError, InvalidTag, ValueError):
+            return None
+
+    def keep(self, about: str, content: bytes) -> None:
+        """Keep something in the place of what was. A folder that takes no file is no fault."""
+        if self.path is None or len(content) > _LARGEST:
+            return
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        sealed = AESGCM(self._key).encrypt(nonce, content, _associated(about))
+        with suppress(OSError, FileError):
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_whole(self.path, nonce + sealed)
+
+
+def _associated(about: str) -> bytes:
+    return f"{_program()} {about}".encode()
+
+
+@cache
+def _program() -> str:
+    """Return what tells this program from another one: its version, and when its files changed."""
+    digest, folder = hashlib.sha256(sfumato.__version__.encode()), Path(sfumato.__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        stat = path.stat()
+        digest.update(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,137 @@
+"""What a check found in rows is remembered until something changes, and only then used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sfumato.analysis import readiness
+from sfumato.analysis.readiness import checked_rows, settle
+from sfumato.engine.core.columns import Role
+from sfumato.engine.core.progress import Silent
+from sfumato.project.store import remembered
+from tests.project import test_long_release
+from tests.project.test_long_release import (
+    VIEWS,
+    bundle,
+    frame_of,
+    long_of,
+    seen_coarsely,
+    whole_of,
+)
+
+ward, small_parts = test_long_release.ward, test_long_release.small_parts
+
+REASON = "Nobody is in it."
+
+
+@pytest.fixture
+def looked(monkeypatch):
+    """How often rows were looked through."""
+    times = []
+    look = readiness.looked_at
+
+    def looking(*given):
+        times.append(given)
+        return look(*given)
+
+    monkeypatch.setattr(readiness, "looked_at", looking)
+    return times
+
+
+def check(project, table):
+    return checked_rows(
+        project.document, table(project), project.keys, project.remembered, Silent()
+    )
+
+
+def settled(project, table):
+    return settle(project, table(project), ["Clinic A"], REASON, Silent())
+
+
+@pytest.mark.parametrize("table", [whole_of, long_of])
+@pytest.mark.parametrize("view", [None, "a chain"])
+def test_the_same_rows_are_looked_through_once(ward, looked, table, view):
+    change = (lambda document: document) if view is None else seen_coarsely(*VIEWS[view])
+    with ward(frame_of(), change) as project:
+        first = settled(project, table)
+        assert settled(project, table) == first
+        project.save_document(replace(project.document, title="Another title", accepted={}))
+        again = settled(project, table)
+    assert again == first
+    assert len(looked) == 1
+
+
+def test_releases_after_a_remembered_check_have_the_same_bytes(ward, tmp_path):
+    with ward(frame_of()) as project:
+        settled(project, long_of)
+        wanted, _ = bundle(project, long_of(project), tmp_path / "first", "parquet")
+        table = long_of(project)
+        settle(project, table, ["Clinic A"], REASON, Silent())
+        found, _ = bundle(project, table, tmp_path / "second", "parquet")
+        assert not table._known
+    assert found == wanted
+
+
+def test_what_was_released_since_is_seen_beside_remembered_rows(ward, tmp_path, looked):
+    with ward(frame_of()) as project:
+        settled(project, long_of)
+        bundle(project, long_of(project), tmp_path / "made", "parquet")
+        rows, record = check(project, long_of), project.releases[0]
+        told = [
+            rows.readiness(releases, {})[0].findings
+            for releases in ([], [record], [replace(record, open_columns=("illness",))])
+        ]
+    assert len(looked) == 1
+    assert told[0] == told[1]
+    [more] = [one for one in told[2] if one not in told[1]]
+    assert (more.check, more.columns) == ("Released before", ("illness",))
+
+
+def test_another_document_is_looked_through_anew(ward, looked):
+    with ward(frame_of()) as project:
+        settled(project, long_of)
+        spec = replace(project.document.column("note"), role=Role.IDENTIFYING)
+        project.save_document(project.document.with_column(spec))
+        settled(project, long_of)
+    assert len(looked) == 2
+
+
+@pytest.mark.parametrize("harm", ["a bit", "cut off", "another program", "removed", "of another"])
+def test_what_was_changed_counts_as_none(ward, looked, monkeypatch, harm):
+    with ward(frame_of()) as project:
+        first = settled(project, long_of)
+        path = project.remembered.path
+        content = bytearray(path.read_bytes())
+        if harm == "a bit":
+            content[len(content) // 2] ^= 1
+            path.write_bytes(content)
+        elif harm == "cut off":
+            path.write_bytes(content[:5])
+        elif harm == "removed":
+            path.unlink()
+        elif harm == "of another":
+            path.write_bytes(remembered.AESGCM(bytes(32)).encrypt(bytes(12), b"", b""))
+        else:
+            monkeypatch.setattr(remembered, "_program", lambda: "later")
+        assert settled(project, long_of) == first
+    assert len(looked) == 2
+
+
+def test_what_is_remembered_tells_nothing_without_the_passphrase(ward):
+    frame = frame_of()
+    with ward(frame) as project:
+        settled(project, long_of)
+        content = project.remembered.path.read_bytes()
+        assert project.path.stem not in project.remembered.path.name
+    assert len(content) > 1000
+    for text in (b"Clinic", b"severity", b"plain", *map(str.encode, frame["severity"].unique())):
+        assert text not in content
+
+
+def test_without_a_state_folder_nothing_is_remembered(ward, looked, monkeypatch):
+    monkeypatch.setattr(remembered, "state_folder", lambda: None)
+    with ward(frame_of()) as project:
+        assert settled(project, long_of) == settled(project, long_of)
+    assert len(looked) == 2
