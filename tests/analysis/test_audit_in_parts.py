@@ -439,7 +439,9 @@ def test_the_audit_s_questions_are_answered_in_parts(ward, case):
     with ward(frame(), change) as project:
         found = []
         for table in (whole_of(project), long_of(project)):
-            document, columns, attributes = looked_at(project, table, Silent())
+            document, columns, attributes = looked_at(
+                project.document, table, project.keys, Silent()
+            )
             rows = rows_of(document, table, project.keys)
             asked = Asked(document, columns, attributes, (), subjects_of(rows, attributes))
             found.append([each.plain() for each in answers(asked, Silent())])

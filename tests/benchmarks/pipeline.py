@@ -115,16 +115,24 @@ class Workplace:
     def forget_release(self) -> None:
         shutil.rmtree(self.folder / "out", ignore_errors=True)
 
+    def forget_check(self) -> None:
+        """Take away the release, and what checks found in the rows."""
+        self.forget_release()
+        remembered = Path(self.environment["XDG_STATE_HOME"], "sfumato", "remembered")
+        shutil.rmtree(remembered, ignore_errors=True)
+
 
 def cases(quick: bool, rows: int | None = None) -> Iterator[Case]:
     """Yield init, release and verify of each format, as it is usual and in parts.
 
-    `facts` tells the scripts' memory.
+    A release checks the rows itself, or finds them checked, by another release or by
+    ``sfumato check``. `facts` tells the scripts' memory.
     """
     rows = rows or (QUICK if quick else ROWS)
     with tempfile.TemporaryDirectory() as scratch:
         environment = environment_with(Path(scratch) / "bytecode")
         environment["SFUMATO_PASSPHRASE"] = "a passphrase for a benchmark"
+        environment["XDG_STATE_HOME"] = str(Path(scratch) / "state")
         for ending in FORMATS:
             folder = Path(scratch) / ending
             folder.mkdir()
@@ -152,10 +160,11 @@ def _cases_at(place: Workplace, rows: int) -> Iterator[Case]:
         facts = partial(_facts, started, script)
         return Case(name.format(command), run, script.run, started.peak_mb, facts=facts)
 
-    yield case("release", release, place.forget_release)
-    yield case("verify", place.verify())
-    yield case("release in parts", place.release(*IN_PARTS), place.forget_release)
-    yield case("verify in parts", place.verify(*IN_PARTS))
+    for words, more in (("", ()), (" in parts", IN_PARTS)):
+        release = place.release(*more)
+        yield case(f"release{words}", release, place.forget_check)
+        yield case(f"release{words}, checked before", release, place.forget_release)
+        yield case(f"verify{words}", place.verify(*more))
     yield case("init", init, place.forget_project)
     yield case("init in parts", place.init(*IN_PARTS), place.forget_project)
 

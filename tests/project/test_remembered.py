@@ -10,7 +10,9 @@ from sfumato.analysis import readiness
 from sfumato.analysis.readiness import checked_rows, settle
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.progress import Silent
+from sfumato.project.release.release import make_release
 from sfumato.project.store import remembered
+from sfumato.project.verification.found import verify_file
 from tests.project import test_long_release
 from tests.project.test_long_release import (
     VIEWS,
@@ -98,11 +100,23 @@ def test_another_document_is_looked_through_anew(ward, looked):
     assert len(looked) == 2
 
 
+def test_a_bundle_is_verified_by_the_remembered_summary(ward, tmp_path):
+    with ward(frame_of()) as project:
+        settled(project, long_of)
+        made = make_release(
+            project, long_of(project), "Clinic A", tmp_path / "made", "csv", Silent()
+        )
+        table = long_of(project)
+        report = verify_file(project, table, made.path, Silent())
+        assert report.holds
+        assert not table._known
+
+
 @pytest.mark.parametrize("harm", ["a bit", "cut off", "another program", "removed", "of another"])
 def test_what_was_changed_counts_as_none(ward, looked, monkeypatch, harm):
     with ward(frame_of()) as project:
         first = settled(project, long_of)
-        path = project.remembered.path
+        path = project.remembered.path("check")
         content = bytearray(path.read_bytes())
         if harm == "a bit":
             content[len(content) // 2] ^= 1
@@ -123,8 +137,8 @@ def test_what_is_remembered_tells_nothing_without_the_passphrase(ward):
     frame = frame_of()
     with ward(frame) as project:
         settled(project, long_of)
-        content = project.remembered.path.read_bytes()
-        assert project.path.stem not in project.remembered.path.name
+        content = project.remembered.path("check").read_bytes()
+        assert project.path.stem not in project.remembered.path("check").name
     assert len(content) > 1000
     for text in (b"Clinic", b"severity", b"plain", *map(str.encode, frame["severity"].unique())):
         assert text not in content

@@ -6,11 +6,10 @@ finding with these very figures; another finding needs one of its own.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from sfumato.analysis.findings import Decided, Deed, Examined, Finding, Remedy, Severity
 from sfumato.analysis.open_figures import left_out, made_coarser, protected_too
@@ -32,7 +31,8 @@ from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_survey import LongSurvey, Survey, surveyed
-from sfumato.project.release.long_table import LongTable, ReleaseSummary, Summary
+from sfumato.project.release.long_table import LongTable, Summary
+from sfumato.project.release.prepared import remember_summary
 from sfumato.project.release.release_columns import attributes_of, check_columns, material_with
 from sfumato.project.store.remembered import Remembered
 
@@ -255,6 +255,7 @@ def looked_at(
     return document, columns, attributes_of(document, table)
 
 
+_CHECK: Final = "check"
 _UNTOLD: Final[Mapping[str, Any]] = {"title": "", "rows_as_in_table": "", "accepted": {}}
 """What changes nothing of what is found in rows."""
 
@@ -282,29 +283,22 @@ def checked_rows(
     SfumatoError
         If policy and table don't fit together.
     """
-    asked = replace(document, **_UNTOLD)
-    about = f"a check {isinstance(table, LongTable)} {document_to_json(asked)}"
-    content = None if remembered is None else remembered.find(about)
-    if content is not None:
-        # Whoever has the project's secret wrote it, with this very program.
-        found, summary = cast(tuple[CheckedRows, ReleaseSummary | None], pickle.loads(content))
-        if isinstance(table, LongTable) and summary is not None:
-            table.recall(document, summary)
+    long, source = isinstance(table, LongTable), document.source
+    where = None if source is None else replace(source, path="", read_as=None)
+    asked = replace(document, **_UNTOLD, source=where)
+    about = f"{long} {document_to_json(asked)}"
+    found: CheckedRows | None = None if remembered is None else remembered.find(_CHECK, about)
+    if found is None:
+        seen = looked_at(document, table, keys, Part(context, 0.0, 0.6))
+        found = check_rows(*seen, Part(context, 0.6, 1.0))
+        if remembered is not None:
+            remembered.keep(_CHECK, about, found)
+            if isinstance(table, LongTable):
+                remember_summary(remembered, document, table)
+    else:
         untold = {name: getattr(document, name) for name in _UNTOLD}
-        return replace(found, document=replace(found.document, **untold))
-    seen = looked_at(document, table, keys, Part(context, 0.0, 0.6))
-    found = check_rows(*seen, Part(context, 0.6, 1.0))
-    if remembered is not None:
-        remembered.keep(about, pickle.dumps((found, _summary(document, table))))
+        found = replace(found, document=replace(found.document, **untold))
     return found
-
-
-def _summary(document: Document, table: Table | LongTable) -> ReleaseSummary | None:
-    """Return what a release needs of a table that was looked through, if that is little."""
-    if document.unit is not None or not isinstance(table, LongTable):
-        return None
-    summary = table.summary(document, Silent())
-    return None if summary.groups else summary.for_release()
 
 
 def looked_through(

@@ -40,7 +40,14 @@ from sfumato.engine.table.table import (
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.byproducts import check_weights
 from sfumato.project.release.groups import CountedGroups, counted_groups
-from sfumato.project.release.long_counts import Buckets, OpenColumn, ValueCounts, series_of
+from sfumato.project.release.long_counts import (
+    Buckets,
+    OpenColumn,
+    ValueCounts,
+    put_keys,
+    repeated_keys,
+    series_of,
+)
 from sfumato.project.release.long_leaving import (
     drawn_as,
     propose_long_unit,
@@ -53,9 +60,7 @@ from sfumato.project.release.long_table import (
     Sampling,
     frame_of,
     naming_rows,
-    put_keys,
     refuse_repeated,
-    repeated_keys,
     stays_number,
     weights_in,
 )

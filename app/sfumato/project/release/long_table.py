@@ -63,6 +63,7 @@ from sfumato.project.release.long_counts import (
     OpenColumn,
     ValueCounts,
     class_sizes,
+    put_keys,
     put_marks,
     series_of,
 )
@@ -163,10 +164,8 @@ class LongTable:
     folder: Path
     units: LongUnits | None = None
     held: bool = False
-    _known: dict[tuple[str, bool, bool], Summary] = field(default_factory=dict, repr=False)
-    _recalled: dict[tuple[str, bool, bool], ReleaseSummary] = field(
-        default_factory=dict, repr=False
-    )
+    _known: dict[Asked, Summary] = field(default_factory=dict, repr=False)
+    _recalled: tuple[Asked, ReleaseSummary] | None = field(default=None, repr=False)
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -184,7 +183,7 @@ class LongTable:
         """The table with the rows, too, that don't leave."""
         if self.units is None:
             return self
-        return replace(self, units=None, _known={}, _recalled={}, _kept={})
+        return replace(self, units=None, _known={}, _recalled=None, _kept={})
 
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it; the last few are kept."""
@@ -278,35 +277,60 @@ class LongTable:
         CannotWrite, DiskFull
             If the disk has no room.
         """
-        asked = _asked(document, for_checks, also)
+        asked = Asked.by(document, for_checks, also)
         for known, found in self._known.items():
-            if known == asked or (known[0] == asked[0] and not for_checks):
+            if known.tells(asked):
                 return found
-        found = _Pass(self, document, for_checks, asked[2], also).summary(context)
+        found = _Pass(self, document, for_checks, asked.unique, also).summary(context)
         self._known = {asked: found}
         return found
 
-    def for_release(self, document: Document, context: Context) -> ReleaseSummary:
+    def for_release(
+        self, document: Document, context: Context, for_checks: bool = True
+    ) -> ReleaseSummary:
         """Return what a release needs to know of the table: recalled, or as `summary`."""
-        recalled = self._recalled.get(_asked(document))
-        return self.summary(document, context) if recalled is None else recalled
+        if self._recalled is not None:
+            known, found = self._recalled
+            if known.tells(Asked.by(document, for_checks)):
+                return found
+        return self.summary(document, context, for_checks)
 
     def recall(self, document: Document, known: ReleaseSummary) -> None:
         """Take what is known of the table by a document, so that it is not found out again."""
-        self._recalled = {_asked(document): known}
+        self._recalled = Asked.by(document), known
 
 
-def _asked(
-    document: Document, for_checks: bool = True, also: tuple[str, ...] = ()
-) -> tuple[str, bool, bool]:
-    """Return what is asked for a summary: by what, whether for checks, and of unique records."""
-    count_unique = for_checks and (
-        not document.recipients
-        or any(
-            each.view is None or not any(each.view.levels.values()) for each in document.recipients
+@dataclass(frozen=True)
+class Asked:
+    """What a summary tells.
+
+    Parameters
+    ----------
+    facts
+        The columns, the policy, and other attributes that are counted.
+    for_checks, unique
+        Whether it is for checks, and counts unique records.
+    """
+
+    facts: str
+    for_checks: bool
+    unique: bool
+
+    @classmethod
+    def by(cls, document: Document, for_checks: bool = True, also: tuple[str, ...] = ()) -> Asked:
+        """Return what is asked of a table by a document; see `LongTable.summary`."""
+        unique = for_checks and (
+            not document.recipients
+            or any(
+                each.view is None or not any(each.view.levels.values())
+                for each in document.recipients
+            )
         )
-    )
-    return repr((document.columns, document.policy, also)), for_checks, count_unique
+        return cls(repr((document.columns, document.policy, also)), for_checks, unique)
+
+    def tells(self, asked: Asked) -> bool:
+        """Whether a summary of this tells what is asked."""
+        return self == asked or (self.facts == asked.facts and not asked.for_checks)
 
 
 def writable(folder: Path) -> Path:
@@ -591,29 +615,6 @@ def refuse_repeated(table: LongTable, name: str | None, count: int) -> None:
             pairs += zip(found["row"][again], firsts[again], strict=True)
             pairs = sorted(pairs)[: NAMED_ROWS + 1]
     raise repeated_key(name, [(first + 1, row + 1) for row, first in pairs])
-
-
-def put_keys(
-    buckets: Buckets, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64] | None = None
-) -> None:
-    """Put the keyed hashes of rows' record keys aside, shape (n, 2), with their places if given."""
-    words = {"first": hashes[:, 0].copy(), "second": hashes[:, 1].copy()}
-    placed = {} if rows is None else {"row": rows}
-    buckets.add(pa.record_batch({**words, **placed}), words["first"])
-
-
-def repeated_keys(buckets: Buckets) -> int:
-    """Return how many record keys stand in several of the rows that were put aside."""
-    repeated = 0
-    for bucket in buckets:
-        first, second = (column.to_numpy() for column in bucket.columns)
-        ordered = np.sort(first)
-        alike = ordered[1:] == ordered[:-1]
-        if alike.any():
-            near = np.isin(first, ordered[1:][alike])
-            pairs = np.stack([first[near], second[near]])
-            repeated += int((np.unique(pairs, axis=1, return_counts=True)[1] > 1).sum())
-    return repeated
 
 
 class Witnesses:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -17,13 +18,13 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.table_format import RowStream
 from sfumato.project.adoption.rows import Rungs
 from sfumato.project.document.entry_plan import check_policy
-from sfumato.project.document.model import Recipient
+from sfumato.project.document.model import Document, Recipient, canonical_json, to_plain
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.batches import table_of
 from sfumato.project.release.brought_together import group_columns, mark_of, marks_as_told
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import drawn_groups, fitted_rows, stream_of
-from sfumato.project.release.long_table import LongTable, ReleaseSummary, naming_rows
+from sfumato.project.release.long_table import Asked, LongTable, ReleaseSummary, naming_rows
 from sfumato.project.release.long_views import (
     LongView,
     counted_view,
@@ -34,6 +35,32 @@ from sfumato.project.release.plan import Plan, Releaser
 from sfumato.project.release.release_columns import Material, check_columns, material_with
 from sfumato.project.release.uniqueness import AloneInRelease
 from sfumato.project.release.views import Coarsening, coarsening_of
+from sfumato.project.store.remembered import Remembered
+
+_SUMMARY: Final = "summary"
+
+
+def recall_summary(remembered: Remembered, document: Document, table: LongTable) -> None:
+    """Let a table know what was found out before about the same rows by the same columns."""
+    about = _about(document)
+    if about and (found := remembered.find(_SUMMARY, about)) is not None:
+        table.recall(document, found)
+
+
+def remember_summary(remembered: Remembered, document: Document, table: LongTable) -> None:
+    """Remember what a release needs of a table that was looked through, if that is little."""
+    about = _about(document)
+    if about and not (summary := table.summary(document, Silent())).groups:
+        remembered.keep(_SUMMARY, about, summary.for_release())
+
+
+def _about(document: Document) -> str:
+    """Return what a summary is about; empty where it depends on units, or on no file."""
+    source = document.source
+    if source is None or document.unit is not None:
+        return ""
+    return f"{source.digest} {canonical_json(to_plain(source.options))} {Asked.by(document)}"
+
 
 RowsBy = Callable[[Plan, DerivedKeys, Context, Path], Iterator[pa.RecordBatch]]
 """What makes a plan's rows of the source table in this process's place, see `RowStream`."""
@@ -52,6 +79,7 @@ class PreparedTable:
 
     def __init__(self, project: ProjectFile, table: Table | LongTable) -> None:
         self._project, self.table = project, LongTable.of(table, project.path.parent)
+        recall_summary(project.remembered, project.document, self.table)
         source = project.document.source
         digest = "" if source is None else source.digest
         matched = self.table.to_match(Silent())

@@ -3,19 +3,20 @@
 Looking through a long table takes minutes, and tells the same as long as the table, what is decided
 about it, and the program are the same. What is remembered holds values and a few rows, so it is
 encrypted (AES-256-GCM) under a key of the project, with what it is about as associated data: nobody
-without the passphrase can read it, or put something else in its place. One file a project stands in
-the user's state folder; where it was changed or removed, all is found out anew.
+without the passphrase can read it, or put something else in its place. One file for each thing
+stands in the user's state folder; where it was changed or removed, it is found out anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import pickle
 import secrets
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -33,48 +34,51 @@ _LARGEST: Final = 1 << 26
 
 
 class Remembered:
-    """What is remembered about one project: the last thing that was kept.
+    """What is remembered about one project, of each thing the last that was kept.
 
     Parameters
     ----------
     secret
-        The project secret, which the file's key and name are derived from.
+        The project secret, which the files' key and names are derived from.
     """
 
     def __init__(self, secret: ProjectSecret) -> None:
         self._key = secret.derive("remembered")
 
-    @property
-    def path(self) -> Path | None:
-        """The encrypted file; None where the user has no state folder."""
+    def path(self, what: str) -> Path | None:
+        """Return the encrypted file of a thing; None where the user has no state folder."""
         folder = state_folder()
-        name = hmac.new(self._key, b"name", hashlib.sha256).hexdigest()[:32]
+        name = hmac.new(self._key, f"name {what}".encode(), hashlib.sha256).hexdigest()[:32]
         return None if folder is None else folder / _FOLDER / name
 
-    def find(self, about: str) -> bytes | None:
+    def find(self, what: str, about: str) -> Any:
         """Return what was kept about exactly this by this program; None where nothing was."""
-        if self.path is None:
+        path = self.path(what)
+        if path is None:
             return None
         try:
-            content = self.path.read_bytes()
+            content = path.read_bytes()
             nonce, sealed = content[:_NONCE_BYTES], content[_NONCE_BYTES:]
-            return AESGCM(self._key).decrypt(nonce, sealed, _associated(about))
+            opened = AESGCM(self._key).decrypt(nonce, sealed, _associated(what, about))
         except (OSError, InvalidTag, ValueError):
             return None
+        # This very program wrote it, for somebody who had the project's secret.
+        return pickle.loads(opened)
 
-    def keep(self, about: str, content: bytes) -> None:
-        """Keep something in the place of what was. A folder that takes no file is no fault."""
-        if self.path is None or len(content) > _LARGEST:
+    def keep(self, what: str, about: str, found: object) -> None:
+        """Keep a thing in the place of what was. A folder that takes no file is no fault."""
+        path, content = self.path(what), pickle.dumps(found)
+        if path is None or len(content) > _LARGEST:
             return
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        sealed = AESGCM(self._key).encrypt(nonce, content, _associated(about))
+        sealed = AESGCM(self._key).encrypt(nonce, content, _associated(what, about))
         with suppress(OSError, FileError):
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_whole(self.path, nonce + sealed)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_whole(path, nonce + sealed)
 
 
-def _associated(about: str) -> bytes:
-    return f"{_program()} {about}".encode()
+def _associated(what: str, about: str) -> bytes:
+    return f"{_program()} {what} {about}".encode()
 
 
 @cache

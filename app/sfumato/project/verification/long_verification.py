@@ -49,6 +49,7 @@ from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.project.release.long_release import UNIT, drawn_groups, stream_of
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import long_view
+from sfumato.project.release.prepared import recall_summary
 from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.release_columns import material_with, plan_for
 from sfumato.project.verification.chain import check_strangers
@@ -301,7 +302,8 @@ def verify_long(
         found = check_long_publication(project, table, bundle, match, folder, Part(context, 0.1, 1))
         return VerificationReport((*examined, *found), record, match.recipient)
     table = leaving_rows(table, document, project.keys, Part(context, 0.1, 0.2))
-    table.summary(document, Part(context, 0.2, 0.3), for_checks=False)  # is kept
+    recall_summary(project.remembered, replace(document, source=project.document.source), table)
+    table.for_release(document, Part(context, 0.2, 0.3), for_checks=False)  # is kept
     regenerator = _regenerator(project, table, document)
     try:
         by_unit = match.view is not None and table.units is not None
@@ -349,7 +351,7 @@ def _made_again(
     """
     assert match.record is not None
     document, record = regenerator.document, match.record
-    summary = table.summary(document, Part(context, 0.0, 0.5), for_checks=False)
+    summary = table.for_release(document, Part(context, 0.0, 0.5), for_checks=False)
     material = material_with(document, summary.witnesses, summary.encoded)
     entries = [each for each in match.plans if not regenerator.obstacle(each)]
     left_out = {n for each in match.plans if each not in entries for n in each.attributes}
@@ -378,7 +380,7 @@ def _made_again(
 
 def _regenerator(project: ProjectFile, table: LongTable, document: Document) -> Regenerator:
     """Return what tells whether policy entries can be made again, by rows of every sort."""
-    summary = table.summary(document, Silent(), for_checks=False)
+    summary = table.for_release(document, Silent(), for_checks=False)
     grouped = {n: each for n, each in summary.encoded.items() if each.attribute.groups is not None}
     rungs = Rungs(table.to_match(Silent()), (project.path.parent,))
     part_of = PartOf(summary.places, rungs)
