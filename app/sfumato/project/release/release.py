@@ -350,9 +350,7 @@ def plan_of(
     check_ladders(document, entries, domain_fingerprints(material.attributes), releases)
     coarsening = coarsening_of(document, recipient)
     exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
-    crossing: Mapping[str, str] = {}
-    if coarsening is not None:
-        crossing = crossing_views(document, prepared.left, source, coarsening, releases)
+    crossing = crossing_views(document, prepared.left, source, recipient.name, coarsening, releases)
     override = override.strip()
     if not override:
         check_exposure(exposed)
