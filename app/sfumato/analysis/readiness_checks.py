@@ -35,6 +35,7 @@ from sfumato.project.release.byproducts import (
     columns_from_rows,
     exact_byproducts,
     from_rows_sentence,
+    seen_labels_sentence,
     weight_column,
 )
 from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
@@ -490,6 +491,8 @@ def told_beside(examined: Examined) -> Iterator[Finding]:
     if names:
         sentence = from_rows_sentence(document)
         yield Finding("By-products", Severity.CAUTION, sentence, (list(names),), names)
+    if sentence := seen_labels_sentence(document, (examined.recipient,)):
+        yield Finding("By-products", Severity.CAUTION, sentence, ("labels", sentence))
     if document.rows_as_in_table:
         yield Finding(
             "Order of rows",

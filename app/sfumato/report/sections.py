@@ -144,7 +144,8 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
         blocks.append(Bullets(guarantee.next_steps))
     limits = dict.fromkeys(text for p in guarantee.promises for text in p.promise.limits)
     if material.document.policy:
-        limits |= dict.fromkeys(byproducts_that_remain(material.document))
+        document = material.document
+        limits |= dict.fromkeys(byproducts_that_remain(document, document.recipients))
     if limits:
         blocks += [Paragraph("What is not promised:"), Bullets(tuple(limits))]
     return Section("What the releases promise", tuple(blocks))

@@ -51,6 +51,7 @@ from sfumato.project.publication.prepared import ClassedRows, counted_rows, deci
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.batches import schema_of
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
+from sfumato.project.release.byproducts import labels_from_rows, labels_sentence
 from sfumato.project.release.long_release import stream_of
 from sfumato.project.release.long_table import LongTable, Witnesses
 from sfumato.project.release.plan import Plan
@@ -407,6 +408,7 @@ def generalized_facts(published: Published) -> Generalized:
         hierarchy.column: (int(level), hierarchy.height - 1)
         for hierarchy, level in zip(prepared.hierarchies, published.node, strict=True)
     }
+    shown = {name: level for name, (level, _) in levels.items()}
     rows = published.made.classes.suppressed
     left = {
         Suppressed.DROPPED: Sentence(
@@ -430,6 +432,7 @@ def generalized_facts(published: Published) -> Generalized:
         },
         suppression=left[decided.suppressed] if rows else "",
         limits=(
+            *filter(None, [labels_sentence(labels_from_rows(published.document, [shown]))]),
             *publication_limits(published.document, published.alone, advice=False),
             *LIMITS,
         ),

@@ -231,7 +231,7 @@ def _contents(
         release_id=plan.release_id,
         version=__version__,
         limits=(
-            *byproducts_that_remain(document),
+            *byproducts_that_remain(document, (plan.recipient,)),
             *(() if alone is None else (release_sentence(alone),)),
             *editions,
             *linking_limits(document, plan.recipient.name),
