@@ -105,7 +105,8 @@ def within_sentence(spec: ColumnSpec) -> str:
     """Say that rows with one pseudonym belong together, in this release and in later ones."""
     return Sentence(
         "Rows with the same pseudonym of {column} belong together, in one release and in all later"
-        " ones to the same recipient.",
+        " ones to the same recipient. What they show together can be unique where none of them is"
+        " by itself: no count of unique records and no size of a group includes that.",
         column=spec.name,
     )
 

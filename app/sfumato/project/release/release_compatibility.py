@@ -117,6 +117,7 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
         for column in document.columns
         if column.role not in {Role.SENSITIVE, Role.IDENTIFYING}
     }
+    hidden = {column.name for column in document.columns if column.as_pseudonym is not None}
     found: dict[str, str] = {}
     for release in releases:
         if not release.counts:
@@ -146,6 +147,16 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
                 Sentence(
                     "{name} was shown to {recipient} on {day} as a pseudonym and would now be"
                     " released as it is",
+                    name=name,
+                    **then,
+                ),
+            )
+        for name in sorted(hidden & set(release.open_columns)):
+            found.setdefault(
+                name,
+                Sentence(
+                    "{name} was released as it is to {recipient} on {day}, so a pseudonym in its"
+                    " place hides nothing from them",
                     name=name,
                     **then,
                 ),
