@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from sfumato.analysis.readiness import examine
+from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.analysis.views import with_levels, with_statement
 from sfumato.engine.core.columns import Binning, Role
 from sfumato.engine.core.errors import LadderError
@@ -13,6 +15,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Intervals, Masking, Orders
 from sfumato.project.document.model import Document
 from sfumato.project.release.release import make_release
+from sfumato.project.release.release_columns import attributes_of
 from tests.project.verifying import a_document, a_table, new_project, release
 
 CROSSING = "neither wholly finer nor wholly coarser"
@@ -49,6 +52,17 @@ def test_a_finer_view_of_fewer_columns_crosses_the_coarser_one_of_all(tmp_path, 
     first = seen(in_bins(), age=2, zip=1)
     with pytest.raises(LadderError, match=CROSSING):
         second_release(tmp_path, first, seen(without_zip(in_bins()), age=1), recipient)
+
+
+def test_the_check_before_a_release_tells_of_views_that_cross(tmp_path):
+    second = seen(without_zip(in_bins()), age=1)
+    with new_project(tmp_path, seen(in_bins(), age=2, zip=1)) as project:
+        release(project, tmp_path / "first", "Public C")
+        columns = LeavingColumns(a_table(), project.keys).of(second)
+        known = attributes_of(second, a_table())
+        found = examine(second, columns, known, project.releases, Silent())
+    for each in found:
+        assert any(CROSSING in str(one.sentence) for one in each.standing), each.recipient
 
 
 def test_a_coarser_view_of_fewer_columns_crosses_nothing(tmp_path):

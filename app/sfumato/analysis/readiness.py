@@ -60,8 +60,15 @@ class Readiness:
 
     @property
     def standing(self) -> tuple[Finding, ...]:
-        """All findings that keep the release from being made."""
-        return tuple(one for one in self.findings if one.refuses or one.is_open)
+        """All findings that keep the release from being made.
+
+        What contradicts earlier releases does, too; a reason for it is given with the release.
+        """
+        return tuple(
+            one
+            for one in self.findings
+            if one.refuses or (one.severity is Severity.GRAVE and not one.reason)
+        )
 
 
 def examine(

@@ -6,6 +6,7 @@ Whoever adds a check adds it to `CHECKS`; window, command line, ledger and repor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -26,7 +27,7 @@ from sfumato.analysis.guarantee import promise_is_empty
 from sfumato.analysis.shown_columns import SMALL, Classes, Look, look_of
 from sfumato.analysis.view_checks import broken_views, counted_with, raised_levels, raised_view
 from sfumato.engine.core.columns import Binning, Kind, Role
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.table.proposals import propose
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
@@ -38,7 +39,12 @@ from sfumato.project.release.byproducts import (
     seen_labels_sentence,
     weight_column,
 )
-from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
+from sfumato.project.release.release_compatibility import (
+    crossing_views,
+    edition_sentences,
+    exposed_columns,
+)
+from sfumato.project.release.views import coarsening_of
 
 _RARE: Final = 3
 """A label of fewer records is rare."""
@@ -464,7 +470,14 @@ def empty_promises(examined: Examined) -> Iterator[Finding]:
 
 def contradictions(examined: Examined) -> Iterator[Finding]:
     """Tell what contradicts earlier releases, or is told from the exact table."""
-    document = examined.document
+    document, recipient = examined.document, examined.recipient
+    with suppress(PolicyError):  # another check says what is wrong with the views
+        coarsening = coarsening_of(document, recipient)
+        name, releases = recipient.name, examined.releases
+        crossing = crossing_views(document, None, document.source, name, coarsening, releases)
+        for sentence in crossing.values():
+            words = Sentence("{sentence}.", sentence=sentence)
+            yield Finding("Released before", Severity.GRAVE, words, (sentence,), asks=False)
     for title, found in (
         ("Released before", exposed_columns(document, examined.releases)),
         ("Exact by-products", exact_byproducts(document)),

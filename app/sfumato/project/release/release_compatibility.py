@@ -340,8 +340,8 @@ def _sentence(
 
 def crossing_views(
     document: Document,
-    table: LongTable,
-    source: Source,
+    table: LongTable | None,
+    source: Source | None,
     recipient: str,
     coarsening: Coarsening | None,
     releases: Iterable[ReleaseRecord],
@@ -353,7 +353,8 @@ def crossing_views(
     Parameters
     ----------
     document, table, source
-        What the new release is made by, the rows that leave, and from what.
+        What the new release is made by, the rows that leave, and from what. Without rows, what is
+        suppressed is not compared.
     recipient, coarsening
         For whom, and by which view; None for quasi-identifiers as they are.
     releases
@@ -366,7 +367,7 @@ def crossing_views(
         if then is None:
             continue
         views = (document, coarsening), (then, coarsening_at(record))
-        same_table = record.source.digest == source.digest
+        same_table = source is not None and record.source.digest == source.digest
         if _in_one_chain(table if same_table else None, *views):
             continue
         day = record.day
