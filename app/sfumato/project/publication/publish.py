@@ -56,7 +56,11 @@ from sfumato.project.release.long_release import stream_of
 from sfumato.project.release.long_table import LongTable, Witnesses
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import bundle_stem, source_of
-from sfumato.project.release.release_compatibility import check_exposure, check_source
+from sfumato.project.release.release_compatibility import (
+    check_exposure,
+    check_source,
+    rows_of,
+)
 from sfumato.project.release.uniqueness import (
     AloneInPublication,
     publication_limits,
@@ -194,7 +198,7 @@ def _risk(document: Document, made: ClassedRows, context: Context) -> dict[str, 
 
 
 def _making(project: ProjectFile, found: Published, source: Source, override: str) -> Making:
-    contradictions = contradictions_of(found, project.releases)
+    contradictions = contradictions_of(found, source, project.releases)
     if not override:
         check_exposure(contradictions)
     release_id = _identifier(project, found)
@@ -210,7 +214,9 @@ def _making(project: ProjectFile, found: Published, source: Source, override: st
     )
 
 
-def contradictions_of(published: Published, releases: Iterable[ReleaseRecord]) -> dict[str, str]:
+def contradictions_of(
+    published: Published, source: Source, releases: Iterable[ReleaseRecord]
+) -> dict[str, str]:
     """Return what speaks against publishing a table beside earlier releases, by column."""
     found: dict[str, str] = {}
     sensitive = published.decided.sensitive
@@ -240,6 +246,16 @@ def contradictions_of(published: Published, releases: Iterable[ReleaseRecord]) -
                         **then,
                     ),
                 )
+        if release.is_publication and rows_of(release.source) != rows_of(source):
+            found.setdefault(
+                sensitive,
+                Sentence(
+                    "another edition of the table was published on {day}, so whoever has both"
+                    " sees in the differences the {sensitive} of people who came, left or changed",
+                    sensitive=sensitive,
+                    **then,
+                ),
+            )
         if release.is_publication and not _same_or_coarser(published, release):
             found.setdefault(
                 sensitive,

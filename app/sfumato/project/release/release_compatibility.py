@@ -332,6 +332,10 @@ def _sentence(
             count=len(levels),
         ),
         proof,
+        Sentence(
+            "Whoever has several editions can find out which records only one of them has, however"
+            " many share what is shown of these."
+        ),
         Sentence("For a record that has changed, the loss counts once for each value it has had."),
         # The law of what is fitted to an earlier release knows one value of each record.
         "" if rung_holders(entry) else mechanism.lost_by_changing(levels, chosen, entry.settings),
