@@ -37,6 +37,12 @@ def test_what_was_changed_is_told_and_nothing_is_released_by_it(forged):
     assert forged.project.read_bytes() == content
 
 
+def test_a_changed_project_is_not_ready_to_release(forged):
+    assert forged.run("check", forged.project) == ExitCode.CHECK_FAILED
+    assert "Clinic A: not ready to release" in forged.output
+    assert "Its decisions were changed" in forged.output
+
+
 def test_rules_recipients_and_ledger_can_be_seen_with_a_warning(forged):
     for command in ("rules", "recipients", "ledger"):
         assert forged.run(command, forged.project) in (ExitCode.OK, ExitCode.CHECK_FAILED)

@@ -91,3 +91,18 @@ def test_where_all_is_generalized_nothing_has_to_be_said():
     document = document.with_hierarchy("town", Suppression())
     assert alone_at(document, Table(FRAME.drop(columns="stay")), (1,)) is None
     assert publication_limits(document, None, advice=True) == ()
+
+
+def test_a_missing_sensitive_value_that_counts_in_a_class_is_told():
+    document = replace(DOCUMENT, generalization=Generalization("illness", ("town",)))
+    illness = document.column("illness")
+    known = Domain(("flu", "gout")), Domain(("flu", "gout", None))
+    told = [
+        " ".join(
+            publication_limits(
+                document.with_column(replace(illness, domain=domain)), None, advice=False
+            )
+        )
+        for domain in known
+    ]
+    assert ["A missing illness counts as a value" in one for one in told] == [False, True]

@@ -90,6 +90,7 @@ def test_what_is_said_of_two_editions_is_true_of_their_bundles(tmp_path, out):
         assert told_by_card(project, second) == (said,)
         material = collect(project, second, noon, Silent())
     assert "certainly changed; a record that has not changed shows the same" in said
+    assert "can find out which records only one of them has" in said
     assert said in readme(after)
     blocks = [b for s in compose(material, ReportOptions()).sections for b in s.blocks]
     assert said in str(blocks)

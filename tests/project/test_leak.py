@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -143,6 +145,16 @@ def in_table_order(project, path):
     """A released file's rows as recipients could bring them together."""
     frame = pd.read_csv(path / "data.csv", dtype={"zip": str})
     return frame.set_axis(order_of(project, path, a_table())).sort_index()
+
+
+def test_a_file_of_another_table_is_put_down_to_nobody_where_there_is_one_recipient(tmp_path):
+    document = a_document()
+    only = replace(document, recipients=document.recipients[:1])
+    with new_project(tmp_path, only) as project:
+        frame = a_table().frame
+        other = frame.assign(illness=frame["illness"].to_numpy()[::-1], zip="00000")
+        report = trace(project, other)
+    assert sources(report) == []
 
 
 def test_cells_mixed_from_two_files_are_traced_to_both_and_to_how(project, tmp_path):

@@ -156,6 +156,23 @@ def test_a_column_that_was_a_pseudonym_is_not_shown_as_it_is_without_a_reason(pr
         release(project, tmp_path / "out", "Institute B")
 
 
+def test_a_column_that_was_shown_as_it_is_gets_no_pseudonym_without_a_reason(project_of, tmp_path):
+    settled = with_pseudonyms()
+    person = settled.column("person")
+    shown_first = replace(person, role=settled.column("sex").role, pseudonym=None)
+    project = project_of(settled.with_column(shown_first))
+    release(project, tmp_path / "out")
+    project.save_document(project.document.with_column(person))
+    with pytest.raises(LadderError, match="so a pseudonym in its place hides nothing from them"):
+        release(project, tmp_path / "out", "Institute B")
+
+
+def test_rows_that_a_pseudonym_links_are_said_to_be_in_no_count(project_of, tmp_path):
+    outcome = release(project_of(with_pseudonyms()), tmp_path / "out")
+    readme = (outcome.path / "README.md").read_text(encoding="utf-8")
+    assert "no count of unique records and no size of a group includes that" in readme
+
+
 @pytest.mark.parametrize("sharing", [(), None, ("Institute B",)])
 def test_document_rules_and_plan_keep_them(sharing):
     settled = with_pseudonyms(sharing)

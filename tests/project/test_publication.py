@@ -121,6 +121,19 @@ def test_a_coarser_table_may_follow(project, tmp_path):
     assert verified(project, published(project, tmp_path / "again")).holds
 
 
+def test_another_edition_is_published_for_a_reason_only(tmp_path):
+    """What one person's coming adds to a class is that person's value."""
+    document = replace(decided(), record_key="person")
+    with new_project(tmp_path, document) as project:
+        published(project, tmp_path / "out")
+        source = replace(document.source, digest="cd" * 32, rows=899)
+        project.save_document(replace(document, source=source))
+        options = "csv", Silent()
+        with pytest.raises(LadderError, match="people who came, left or changed"):
+            publish_table(project, a_table(899), tmp_path / "next", *options)
+        publish_table(project, a_table(899), tmp_path / "next", *options, override="Agreed")
+
+
 def test_an_altered_row_is_found(project, tmp_path):
     path = published(project, tmp_path / "out")
     edit(path, lambda rows: [rows[0].replace("flu", "gout").replace("cold", "gout"), *rows[1:]])

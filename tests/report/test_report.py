@@ -8,9 +8,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from sfumato.engine.core.columns import ColumnSpec, Domain, Kind, Role
+from sfumato.engine.core.columns import Coding, ColumnSpec, Domain, Kind, Role
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.generalization.hierarchies import Orders, Suppression
 from sfumato.formats.errors import DiskFull, FileError
+from sfumato.project.document.model import ViewRule
 from sfumato.project.errors import ProjectError
 from sfumato.report.material import Audience, ReportOptions, collect
 from sfumato.report.sections import compose
@@ -180,6 +182,25 @@ def test_a_folder_that_is_not_there_leaves_nothing(material, tmp_path):
         with pytest.raises(FileError):
             write_report(report, [], tmp_path / "no" / name)
     assert not (tmp_path / "no").exists()
+
+
+def test_columns_that_leave_coarsely_are_not_said_to_leave_as_they_are(tmp_path):
+    document = a_document(hierarchies={"age": Orders((2,)), "zip": Suppression()})
+    seen = replace(document.recipient("Public C"), view=ViewRule(5, 0.0, {"age": 1, "zip": 1}))
+    income = replace(document.column("income"), coding=Coding(top=1100.0))
+    document = replace(document.with_column(income), recipients=(seen,))
+    with new_project(tmp_path, document) as project:
+        release(project, tmp_path / "out", "Public C")
+        report = compose(collect(project, a_table(), noon, Silent()), INTERNAL)
+        project.save_document(a_document())
+        later = compose(collect(project, a_table(), noon, Silent()), INTERNAL)
+    told = {row[0]: row[2:] for row in grid(report, "Column").rows}
+    assert told["zip"] == ("released as coarsely as each recipient's view has it", "generalized")
+    assert told["age"] == told["zip"]
+    assert told["income"][1] == "coded"
+    told = {row[0]: row[2:] for row in grid(later, "Column").rows}
+    assert told["age"] == ("released in bins", "generalized")
+    assert told["zip"] == ("released as it is", "generalized")
 
 
 def test_what_was_released_is_told_by_the_policy_of_then(tmp_path):

@@ -190,17 +190,18 @@ class Examined:
 
 @dataclass(frozen=True)
 class Decided:
-    """What the checks look at that read no rows.
+    """What the checks look at that read no rows, for one recipient.
 
     Parameters
     ----------
-    document, attributes
-        What is decided, and the policy's attributes, by name.
+    document, recipient, attributes
+        What is decided, whose release it is, and the policy's attributes, by name.
     releases
         What the ledger tells of.
     """
 
     document: Document
+    recipient: Recipient
     attributes: Mapping[str, Attribute]
     releases: Sequence[ReleaseRecord] = field(repr=False)
 

@@ -28,7 +28,11 @@ from sfumato.project.adoption.adopt import beside_sentence, part_sentence, rung_
 from sfumato.project.document.entry_plan import check_policy, plan_entry
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
 from sfumato.project.ledger import ReleaseRecord
-from sfumato.project.release.byproducts import from_rows_sentence, linking_cautions
+from sfumato.project.release.byproducts import (
+    from_rows_sentence,
+    linking_cautions,
+    seen_labels_sentence,
+)
 from sfumato.project.release.release_compatibility import edition_sentences
 from sfumato.project.release.units import loss_by_unit, promise_by_unit
 from sfumato.project.release.views import coarsening_of, in_chain, promise_of
@@ -386,9 +390,8 @@ def _missing(document: Document, attributes: Mapping[str, Attribute]) -> list[st
 
 def _cautions(document: Document) -> tuple[str, ...]:
     """Return what the settings give away beside released values."""
-    from_rows = from_rows_sentence(document)
-    told = (from_rows,) if from_rows else ()
-    return (*row_order_caution(document), *told, *linking_cautions(document))
+    told = (from_rows_sentence(document), seen_labels_sentence(document, document.recipients))
+    return (*row_order_caution(document), *filter(None, told), *linking_cautions(document))
 
 
 IN_PARTS: Final = Sentence(

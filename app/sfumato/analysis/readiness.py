@@ -62,8 +62,15 @@ class Readiness:
 
     @property
     def standing(self) -> tuple[Finding, ...]:
-        """All findings that keep the release from being made."""
-        return tuple(one for one in self.findings if one.refuses or one.is_open)
+        """All findings that keep the release from being made.
+
+        What contradicts earlier releases does, too; a reason for it is given with the release.
+        """
+        return tuple(
+            one
+            for one in self.findings
+            if one.refuses or (one.severity is Severity.GRAVE and not one.reason)
+        )
 
 
 @dataclass(frozen=True)
@@ -91,14 +98,15 @@ class CheckedRows:
 
         `accepted` are the reasons that stand for findings, by their keys.
         """
-        beside = Decided(self.document, self.attributes, releases)
-        others = [one for check in CHECKS for one in check(beside)]
         found = []
-        for recipient, in_rows in self.findings.items():
-            named = [replace(one, recipient=recipient) for one in (*in_rows, *others)]
+        for recipient in self.document.recipients:
+            decided = Decided(self.document, recipient, self.attributes, releases)
+            others = [one for check in CHECKS for one in check(decided)]
+            both = (*self.findings[recipient.name], *others)
+            named = [replace(one, recipient=recipient.name) for one in both]
             findings = [replace(one, reason=accepted.get(one.key, "")) for one in named]
             findings.sort(key=lambda one: (one.severity, bool(one.reason)))
-            found.append(Readiness(recipient, tuple(findings)))
+            found.append(Readiness(recipient.name, tuple(findings)))
         return tuple(sorted(found, key=lambda each: (each.worst, -len(each.open))))
 
 
@@ -296,7 +304,7 @@ def checked_rows(
             if isinstance(table, LongTable):
                 remember_summary(remembered, document, table)
     else:
-        untold = {name: getattr(document, name) for name in _UNTOLD}
+        untold = {name: getattr(document, name) for name in (*_UNTOLD, "source")}
         found = replace(found, document=replace(found.document, **untold))
     return found
 

@@ -8,6 +8,7 @@ report have it then.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -29,7 +30,7 @@ from sfumato.analysis.guarantee import promise_is_empty
 from sfumato.analysis.shown_columns import SMALL, Classes, Look, look_of
 from sfumato.analysis.view_checks import broken_views, counted_with, raised_levels, raised_view
 from sfumato.engine.core.columns import Binning, Kind, Role
-from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.table.proposals import propose
 from sfumato.formats.bundles.contents import ROWS_AS_IN_TABLE
@@ -38,9 +39,15 @@ from sfumato.project.release.byproducts import (
     columns_from_rows,
     exact_byproducts,
     from_rows_sentence,
+    seen_labels_sentence,
     weight_column,
 )
-from sfumato.project.release.release_compatibility import edition_sentences, exposed_columns
+from sfumato.project.release.release_compatibility import (
+    crossing_views,
+    edition_sentences,
+    exposed_columns,
+)
+from sfumato.project.release.views import coarsening_of
 
 _RARE: Final = 3
 """A label of fewer records is rare."""
@@ -466,9 +473,15 @@ def empty_promises(examined: Examined) -> Iterator[Finding]:
 
 def contradictions(decided: Decided) -> Iterator[Finding]:
     """Tell what contradicts earlier releases, or is told from the exact table."""
-    document = decided.document
+    document, recipient, releases = decided.document, decided.recipient, decided.releases
+    with suppress(PolicyError):  # another check says what is wrong with the views
+        coarsening = coarsening_of(document, recipient)
+        given = document.source, recipient.name, coarsening, releases
+        for sentence in crossing_views(document, None, *given).values():
+            words = Sentence("{sentence}.", sentence=sentence)
+            yield Finding("Released before", Severity.GRAVE, words, (sentence,), asks=False)
     for title, found in (
-        ("Released before", exposed_columns(document, decided.releases)),
+        ("Released before", exposed_columns(document, releases)),
         ("Exact by-products", exact_byproducts(document)),
     ):
         for name, sentence in found.items():
@@ -493,6 +506,8 @@ def told_beside(decided: Decided) -> Iterator[Finding]:
     if names:
         sentence = from_rows_sentence(document)
         yield Finding("By-products", Severity.CAUTION, sentence, (list(names),), names)
+    if sentence := seen_labels_sentence(document, (decided.recipient,)):
+        yield Finding("By-products", Severity.CAUTION, sentence, ("labels", sentence))
     if document.rows_as_in_table:
         yield Finding(
             "Order of rows",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +36,7 @@ _WORDS: Final = (Sentence("DANGER"), Sentence("CAUTION"), Sentence("ok"))
 
 
 def _run_check(arguments: Namespace, terminal: Terminal) -> ExitCode:
+    from sfumato.analysis.findings import Finding, Severity
     from sfumato.analysis.readiness import checked_rows, plain
     from sfumato.project.errors import ReleaseError
 
@@ -51,6 +53,9 @@ def _run_check(arguments: Namespace, terminal: Terminal) -> ExitCode:
         document = project.document
         rows = checked_rows(document, table, project.keys, project.remembered, context)
         found = rows.readiness(project.releases, document.accepted)
+        if (changed := project.tampering) is not None:
+            seal = Finding("Seal and ledger", Severity.GRAVE, changed.sentence, refuses=True)
+            found = tuple(replace(each, findings=(seal, *each.findings)) for each in found)
     wanted = arguments.recipient or known
     chosen = [each for each in found if each.recipient in wanted]
     terminal.tell(arguments.json, plain(chosen), _lines_of_check(chosen, arguments.project))

@@ -28,10 +28,11 @@ from sfumato.plots.axes import percent, whole
 from sfumato.plots.coalitions import build_collusion_bars
 from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
 from sfumato.plots.pooled_numbers import build_error_by_copies
-from sfumato.project.document.model import PolicyEntry
+from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.publication.publish import LIMITS
 from sfumato.project.release.byproducts import byproducts_that_remain
+from sfumato.project.release.release_compatibility import coarsening_at
 from sfumato.project.release.uniqueness import release_sentence
 from sfumato.report.history import being_found, heads, ledger, level_text, releases, time_text
 from sfumato.report.material import EarlierPolicy, ReportMaterial, ReportOptions
@@ -144,7 +145,8 @@ def _promises(material: ReportMaterial, options: ReportOptions) -> Section:
         blocks.append(Bullets(guarantee.next_steps))
     limits = dict.fromkeys(text for p in guarantee.promises for text in p.promise.limits)
     if material.document.policy:
-        limits |= dict.fromkeys(byproducts_that_remain(material.document))
+        document = material.document
+        limits |= dict.fromkeys(byproducts_that_remain(document, document.recipients))
     if limits:
         blocks += [Paragraph("What is not promised:"), Bullets(tuple(limits))]
     return Section("What the releases promise", tuple(blocks))
@@ -208,7 +210,7 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
         (
             column.name,
             said(_ROLES[column.role]),
-            _treatment(column)
+            _treatment(column, document)
             if column.name not in entries
             else _lowered(said(mechanism_called(entries[column.name].mechanism).title)),
             *((_as_released(column.name, made),) if made else ()),
@@ -220,10 +222,15 @@ def _table(material: ReportMaterial, options: ReportOptions) -> Section:
     return Section("The table", tuple(blocks))
 
 
-def _treatment(column: ColumnSpec) -> str:
+def _treatment(column: ColumnSpec, document: Document) -> str:
     """Say how a column that no mechanism protects leaves."""
     if column.as_pseudonym is not None:
         return worded("shown as a pseudonym")
+    views = [each.view for each in document.recipients if each.view is not None]
+    if column.role is Role.QUASI_IDENTIFIER and views:
+        return worded("released as coarsely as each recipient's view has it")
+    if column.binning is not None and column.role in {Role.QUASI_IDENTIFIER, Role.INSENSITIVE}:
+        return worded("released in bins")
     told = () if column.coded is None else column.coded.sentences
     return ", ".join(map(said, (_TREATMENTS[column.role], *told)))
 
@@ -249,7 +256,14 @@ def _shown_in(name: str, record: ReleaseRecord) -> str:
         generalized = record.details["generalization"]["quasi_identifiers"]
         return said("generalized" if name in generalized else "as it is")
     spec = None if record.policy is None else record.policy.column(name)
-    return worded("as it is") if spec is None or spec.binning is None else worded("in bins")
+    view = coarsening_at(record)
+    level = 0 if view is None else view.level(name)
+    hidden = view is not None and name in view.hierarchies and record.details["view"]["suppressed"]
+    if level or hidden:
+        return said("generalized")
+    if spec is None or (spec.binning is None and spec.coded is None):
+        return worded("as it is")
+    return worded("in bins") if spec.binning is not None else worded("coded")
 
 
 def _row_order(material: ReportMaterial, options: ReportOptions) -> str:

@@ -51,11 +51,16 @@ from sfumato.project.publication.prepared import ClassedRows, counted_rows, deci
 from sfumato.project.recovery import AtStep, no_step
 from sfumato.project.release.batches import schema_of
 from sfumato.project.release.bundle_making import Making, ReleaseOutcome, make_bundle, taking_turns
+from sfumato.project.release.byproducts import labels_from_rows, labels_sentence
 from sfumato.project.release.long_release import stream_of
 from sfumato.project.release.long_table import LongTable, Witnesses
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import bundle_stem, source_of
-from sfumato.project.release.release_compatibility import check_exposure, check_source
+from sfumato.project.release.release_compatibility import (
+    check_exposure,
+    check_source,
+    rows_of,
+)
 from sfumato.project.release.uniqueness import (
     AloneInPublication,
     publication_limits,
@@ -193,7 +198,7 @@ def _risk(document: Document, made: ClassedRows, context: Context) -> dict[str, 
 
 
 def _making(project: ProjectFile, found: Published, source: Source, override: str) -> Making:
-    contradictions = contradictions_of(found, project.releases)
+    contradictions = contradictions_of(found, source, project.releases)
     if not override:
         check_exposure(contradictions)
     release_id = _identifier(project, found)
@@ -209,7 +214,9 @@ def _making(project: ProjectFile, found: Published, source: Source, override: st
     )
 
 
-def contradictions_of(published: Published, releases: Iterable[ReleaseRecord]) -> dict[str, str]:
+def contradictions_of(
+    published: Published, source: Source, releases: Iterable[ReleaseRecord]
+) -> dict[str, str]:
     """Return what speaks against publishing a table beside earlier releases, by column."""
     found: dict[str, str] = {}
     sensitive = published.decided.sensitive
@@ -239,6 +246,16 @@ def contradictions_of(published: Published, releases: Iterable[ReleaseRecord]) -
                         **then,
                     ),
                 )
+        if release.is_publication and rows_of(release.source) != rows_of(source):
+            found.setdefault(
+                sensitive,
+                Sentence(
+                    "another edition of the table was published on {day}, so whoever has both"
+                    " sees in the differences the {sensitive} of people who came, left or changed",
+                    sensitive=sensitive,
+                    **then,
+                ),
+            )
         if release.is_publication and not _same_or_coarser(published, release):
             found.setdefault(
                 sensitive,
@@ -407,6 +424,7 @@ def generalized_facts(published: Published) -> Generalized:
         hierarchy.column: (int(level), hierarchy.height - 1)
         for hierarchy, level in zip(prepared.hierarchies, published.node, strict=True)
     }
+    shown = {name: level for name, (level, _) in levels.items()}
     rows = published.made.classes.suppressed
     left = {
         Suppressed.DROPPED: Sentence(
@@ -430,6 +448,7 @@ def generalized_facts(published: Published) -> Generalized:
         },
         suppression=left[decided.suppressed] if rows else "",
         limits=(
+            *filter(None, [labels_sentence(labels_from_rows(published.document, [shown]))]),
             *publication_limits(published.document, published.alone, advice=False),
             *LIMITS,
         ),

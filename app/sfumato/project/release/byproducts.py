@@ -9,7 +9,7 @@ report and the check before a release.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -24,7 +24,7 @@ from sfumato.engine.core.wording import Sentence, listed
 from sfumato.engine.mechanisms import all_mechanisms, mechanism_called
 from sfumato.engine.randomness.record_ids import pseudonyms
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, PolicyEntry
+from sfumato.project.document.model import Document, PolicyEntry, Recipient
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -105,7 +105,8 @@ def within_sentence(spec: ColumnSpec) -> str:
     """Say that rows with one pseudonym belong together, in this release and in later ones."""
     return Sentence(
         "Rows with the same pseudonym of {column} belong together, in one release and in all later"
-        " ones to the same recipient.",
+        " ones to the same recipient. What they show together can be unique where none of them is"
+        " by itself: no count of unique records and no size of a group includes that.",
         column=spec.name,
     )
 
@@ -293,14 +294,55 @@ def from_rows_sentence(document: Document) -> str:
     )
 
 
-def byproducts_that_remain(document: Document) -> tuple[str, ...]:
-    """Return what every bundle tells of the table beside its released values, uncounted.
+def labels_from_rows(document: Document, levels: Iterable[Mapping[str, int]]) -> tuple[str, ...]:
+    """Return the columns whose labels at some levels name values that occur in the table.
+
+    Parameters
+    ----------
+    document
+        Its hierarchies.
+    levels
+        By column, once for each view or table that shows them.
+    """
+    shown = [(name, level) for each in levels for name, level in each.items()]
+    found = {
+        name
+        for name, level in shown
+        if (recipe := document.hierarchies.get(name)) is not None
+        and not recipe.by_value
+        and 0 < level < recipe.height
+        and document.column(name).binning is None
+        and (document.column(name).domain is None or document.column(name).from_rows)
+    }
+    return tuple(column.name for column in document.columns if column.name in found)
+
+
+def labels_sentence(names: Sequence[str]) -> str:
+    """Say what labels of `labels_from_rows` tell; empty where there are none."""
+    if not names:
+        return ""
+    return Sentence(
+        "Groups of {names} without a name of their own are called after the first and the last of"
+        " their values in the table: anyone who sees the labels can tell that somebody has each of"
+        " these values, also the lowest and the highest of all.",
+        names=listed(names),
+    )
+
+
+def seen_labels_sentence(document: Document, recipients: Iterable[Recipient]) -> str:
+    """Say what the labels tell that views show to recipients; empty where it is nothing."""
+    views = [recipient.view.levels for recipient in recipients if recipient.view is not None]
+    return labels_sentence(labels_from_rows(document, views))
+
+
+def byproducts_that_remain(document: Document, recipients: Iterable[Recipient]) -> tuple[str, ...]:
+    """Return what recipients' bundles tell of the table beside its released values, uncounted.
 
     What mechanisms tell, exact or with noise, stands with their own promises
     (`Mechanism.byproducts`).
     """
-    told: list[str] = [from_rows_sentence(document)] if columns_from_rows(document) else []
-    return (*told, COUNTS_TOLD)
+    told = (from_rows_sentence(document), seen_labels_sentence(document, recipients))
+    return (*filter(None, told), COUNTS_TOLD)
 
 
 def check_byproducts(found: Mapping[str, str]) -> None:

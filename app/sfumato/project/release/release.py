@@ -231,7 +231,7 @@ def _contents(
         release_id=plan.release_id,
         version=__version__,
         limits=(
-            *byproducts_that_remain(document),
+            *byproducts_that_remain(document, (plan.recipient,)),
             *(() if alone is None else (release_sentence(alone),)),
             *editions,
             *linking_limits(document, plan.recipient.name),
@@ -350,9 +350,7 @@ def plan_of(
     check_ladders(document, entries, domain_fingerprints(material.attributes), releases)
     coarsening = coarsening_of(document, recipient)
     exposed, exact = exposed_columns(document, releases), exact_byproducts(document)
-    crossing: Mapping[str, str] = {}
-    if coarsening is not None:
-        crossing = crossing_views(document, prepared.left, source, coarsening, releases)
+    crossing = crossing_views(document, prepared.left, source, recipient.name, coarsening, releases)
     override = override.strip()
     if not override:
         check_exposure(exposed)

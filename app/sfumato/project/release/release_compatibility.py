@@ -11,8 +11,9 @@ that the other suppresses. Otherwise whoever holds both knows more than either t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
-from sfumato.engine.core.columns import Role
+from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import LadderError, SfumatoError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, joined
@@ -26,7 +27,7 @@ from sfumato.project.errors import SourceChanged
 from sfumato.project.ledger import ReleaseRecord
 from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import suppressed_together
-from sfumato.project.release.views import Coarsening, coarsening_of, nested_in
+from sfumato.project.release.views import Coarsening, coarsening_of
 
 
 def domain_fingerprints(attributes: Mapping[str, Attribute]) -> dict[str, str]:
@@ -116,6 +117,7 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
         for column in document.columns
         if column.role not in {Role.SENSITIVE, Role.IDENTIFYING}
     }
+    hidden = {column.name for column in document.columns if column.as_pseudonym is not None}
     found: dict[str, str] = {}
     for release in releases:
         if not release.counts:
@@ -145,6 +147,16 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
                 Sentence(
                     "{name} was shown to {recipient} on {day} as a pseudonym and would now be"
                     " released as it is",
+                    name=name,
+                    **then,
+                ),
+            )
+        for name in sorted(hidden & set(release.open_columns)):
+            found.setdefault(
+                name,
+                Sentence(
+                    "{name} was released as it is to {recipient} on {day}, so a pseudonym in its"
+                    " place hides nothing from them",
                     name=name,
                     **then,
                 ),
@@ -320,6 +332,10 @@ def _sentence(
             count=len(levels),
         ),
         proof,
+        Sentence(
+            "Whoever has several editions can find out which records only one of them has, however"
+            " many share what is shown of these."
+        ),
         Sentence("For a record that has changed, the loss counts once for each value it has had."),
         # The law of what is fitted to an earlier release knows one value of each record.
         "" if rung_holders(entry) else mechanism.lost_by_changing(levels, chosen, entry.settings),
@@ -328,8 +344,9 @@ def _sentence(
 
 def crossing_views(
     document: Document,
-    table: LongTable,
-    source: Source,
+    table: LongTable | None,
+    source: Source | None,
+    recipient: str,
     coarsening: Coarsening | None,
     releases: Iterable[ReleaseRecord],
 ) -> dict[str, str]:
@@ -340,22 +357,22 @@ def crossing_views(
     Parameters
     ----------
     document, table, source
-        What the new release is made by, the rows that leave, and from what.
-    coarsening
-        Its view; None for quasi-identifiers as they are, which cross nothing.
+        What the new release is made by, the rows that leave, and from what. Without rows, what is
+        suppressed is not compared.
+    recipient, coarsening
+        For whom, and by which view; None for quasi-identifiers as they are.
     releases
         Those already made.
     """
-    if coarsening is None:
-        return {}
     found: dict[str, str] = {}
     earlier = [record for record in releases if record.counts and not record.is_publication]
     for record in earlier:
-        other = coarsening_at(record)
-        if other is None or other == coarsening:
+        then = record.policy
+        if then is None:
             continue
-        same_table = record.source.digest == source.digest
-        if _in_one_chain(document, table if same_table else None, coarsening, other):
+        views = (document, coarsening), (then, coarsening_at(record))
+        same_table = source is not None and record.source.digest == source.digest
+        if _in_one_chain(table if same_table else None, *views):
             continue
         day = record.day
         found[f"view of {record.recipient}, {day}"] = Sentence(
@@ -364,38 +381,76 @@ def crossing_views(
             " more people apart than either view lets them",
             earlier=record.recipient,
             day=day,
-            recipient=coarsening.own.recipient,
+            recipient=recipient,
         )
     return found
 
 
-def _in_one_chain(
-    document: Document, table: LongTable | None, one: Coarsening, other: Coarsening
-) -> bool:
-    shared = set(one.hierarchies) & set(other.hierarchies)
-    if any(one.hierarchies[name] != other.hierarchies[name] for name in shared):
-        return False
-    for finer, coarser in ((one, other), (other, one)):
-        if nested_in(finer, coarser) and _suppression_nested(document, table, finer, coarser):
-            return True
-    return False
+_Seen = tuple[Document, Coarsening | None]
+"""By what a release shows the quasi-identifiers: the policy in force, and the view."""
+
+_EXACT: Final = (None, None)
 
 
-def _suppression_nested(
-    document: Document,
-    table: LongTable | None,
-    finer: Coarsening,
-    coarser: Coarsening,
-) -> bool:
-    # Along one chain the sets are nested by the way they are made.
-    along = finer.steps == coarser.steps[: len(finer.steps)] and finer.unit == coarser.unit
-    if along or table is None or all(step.k == 1 for step in finer.steps):
+def _in_one_chain(table: LongTable | None, one: _Seen, other: _Seen) -> bool:
+    names = {name for _, view in (one, other) if view is not None for name in view.hierarchies}
+    return any(
+        all(_refines(name, finer, coarser) for name in names)
+        and _suppression_nested(table, finer, coarser)
+        for finer, coarser in ((one, other), (other, one))
+    )
+
+
+def _refines(name: str, finer: _Seen, coarser: _Seen) -> bool:
+    """Whether what one view shows of a column follows from what the other shows of it."""
+    here, there = _shown(name, *finer), _shown(name, *coarser)
+    if here is None or there is None:
+        return there is None
+    (level, ground, made), (above, ground_above, made_above) = here, there
+    if not level:
+        return ground in (ground_above, _EXACT)
+    return level <= above and (ground, made) == (ground_above, made_above)
+
+
+def _shown(
+    name: str, policy: Document, view: Coarsening | None
+) -> tuple[int, tuple[object, ...], tuple[object, ...]] | None:
+    """Return a column's level, what is below its labels, and what makes them; None if left out."""
+    spec = next((column for column in policy.columns if column.name == name), None)
+    if spec is None or spec.role in {Role.IDENTIFYING, Role.SENSITIVE}:
+        return None
+    recipe = None if view is None else view.hierarchies.get(name)
+    level = 0 if view is None else view.level(name)
+    # Neighbours in an order are those of the domain.
+    by_order = recipe is not None and not recipe.by_value
+    return level, (spec.binning, spec.coded), (recipe, spec.domain if by_order else None)
+
+
+def _ground(spec: ColumnSpec) -> tuple[object, ...]:
+    return spec.binning, spec.coded, spec.domain
+
+
+def _specs(policy: Document, view: Coarsening) -> dict[str, ColumnSpec]:
+    return {c.name: c for c in policy.columns if c.name in view.hierarchies}
+
+
+def _suppression_nested(table: LongTable | None, finer: _Seen, coarser: _Seen) -> bool:
+    (policy, fine), (other, coarse) = finer, coarser
+    if fine is None or table is None or all(step.k == 1 for step in fine.steps):
         return True
-    known = {column.name for column in document.columns}
-    if not {*finer.hierarchies, *coarser.hierarchies} <= known:
+    before = _specs(policy, fine)
+    after = {} if coarse is None else _specs(other, coarse)
+    if any(_ground(before[name]) != _ground(after[name]) for name in before.keys() & after.keys()):
         return False
-    hidden, above = suppressed_together(table, document.columns, (finer, coarser), Silent())
-    return not bool((hidden & ~above).any())
+    # Along one chain the sets are nested by the way they are made.
+    if coarse and fine.steps == coarse.steps[: len(fine.steps)] and fine.unit == coarse.unit:
+        return True
+    specs = {**before, **after}
+    if not specs.keys() <= set(table.columns):
+        return False
+    views = (fine,) if coarse is None else (fine, coarse)
+    hidden, *above = suppressed_together(table, tuple(specs.values()), views, Silent())
+    return not bool(hidden.any() if coarse is None else (hidden & ~above[0]).any())
 
 
 def check_crossing(found: Mapping[str, str]) -> None:

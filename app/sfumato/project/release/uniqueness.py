@@ -437,7 +437,22 @@ def publication_limits(
     exact = published_as_they_are(document)
     counted = publication_sentence(found) if found is not None and found.exact == exact else ""
     said = (exact_sentence(exact), counted, publication_advice(exact) if advice else "")
-    return tuple(filter(None, (*said, _by_record_sentence(document))))
+    return tuple(filter(None, (*said, _missing_sentence(document), _by_record_sentence(document))))
+
+
+def _missing_sentence(document: Document) -> str:
+    """Say that missing sensitive values count as one; empty where none can be missing."""
+    if document.generalization is None:
+        return ""
+    name = document.generalization.sensitive
+    domain = document.column(name).domain
+    if domain is None or not domain.allows_missing:
+        return ""
+    return Sentence(
+        "A missing {sensitive} counts as a value of its own: whoever knows that a person's is not"
+        " missing can rule it out.",
+        sensitive=name,
+    )
 
 
 def _by_record_sentence(document: Document) -> str:

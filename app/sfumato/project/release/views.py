@@ -429,12 +429,6 @@ def check_k(recipient: str, k: int, rows: int, units: int, unit: Sequence[str]) 
     )
 
 
-def nested_in(finer: Coarsening, coarser: Coarsening) -> bool:
-    """Whether one view's levels are nowhere above another's."""
-    names = {*finer.hierarchies, *coarser.hierarchies}
-    return all(finer.level(name) <= coarser.level(name) for name in names)
-
-
 def promise_of(coarsening: Coarsening) -> str:
     """Say what a release with a view promises; a release that would not keep it is refused."""
     own = coarsening.own

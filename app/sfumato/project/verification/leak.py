@@ -506,7 +506,7 @@ class _Comparison:
         traced, counts
             What it tells if whole rows were mixed at most, and what that was found from.
         """
-        if any(len(shown) < len(self._telling) for shown in self._shown):
+        if min(map(len, self._shown), default=0) < len(self._telling):
             return traced
         columns = [self._cells(name) for name in self._telling]
         tried = mixings(len(self._shown), any(each.is_number for each in columns))
