@@ -139,9 +139,8 @@ def level_of(
     mechanism = mechanism_called(entry.mechanism)
     chosen = tuple(attributes[name] for name in entry.attributes)
     level = mechanism.level(statement, chosen, entry.settings)
-    if document.unit is None or _by_unit(document, entry):
-        return level
-    return mechanism.shared(level, document.unit.most_rows, chosen, entry.settings)
+    rows = 1 if document.unit is None else document.unit.sharing(entry.attributes)
+    return level if rows == 1 else mechanism.shared(level, rows, chosen, entry.settings)
 
 
 def _by_unit(document: Document, entry: PolicyEntry) -> bool:
