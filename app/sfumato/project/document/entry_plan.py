@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.table.table import Attribute
@@ -247,7 +247,7 @@ def unit_refusal(document: Document, entry: PolicyEntry) -> PolicyError | None:
         " lose can't be bounded.",
         remedy,
         entry=entry.key,
-        mechanism=mechanism.title,
+        mechanism=as_sentence(mechanism.title),
         problem=problem,
         unit=document.unit.name,
     )
