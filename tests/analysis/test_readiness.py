@@ -401,7 +401,8 @@ def test_no_remedy_takes_sampling_weights_apart():
     weights = np.random.default_rng(3).gamma(4.0, 100.0, ROWS).round(3)
     table = Table(TABLE.frame.assign(weight=weights))
     weighs = ColumnSpec("weight", Role.WEIGHT, Kind.NUMERIC)
-    document = replace(a_document(), columns=(*a_document().columns, weighs))
+    alone = a_document(household=Role.IDENTIFYING)
+    document = replace(alone, columns=(*alone.columns, weighs), unit=Unit(("household",), 20))
     [first, _] = found_in(document, table)
     [unique] = [each for each in first.findings if each.check == "Unique records"]
     assert unique.remedies
