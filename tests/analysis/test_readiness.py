@@ -395,3 +395,19 @@ def test_columns_dropped_and_levels_raised_together_reach_what_they_say(unit):
         if one["deed"] == "together"
     )
     assert [part["column"] for part in said["parts"]] == list(together.columns)
+
+
+def test_no_remedy_takes_sampling_weights_apart():
+    weights = np.random.default_rng(3).gamma(4.0, 100.0, ROWS).round(3)
+    table = Table(TABLE.frame.assign(weight=weights))
+    weighs = ColumnSpec("weight", Role.WEIGHT, Kind.NUMERIC)
+    alone = a_document(household=Role.IDENTIFYING)
+    document = replace(alone, columns=(*alone.columns, weighs), unit=Unit(("household",), 20))
+    [first, _] = found_in(document, table)
+    [unique] = [each for each in first.findings if each.check == "Unique records"]
+    assert unique.remedies
+    for remedy in unique.remedies:
+        mend = found_in(mended(document, remedy), table)[0]
+        assert mend.recipient == "Institute"
+        parts = remedy.parts or (remedy,)
+        assert not any(one.deed is Deed.BAND and one.column == "weight" for one in parts)

@@ -53,6 +53,7 @@ def spec(panel, name):
 def test_a_sampling_weight_is_proposed_and_can_be_rounded(panel):
     assert spec(panel, "sampling_weight").role is Role.WEIGHT
     panel.choose("sampling_weight")
+    assert not panel.detail.bins.isVisible()
     give(panel.detail.coding.step, "5")
     assert spec(panel, "sampling_weight").coding == Coding(step=5.0)
     panel.session.undo()

@@ -13,7 +13,7 @@ from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.generalization.hierarchies import Suppression
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import ViewRule
-from sfumato.ui.panels.policy.views_card import LEVELS
+from sfumato.ui.panels.policy.views_card import LEVELS, K
 from tests.ui.clinic import clinic_table, open_clinic, protected, wait_for_jobs
 
 LEFT = Qt.MouseButton.LeftButton
@@ -88,3 +88,13 @@ def test_a_view_that_keeps_no_k_leads_to_its_level_and_a_click_raises_it(qtbot, 
     wait_for_jobs(qtbot, shown.session)
     assert shown.session.document.recipients[0].view.levels == {"age": 1}
     assert shown.session.undo_text == "Show age at level 1 to Clinic A"
+
+
+def test_a_recipient_without_a_view_is_led_to_the_k_that_is_to_be_stated(qtbot, shown):
+    frame = clinic_table().frame.copy()
+    frame.loc[0, "age"] = 99
+    releases = opened(qtbot, shown, protected(), Table(frame))
+    press(qtbot, releases, "State a k")
+    table = shown.panels["policy"].views.table
+    assert (table.currentIndex().row(), table.currentIndex().column()) == (K, 1)
+    assert shown.focusWidget() is table

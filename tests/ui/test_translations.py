@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from PySide6.QtCore import QCoreApplication, QLocale, Qt
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
@@ -15,10 +16,21 @@ from installer.translatable import texts_of
 from installer.translating import renew
 from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.errors import SfumatoError
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.generalization.checker import CheckedCriterion, PublicationCheck
+from sfumato.engine.generalization.criteria import KAnonymity
+from sfumato.engine.mechanisms import mechanism_called
+from sfumato.engine.mechanisms.categorical import unknown_statement
 from sfumato.engine.mechanisms.reconstruction.promise import times
+from sfumato.engine.table.table import Table
 from sfumato.formats import language
 from sfumato.formats.language import grouped
+from sfumato.project.document.entry_plan import unit_refusal
+from sfumato.project.document.model import Document, PolicyEntry, Unit
+from sfumato.project.project_file import ProjectFile
+from sfumato.project.store.secret import ScryptCost
+from sfumato.project.verification.verify import promises_kept, verify_bundle
 from sfumato.ui.look.wording import number, parts, spoken, told
 from sfumato.ui.shell.main_window import MainWindow
 from sfumato.ui.state import settings as languages
@@ -118,6 +130,27 @@ def test_what_the_window_puts_into_a_sentence_is_translated_too(themed):
     with speaking(themed, "de"):
         inside = told("{times}", {"times": times(1 / 3)})
     assert inside == "in einem von drei Fällen"
+
+
+def test_a_mechanism_within_a_sentence_is_called_as_the_window_calls_it(themed):
+    entry = PolicyEntry(("rent",), "gaussian", {"measured": "noisy", "measured_epsilon": 0.1})
+    document = Document(policy=(entry,), unit=Unit(("household",), 4))
+    with speaking(themed, "de"):
+        said = error_texts(unit_refusal(document, entry))[0]
+        stated = spoken(unknown_statement(mechanism_called("uniform"), {}).sentence)
+    assert "durch Gaußsches Rauschen geschützt" in said
+    assert stated.startswith("Gleichverteilte Ersetzung: ")
+
+
+def test_what_is_wrong_with_a_bundle_is_said_in_the_persons_language(themed, tmp_path):
+    cost = ScryptCost(2**4)
+    project = ProjectFile.create(tmp_path / "a.sfumato", "made up", Document(), cost=cost)
+    with speaking(themed, "de"):
+        [found] = verify_bundle(project, Table(pd.DataFrame({"a": [1]})), tmp_path, Silent()).checks
+        assert "ist kein Datenpaket" in spoken(found.finding)
+        kept = CheckedCriterion(KAnonymity(3), 3.0, True, 0)
+        found = promises_kept(PublicationCheck(3, 1, (kept,)), in_records=False)
+        assert "k-Anonymität" in spoken(found.finding)
 
 
 def test_a_missing_value_is_called_so_in_the_persons_language(themed):

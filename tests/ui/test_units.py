@@ -9,7 +9,7 @@ import pytest
 from sfumato.engine.core.columns import Role
 from sfumato.engine.table.proposals import propose_columns
 from sfumato.engine.table.table import Table
-from sfumato.project.document.model import Document, Unit
+from sfumato.project.document.model import Document, PolicyEntry, Unit
 from sfumato.ui.panels.attributes.panel import AttributesPanel
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy.panel import PolicyPanel
@@ -170,3 +170,40 @@ def test_what_counts_single_rows_is_refused_where_it_is_chosen(session, qtbot):
     click(panel.page.settings.measured.source.button_for("stated"))
     panel.page.settings.measured.fields["rent"].spin.setValue(150.0)
     qtbot.waitUntil(lambda: not panel.page.refused.isVisible())
+
+
+def test_a_level_of_a_unit_is_told_as_its_rows_are_released(session, qtbot):
+    columns = [
+        replace(spec, role=Role.SENSITIVE) if spec.name == "rent" else spec
+        for spec in a_document(Role.IDENTIFYING).columns
+    ]
+    settings = {"covariance": [[150.0**2]], "measured": "stated"}
+    document = replace(a_document(Role.IDENTIFYING), columns=tuple(columns))
+    rent = PolicyEntry(("rent",), "gaussian", settings)
+    recipient = document.recipients[0]
+    statements = {**recipient.statements, "rent": {"sigma_squared": 0.25}}
+    document = replace(
+        document,
+        policy=(*document.policy, rent),
+        recipients=(replace(recipient, statements=statements),),
+    )
+    session.open_table("Open", Table(households(300)), document.with_unit(Unit(("household",), 4)))
+    panel = on_screen(qtbot, PolicyPanel(session))
+    panel.choose("illness")
+    qtbot.waitUntil(panel.page.isVisible)
+    odds = (7.0 / 1.0) ** 0.25  # of p = 0.6 among four values, shared by four rows
+    shown = odds / (odds + 3)
+    promise, person, recipient_learns = panel.page.editor.meaning.texts
+    assert "This is said of one row. At most 4 rows with the same household leave" in promise
+    assert f"{shown:.0%}"[:-1] in person.split("show their true value")[0]
+    assert "A hunch of 10" in person  # of all rows: as the level's own term says
+    panel.choose("rent")
+    qtbot.waitUntil(lambda: "Noise" in panel.page.editor.meaning.texts[0])
+    promise, person, _ = panel.page.editor.meaning.texts
+    assert "standard deviation of 150" in promise  # √4 times the 75 that is stated
+    assert "Noise moves rent by 150" in person
+    assert recipient_learns
+    moved = [card.sentence for card in panel.page.editor.choices.cards.values()]
+    assert "±\u202f150" in moved[0]
+    panel.session.edit("Alone", panel.session.document.with_unit(None))
+    qtbot.waitUntil(lambda: "standard deviation of 75" in panel.page.editor.meaning.texts[0])

@@ -20,7 +20,7 @@ from sfumato.engine.core.columns import Codes, Domain
 from sfumato.engine.core.errors import PolicyError, TableError
 from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.values import Integers, smallest_unsigned
-from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.core.wording import Sentence, as_sentence, listed
 from sfumato.engine.disclosure.group_tails import effective_draws
 from sfumato.engine.disclosure.grouped_values import GroupedValues, grouped_values
 from sfumato.engine.disclosure.resampled_law import (
@@ -286,7 +286,7 @@ def exposure(
         raise PolicyError(
             "{mechanism} has no perturbation matrix, so shares can't be estimated from it.",
             "Choose another attribute.",
-            mechanism=mechanism.title,
+            mechanism=as_sentence(mechanism.title),
         )
     how = mechanism.resampling(plan.level, (attribute,), plan.settings)
     trials = None

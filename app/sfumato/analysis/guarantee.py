@@ -272,7 +272,7 @@ def _promises(
             try:
                 made.append(_promise(document, entry, attributes, recipient))
             except SfumatoError as error:
-                problems.append(str(error))
+                problems.append(error.sentence)
         promises += sorted(made, key=lambda promise: -promise.trust)
     return promises, problems
 
@@ -493,12 +493,13 @@ def _together(document: Document, promises: Sequence[EntryPromise]) -> Together 
 
 def _views(document: Document) -> tuple[tuple[tuple[str, str], ...], list[str]]:
     """Return what each recipient's view promises, by name, and what is wrong with the others."""
-    views, problems = [], []
+    views: list[tuple[str, str]] = []
+    problems: list[str] = []
     for recipient in in_chain(document):
         try:
             coarsening = coarsening_of(document, recipient)
         except SfumatoError as error:
-            problems.append(str(error))
+            problems.append(error.sentence)
         else:
             if coarsening is not None:
                 views.append((recipient.name, promise_of(coarsening)))

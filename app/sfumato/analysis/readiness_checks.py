@@ -306,7 +306,8 @@ def _options(examined: Examined) -> list[_Option]:
     found.sort(key=lambda each: (each[3].unique, -known.profile(each[1]).distinct))
     telling = [each[1] for each in found[:_BANDED]] or [look.name for look in own[:1]]
     for look in own:
-        wanted = look.name in telling
+        weighs = examined.document.column(look.name).role is Role.WEIGHT  # and counts as a number
+        wanted = look.name in telling and not weighs
         bands = known.bands(look.name, look.spec.binning) if wanted else None
         if bands is not None:
             banded = look_of(replace(look.spec, kind=Kind.NUMERIC, binning=bands))

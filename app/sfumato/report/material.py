@@ -285,7 +285,7 @@ def _weighed(
             None if pool is None else weigh_numbers(pool, context),
         )
     except SfumatoError as error:
-        return Findings(held, problem=str(error))
+        return Findings(held, problem=error.sentence)
 
 
 def _earlier(

@@ -23,7 +23,7 @@ import scipy
 from sfumato.engine.core.errors import DiversityError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Flags, Integers
-from sfumato.engine.core.wording import Sentence, listed
+from sfumato.engine.core.wording import Sentence, as_sentence, listed
 from sfumato.engine.generalization.coded import CodedTable, IntArray, QuasiIdentifier, summed
 from sfumato.engine.generalization.criteria import Criterion, NonCentralizedDiversity
 from sfumato.engine.generalization.grouping import frequencies, sizes, totals
@@ -224,7 +224,7 @@ def _check_starred(
                 " does not keep {criterion}.",
                 "Leave these records out instead of starring them.",
                 rows=classes.suppressed,
-                criterion=criterion.title,
+                criterion=as_sentence(criterion.title),
             )
 
 

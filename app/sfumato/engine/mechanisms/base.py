@@ -16,7 +16,7 @@ import pandas as pd
 from sfumato.engine.core.columns import Codes, Kind
 from sfumato.engine.core.errors import PolicyError
 from sfumato.engine.core.values import Flags, Floats, Words
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.noise_law import NoiseLaw, told_in_table, widths_with
 from sfumato.engine.table.table import Attribute, Attributes, EncodedColumn, Rows
 
@@ -262,7 +262,7 @@ def check_known(title: str, settings: Iterable[str], known: Collection[str] = ()
             raise PolicyError(
                 "{mechanism} has no setting called {name}.",
                 "Remove it. Known are: {known}.",
-                mechanism=title,
+                mechanism=as_sentence(title),
                 name=name,
                 known=", ".join(sorted(known)) or "–",
             )
@@ -319,7 +319,7 @@ class Mechanism(ABC):
             raise PolicyError(
                 "{mechanism} takes one attribute at a time; {count} were given.",
                 "Make a policy entry for each attribute.",
-                mechanism=self.title,
+                mechanism=as_sentence(self.title),
                 count=len(attributes),
             )
         return attributes[0]

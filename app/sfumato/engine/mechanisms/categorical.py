@@ -18,7 +18,7 @@ from sfumato.engine.core.columns import Domain, Kind
 from sfumato.engine.core.errors import DomainError, LevelError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Codes, is_number
-from sfumato.engine.core.wording import Sentence, formatted
+from sfumato.engine.core.wording import Sentence, as_sentence, formatted
 from sfumato.engine.matrices.goodness_of_fit import (
     ALARM,
     Retention,
@@ -294,10 +294,10 @@ class CategoricalMechanism(Mechanism):
         attribute = self.only_one(attributes)
         if attribute.domain is None:
             raise PolicyError(
-                "Column {column} is numeric without bins, so it can't be protected by {mechanism}.",
+                "{mechanism} works on categories, and column {column} is numeric without bins.",
                 "Group its numbers into bins, or choose a mechanism for numbers.",
                 column=attribute.name,
-                mechanism=self.title.lower(),
+                mechanism=as_sentence(self.title),
             )
         refuse_single(attribute.domain, attribute.name)
         if self.most_values is not None and attribute.domain.size > self.most_values:
@@ -307,7 +307,7 @@ class CategoricalMechanism(Mechanism):
                 "Choose uniform retention or per-value limits, or group the values.",
                 column=attribute.name,
                 size=attribute.domain.size,
-                mechanism=self.title,
+                mechanism=as_sentence(self.title),
                 most=self.most_values,
             )
         return attribute.domain
@@ -665,9 +665,9 @@ def stated_gamma(numbers: Mapping[str, float]) -> float | None:
 def unknown_statement(mechanism: Mechanism, statement: Statement) -> LevelError:
     """Return the error for a statement in none of a mechanism's terms."""
     return LevelError(
-        "A level of {mechanism} can't be stated by {given}.",
+        "{mechanism}: a level can't be stated by {given}.",
         "State one of: {known}.",
-        mechanism=mechanism.title.lower(),
+        mechanism=as_sentence(mechanism.title),
         given=", ".join(statement) or "nothing",
         known="; ".join(", ".join(field.name for field in term.fields) for term in mechanism.terms),
     )

@@ -23,7 +23,7 @@ from sfumato.engine.core.columns import Domain
 from sfumato.engine.core.errors import LevelError, PolicyError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.core.values import Codes, Floats, is_number
-from sfumato.engine.core.wording import Sentence, formatted, listed
+from sfumato.engine.core.wording import Sentence, as_sentence, formatted, listed
 from sfumato.engine.ladders.base_mechanism import release_below
 from sfumato.engine.ladders.uniform import release_codes
 from sfumato.engine.matrices.privacy import gamma_for_rho, retention_for_gamma, whole_odds
@@ -271,7 +271,7 @@ class JointRetention(ProfileMechanism):
             raise PolicyError(
                 "{mechanism} protects several columns together; {column} stands alone.",
                 "Add another column of categories, or choose uniform retention.",
-                mechanism=self.title,
+                mechanism=as_sentence(self.title),
                 column=attributes[0].name if attributes else "–",
             )
         for attribute, domain in zip(attributes, domains_of(attributes), strict=True):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.wording import Sentence, joined, listed
+from sfumato.engine.core.wording import Sentence, as_sentence, joined, listed
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.adoption import ADOPTED, Adopting, adopted_identity, without_adopted
 from sfumato.engine.mechanisms.base import Mechanism, Settings
@@ -111,7 +111,7 @@ def adopting(entry: PolicyEntry) -> Adopting:
         raise AdoptionError(
             "{mechanism} can't fit levels to releases that were made elsewhere.",
             "Choose a mechanism that can for {attribute}.",
-            mechanism=mechanism.title,
+            mechanism=as_sentence(mechanism.title),
             attribute=entry.key,
         )
     return mechanism

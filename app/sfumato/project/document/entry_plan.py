@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.engine.core.columns import Role
 from sfumato.engine.core.errors import PolicyError
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Settings, Statement
 from sfumato.engine.table.table import Attribute
@@ -139,9 +139,8 @@ def level_of(
     mechanism = mechanism_called(entry.mechanism)
     chosen = tuple(attributes[name] for name in entry.attributes)
     level = mechanism.level(statement, chosen, entry.settings)
-    if document.unit is None or _by_unit(document, entry):
-        return level
-    return mechanism.shared(level, document.unit.most_rows, chosen, entry.settings)
+    rows = 1 if document.unit is None else document.unit.sharing(entry.attributes)
+    return level if rows == 1 else mechanism.shared(level, rows, chosen, entry.settings)
 
 
 def _by_unit(document: Document, entry: PolicyEntry) -> bool:
@@ -248,7 +247,7 @@ def unit_refusal(document: Document, entry: PolicyEntry) -> PolicyError | None:
         " lose can't be bounded.",
         remedy,
         entry=entry.key,
-        mechanism=mechanism.title,
+        mechanism=as_sentence(mechanism.title),
         problem=problem,
         unit=document.unit.name,
     )

@@ -268,6 +268,10 @@ class Unit:
         """Whether a policy entry's attributes are drawn once for a unit."""
         return set(attributes) <= set(self.constant)
 
+    def sharing(self, attributes: Sequence[str]) -> int:
+        """Return how many rows share the level that is stated for these attributes."""
+        return 1 if self.draws_once(attributes) else self.most_rows
+
 
 @dataclass(frozen=True)
 class PolicyEntry:

@@ -329,7 +329,7 @@ class Regenerator:
             ladder = ladder_of(self.document, entry, self.attributes_of(plan))
             self.adopted(plan)
         except SfumatoError as error:
-            return str(error)
+            return error.sentence
         if ladder != plan.ladder:
             return (
                 "Its domain, its bins, its mechanism's settings, the columns that make its groups"

@@ -96,7 +96,7 @@ def verify_file(
     try:
         found = find_file(path, project.releases, context)
     except FileError as error:
-        return VerificationReport((Check("Files", False, str(error)),))
+        return VerificationReport((Check("Files", False, error.sentence),))
     if found.is_bundle:
         return _verified(project, table, found.path, context)
     if found.release is None:

@@ -95,7 +95,7 @@ class _Promises:
                 raise self._problem
             found = self._rows.checked(by_unit)
         except SfumatoError as error:
-            return Check("Promises", False, str(error))
+            return Check("Promises", False, error.sentence)
         return promises_kept(found, self._by_unit and not by_unit)
 
 
@@ -129,9 +129,16 @@ def check_long_publication(
             aligned = compared.found == compared.rows == made.rows
             kept = promises.check(aligned and document.unit is not None)
     except (SfumatoError, pa.ArrowException) as error:
-        told = str(error) if isinstance(error, SfumatoError) else "Its values are of other types."
+        told = _told(error)
         return (Check("Table", False, Sentence("It can't be made again. {error}", error=told)),)
     return (kept, _check_rows(bundle, made, compared))
+
+
+def _told(error: Exception) -> Sentence:
+    """Return why rows can't be made again or compared."""
+    if isinstance(error, SfumatoError):
+        return error.sentence
+    return Sentence("Its values are of other types.")
 
 
 def _check_rows(bundle: Bundle, made: ClassedRows, compared: Compared) -> Check:
@@ -291,7 +298,7 @@ def verify_long(
     try:
         bundle = read_long_bundle(folder, Part(context, 0.0, 0.1))
     except FileError as error:
-        return VerificationReport((Check("Files", False, str(error)),))
+        return VerificationReport((Check("Files", False, error.sentence),))
     match = known_release(bundle, project.releases)
     examined = check_known_facts(project, table.rows, bundle, match)
     record = match.record
@@ -315,7 +322,7 @@ def verify_long(
             by_unit = by_unit and compared.found == compared.rows == table.rows
             smallest = None if classes is None else classes.smallest(compared.found, by_unit)
     except (SfumatoError, pa.ArrowException) as error:
-        told = str(error) if isinstance(error, SfumatoError) else "Its values are of other types."
+        told = _told(error)
         finding = Sentence("It can't be compared. {error}", error=told)
         checks = (*examined, Check("Records", False, finding))
         return VerificationReport(checks, record, match.recipient)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.wording import Sentence
+from sfumato.engine.core.wording import Sentence, as_sentence, listed
 from sfumato.engine.generalization.checker import PublicationCheck, verify_publication
 from sfumato.engine.mechanisms.base import Check
 from sfumato.engine.randomness.row_order import Positions
@@ -97,7 +97,7 @@ def verify_bundle(
     try:
         bundle = read_bundle(bundle_path, Part(context, 0.0, 0.3), accept_altered=True)
     except FileError as error:
-        return VerificationReport((Check("Files", False, str(error)),))
+        return VerificationReport((Check("Files", False, error.sentence),))
     releases = project.releases
     folders = (project.path.parent,)
     policies = PoliciesInForce(project.document, table, project.keys, folders)
@@ -322,19 +322,17 @@ def _check_promises(
     try:
         found = verify_publication(bundle.table.frame, *names, asked, others, order, units)
     except SfumatoError as error:
-        return Check("Promises", False, str(error))
+        return Check("Promises", False, error.sentence)
     return promises_kept(found, units is None and prepared.coded.units is not None)
 
 
 def promises_kept(found: PublicationCheck, in_records: bool) -> Check:
     """Say whether rows keep what was promised; units may have been counted `in_records` only."""
     title = "Promises"
-    failing = [c.criterion.title for c in found.criteria if not c.holds]
+    failing = [as_sentence(c.criterion.title) for c in found.criteria if not c.holds]
     if failing:
-        return Check(
-            title, False, Sentence("Its rows don't keep {names}.", names=", ".join(failing))
-        )
-    kept = ", ".join(c.criterion.title for c in found.criteria)
+        return Check(title, False, Sentence("Its rows don't keep {names}.", names=listed(failing)))
+    kept = listed([as_sentence(c.criterion.title) for c in found.criteria])
     said = "Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}."
     if in_records:
         said = (

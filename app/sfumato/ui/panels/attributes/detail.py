@@ -371,10 +371,11 @@ class Detail(Card):
         self.missing.set_choices([(r, missing_name(r, numbers=numbers)) for r in MissingRule])
         self.missing.set_value(spec.missing)
         sensitive, named = spec.role is Role.SENSITIVE, spec.role is Role.IDENTIFYING
+        weighs = spec.role is Role.WEIGHT  # which risks count with as a number
         words = protection_of_numbers(binned=spec.binning is not None) if sensitive else ""
         self.bins.show_consequence(words)
         for editor, wanted in (
-            (self.bins, spec.kind is Kind.NUMERIC and not named),
+            (self.bins, spec.kind is Kind.NUMERIC and not named and not (numbers and weighs)),
             (self.coding, numbers and not named and not sensitive),
             (self.pseudonyms, named),
             (self.missing, sensitive),

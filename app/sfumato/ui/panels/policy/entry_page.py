@@ -27,7 +27,7 @@ from sfumato.ui.panels.policy.adoption import AdoptedCard, fixed_rungs
 from sfumato.ui.panels.policy.ladder_view import LadderView
 from sfumato.ui.panels.policy.lists import RecipientsCard, Standing
 from sfumato.ui.panels.policy.mechanisms import all_editors
-from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, Preset, SettingsEditor
+from sfumato.ui.panels.policy.mechanisms.base import LevelEditor, OfUnit, Preset, SettingsEditor
 from sfumato.ui.panels.policy.mechanisms.controls import Notice
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
@@ -251,6 +251,8 @@ class Chosen:
         Why the level hides nothing; empty where it does.
     language
         What bundles tell the recipient in.
+    of_unit
+        What becomes of the level where rows belong together; None where they don't.
     """
 
     name: str
@@ -258,6 +260,7 @@ class Chosen:
     note: str = ""
     empty: str = ""
     language: str = ENGLISH
+    of_unit: OfUnit | None = None
 
 
 def suitable(attributes: Sequence[Attribute]) -> tuple[tuple[str, str], ...]:
@@ -516,7 +519,7 @@ class EntryPage(QWidget):
         self._level_missing.setVisible(chosen.statement is None)
         if self.editor is not None:
             if chosen.statement is not None:
-                self.editor.show_level(chosen.statement, attributes, entry.settings)
+                self.editor.show_level(chosen.statement, attributes, entry.settings, chosen.of_unit)
             self.editor.setVisible(chosen.statement is not None)
 
     def _note(self) -> None:

@@ -19,8 +19,9 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import ENGLISH
 from sfumato.project.document.edits import state_level
-from sfumato.project.document.entry_plan import unit_refusal
-from sfumato.project.document.model import Document, PolicyEntry, with_members
+from sfumato.project.document.entry_plan import plan_entry, unit_refusal
+from sfumato.project.document.model import Document, PolicyEntry, Recipient, with_members
+from sfumato.project.release.units import promise_by_unit
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import statement_text
 from sfumato.ui.panels.base import Panel
@@ -41,6 +42,7 @@ from sfumato.ui.panels.policy.lists import (
     nothing_sensitive,
     standings_of,
 )
+from sfumato.ui.panels.policy.mechanisms.base import OfUnit
 from sfumato.ui.panels.policy.views_card import ViewsCard
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.insights import ROWS_AT_ONCE
@@ -67,6 +69,24 @@ def _first_settings(
 ) -> Settings:
     context.report(0.1, "Finding what the protection begins with")
     return mechanism_called(mechanism).first_settings(attributes, noise)
+
+
+def _of_unit(
+    document: Document,
+    entry: PolicyEntry,
+    attributes: tuple[Attribute, ...],
+    recipient: Recipient,
+) -> OfUnit | None:
+    """Return what becomes of a recipient's level where rows belong together, and it is sound."""
+    if document.unit is None:
+        return None
+    known = {attribute.name: attribute for attribute in attributes}
+    try:
+        plan = plan_entry(document, entry, known, recipient)
+        promise = promise_by_unit(document, plan, attributes)
+    except SfumatoError:
+        return None
+    return OfUnit(document.unit.sharing(entry.attributes), promise)
 
 
 class PolicyPanel(Panel):
@@ -247,7 +267,12 @@ class PolicyPanel(Panel):
             empty = next(each.empty for each in standings if each.name == self._recipient)
             stated = recipient.statements.get(entry.key)
             chosen = Chosen(
-                recipient.name, stated, recipient.note, empty, recipient.language or ENGLISH
+                recipient.name,
+                stated,
+                recipient.note,
+                empty,
+                recipient.language or ENGLISH,
+                _of_unit(document, entry, attributes, recipient),
             )
         self.page.show_level(entry, attributes, chosen)
         several = len(document.policy) > 1

@@ -272,11 +272,16 @@ class ViewsCard(Card):
         return "\n".join(filter(None, (self._virtual.text(), self._gets.text())))
 
     def go_to(self, column: str, recipient: str) -> bool:
-        """Choose the level at which a recipient sees a column; return whether there is one."""
+        """Choose the level at which a recipient sees a column; return whether there is one.
+
+        Where nothing is stated for the recipient yet, it is the k that wants to be.
+        """
         people = [line.name for line in self.model.lines]
         if column not in self.model.names or recipient not in people:
             return False
-        self.table.show_cell(LEVELS + self.model.names.index(column), 1 + people.index(recipient))
+        place = people.index(recipient)
+        stated = self.model.lines[place].rule is not None
+        self.table.show_cell(LEVELS + self.model.names.index(column) if stated else K, 1 + place)
         return True
 
     def showEvent(self, event: QShowEvent) -> None:

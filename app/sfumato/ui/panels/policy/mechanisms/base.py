@@ -12,7 +12,14 @@ from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import LevelField, LevelTerm, Mechanism, Settings, Statement
+from sfumato.engine.mechanisms.base import (
+    LevelField,
+    LevelTerm,
+    Mechanism,
+    Promise,
+    Settings,
+    Statement,
+)
 from sfumato.engine.mechanisms.categorical import BELIEF_TERM
 from sfumato.engine.table.table import Attribute
 from sfumato.ui.look.theme import Space, scaled
@@ -46,6 +53,22 @@ class Preset:
 
     name: str
     statement: Statement
+
+
+@dataclass(frozen=True)
+class OfUnit:
+    """What becomes of a level that is stated for all rows of a unit.
+
+    Parameters
+    ----------
+    rows
+        How many rows share it: 1 where all show the same released value.
+    promise
+        What is promised of a row, and of all of them.
+    """
+
+    rows: int
+    promise: Promise
 
 
 class SettingsEditor(QWidget):
@@ -194,6 +217,7 @@ class LevelEditor(QWidget):
         self._attributes: tuple[Attribute, ...] = ()
         self._settings: Settings = {}
         self._statement: Statement = {}
+        self._of_unit: OfUnit | None = None
         self._levels = self.presets()
         terms = self._engine.terms
         self.choices = CardRow([(at, each.name) for at, each in enumerate(self._levels)], self)
@@ -271,12 +295,13 @@ class LevelEditor(QWidget):
         SfumatoError
             If the settings don't fit the attributes.
         """
-        matrix = self._engine.matrix(level, self._attributes, self._settings)
-        if matrix is None:
+        whole = self._engine.matrix(level, self._attributes, self._settings)
+        each = self._engine.matrix(self.of_each_row(level), self._attributes, self._settings)
+        if whole is None or each is None:
             return "", ""
         return (
-            f"{kept(matrix, self._attributes)} {suspicion(matrix)}",
-            usefulness(matrix, self._attributes),
+            f"{kept(each, self._attributes)} {suspicion(whole)}",
+            usefulness(each, self._attributes),
         )
 
     def consequence_of(self, level: float) -> str:
@@ -286,9 +311,22 @@ class LevelEditor(QWidget):
 
     # ----- what is shown
 
-    def show_level(self, statement: Statement, attributes: Attributes, settings: Settings) -> None:
-        """Show a level, and what it means for these attributes."""
-        self._statement, self._settings = dict(statement), settings
+    def of_each_row(self, level: float) -> float:
+        """Return the level at which each row is released, where a unit's rows share one."""
+        if self._of_unit is None or self._of_unit.rows == 1:
+            return level
+        rows = self._of_unit.rows
+        return self._engine.shared(level, rows, self._attributes, self._settings)
+
+    def show_level(
+        self,
+        statement: Statement,
+        attributes: Attributes,
+        settings: Settings,
+        of_unit: OfUnit | None = None,
+    ) -> None:
+        """Show a level, and what it means for these attributes, and for a unit's rows."""
+        self._statement, self._settings, self._of_unit = dict(statement), settings, of_unit
         self._attributes = tuple(attributes)
         term = term_of(self._engine, statement) or self._engine.terms[0]
         self.terms.set_value(term.name)
@@ -320,7 +358,10 @@ class LevelEditor(QWidget):
         try:
             level = self._engine.level(statement, self._attributes, self._settings)
             restated = self._engine.restate(level, self._attributes, self._settings)
-            promise = self._engine.promise(level, self._attributes, self._settings)
+            if self._of_unit is None:
+                promise = self._engine.promise(level, self._attributes, self._settings)
+            else:
+                promise = self._of_unit.promise
             meaning = self.meaning_of(level)
         except SfumatoError as error:
             self._refuse(error)
@@ -379,7 +420,7 @@ class LevelEditor(QWidget):
         if name in restated:
             self._state_and_finish(restated[name])
         else:
-            self.show_level(self._statement, self._attributes, self._settings)
+            self.show_level(self._statement, self._attributes, self._settings, self._of_unit)
 
 
 class _TermPage(QWidget):

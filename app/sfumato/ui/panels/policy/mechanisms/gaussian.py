@@ -33,6 +33,7 @@ from sfumato.ui.look.wording import plus_minus, typeset
 from sfumato.ui.panels.policy.mechanisms.base import (
     Attributes,
     LevelEditor,
+    OfUnit,
     Preset,
     Reach,
     SettingsEditor,
@@ -388,14 +389,21 @@ class GaussianSettingsEditor(SettingsEditor):
         self.session.runner.run(title, work, partial(self._show_leak, forms), self.refuse, key=JOB)
 
     def _levels(self) -> list[float]:
-        """Return the levels that recipients have, or those that would be proposed."""
-        key = " + ".join(attribute.name for attribute in self._attributes)
-        recipients = self.session.document.recipients
+        """Return the levels of the rows that recipients get, or of those that would be proposed."""
+        names = [attribute.name for attribute in self._attributes]
+        key, document = " + ".join(names), self.session.document
+        recipients, unit = document.recipients, document.unit
+        rows = 1 if unit is None else unit.sharing(names)
         stated = [r.statements[key] for r in recipients if key in r.statements]
         levels = []
         for statement in stated or MECHANISM.default_statements(3):
             try:
-                levels.append(MECHANISM.level(statement, self._attributes, self._in_force))
+                level = MECHANISM.level(statement, self._attributes, self._in_force)
+                levels.append(
+                    MECHANISM.shared(level, rows, self._attributes, self._in_force)
+                    if rows > 1
+                    else level
+                )
             except SfumatoError:
                 continue  # the policy says what is wrong with this recipient's level
         return levels or [1.0]
@@ -462,9 +470,15 @@ class GaussianEditor(LevelEditor):
         most = float(Uncertainty(settings).half_widths_without()[0])
         return {"half_width": (most / 100, most * 0.99)}
 
-    def show_level(self, statement: Statement, attributes: Attributes, settings: Settings) -> None:
+    def show_level(
+        self,
+        statement: Statement,
+        attributes: Attributes,
+        settings: Settings,
+        of_unit: OfUnit | None = None,
+    ) -> None:
         """Show a level; of several attributes, say whose unit the width is in."""
-        super().show_level(statement, attributes, settings)
+        super().show_level(statement, attributes, settings, of_unit)
         words = tr("Uncertainty if normal")
         if len(attributes) > 1:
             words = tr("Uncertainty of {name} if normal", name=attributes[0].name)
@@ -481,6 +495,7 @@ class GaussianEditor(LevelEditor):
 
     def meaning_of(self, level: float) -> tuple[str, str]:
         """Return how unsure a guess stays, and how well means can be estimated."""
+        level = self.of_each_row(level)
         settings = MECHANISM.read(self._attributes, self._settings)
         noise = MECHANISM.noise_covariance(level, self._attributes, self._settings)
         added = np.sqrt(np.diagonal(noise))
@@ -517,7 +532,8 @@ class GaussianEditor(LevelEditor):
 
     def consequence_of(self, level: float) -> str:
         """Return how large the noise is, in each attribute's unit."""
-        noise = MECHANISM.noise_covariance(level, self._attributes, self._settings)
+        each = self.of_each_row(level)
+        noise = MECHANISM.noise_covariance(each, self._attributes, self._settings)
         parts = listed(
             f"{attribute.name} {plus_minus(units(float(spread)))}"
             for attribute, spread in zip(self._attributes, np.sqrt(np.diagonal(noise)), strict=True)

@@ -193,7 +193,8 @@ class LaplaceEditor(LevelEditor):
 
     def meaning_of(self, level: float) -> tuple[str, str]:
         """Return how unsure a guess stays, and how well the mean can be estimated."""
-        here = typeset(MECHANISM.in_table(level, self._attributes, self._settings))
+        each = self.of_each_row(level)
+        here = typeset(MECHANISM.in_table(each, self._attributes, self._settings))
         return f"{self.consequence_of(level)} {here}".strip(), self._usefulness(level)
 
     def _usefulness(self, level: float) -> str:
@@ -214,8 +215,8 @@ class LaplaceEditor(LevelEditor):
         return tr("Moves {parts}, typically.", parts=f"{name} {plus_minus(size)}")
 
     def _spread(self, level: float) -> float:
-        law = MECHANISM.noise_law(level, self._attributes, self._settings)
-        return float(law.spreads[0])
+        each = self.of_each_row(level)
+        return float(MECHANISM.noise_law(each, self._attributes, self._settings).spreads[0])
 
 
 EDITOR = LaplaceEditor
