@@ -58,9 +58,7 @@ class ReleasedFiles(QWidget):
         for part in (self.sentence, self.worst, self.agreement):
             column.addWidget(part)
         column.addStretch(1)
-        beside = ResponsiveRow(WIDE, parent=self)
-        beside.add(words)
-        beside.add(self.plot)
+        beside = ResponsiveRow(WIDE, words, self.plot, parent=self)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(Space.INSIDE)

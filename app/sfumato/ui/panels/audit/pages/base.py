@@ -190,10 +190,7 @@ class AuditPage(LazyWidget):
 
     def side_by_side(self, left: QWidget, right: QWidget) -> ResponsiveRow:
         """Return two parts beside each other, where there is room for both."""
-        made = ResponsiveRow(WIDE, parent=self)
-        made.add(left)
-        made.add(right)
-        return made
+        return ResponsiveRow(WIDE, left, right, parent=self)
 
     # ----- what it says
 

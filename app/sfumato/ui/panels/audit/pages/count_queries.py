@@ -67,8 +67,7 @@ class QueryForm(QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(Space.INSIDE)
-        self.value = ChoiceField(parent=self)
-        self.value.chosen.connect(self._tell)
+        self.value = ChoiceField(parent=self, chosen=self._tell)
         self.conditions: dict[str, ChoiceField] = {}
         self._cells: list[QWidget] = []
 

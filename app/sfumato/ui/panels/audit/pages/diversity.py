@@ -212,8 +212,7 @@ class PersonCard(QWidget):
         self.share = NumberField(0.1, 100.0, decimals=1, unit="%", step=5.0, show_range=True)
         self.share.set_value(50.0)
         self.share.spin.setAccessibleName(tr("Share of people in all the other classes"))
-        self.of = ChoiceField(parent=self)
-        self.of.setAccessibleName(tr("Table whose class the share is of"))
+        self.of = ChoiceField(parent=self, name=tr("Table whose class the share is of"))
         self.count = button(tr("Count the ways"), self._count)
         whose = boxed(row(label(tr("of the class of"), "muted"), self.of))
         self.body.addLayout(FlowLayout(self.share, whose, self.count))
@@ -223,8 +222,7 @@ class PersonCard(QWidget):
             wrap=True,
         )
         self.body.addWidget(self.ways_text)
-        self.ways = TableView(self, row_numbers=False)
-        self.ways.setAccessibleName(tr("Ways"))
+        self.ways = TableView(self, row_numbers=False, name=tr("Ways"))
         self.ways.setFixedHeight(scaled(WAYS_HEIGHT))
         self.ways.hide()
         self.body.addWidget(self.ways)
@@ -390,10 +388,7 @@ class DiversityPage(AuditPage):
         self._asked: tuple[object, ...] = ()
         self._stated_l: float | None = None
         column.setContentsMargins(0, 0, Space.INSIDE, 0)
-        self.ours = ChoiceField(parent=self)
-        self.ours.setAccessibleName(tr("Our table"))
-        self.ours.setMinimumWidth(scaled(230))
-        self.ours.chosen.connect(self.ask)
+        self.ours = ChoiceField(parent=self, name=tr("Our table"), least=230, chosen=self.ask)
         self.l = NumberField(1, 1000, decimals=0, step=1.0, show_range=True)
         self.l.set_value(USUAL_L)
         self.l.spin.setAccessibleName(tr("Values that should remain"))
@@ -429,10 +424,7 @@ class DiversityPage(AuditPage):
         self.add(self.cards)
 
     def _table(self, name: str) -> TableView:
-        made = TableView(self, row_numbers=False)
-        made.setProperty("framed", False)
-        made.setAccessibleName(name)
-        made.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
+        made = TableView(self, row_numbers=False, framed=False, name=name, whole_rows=True)
         made.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         return made
 

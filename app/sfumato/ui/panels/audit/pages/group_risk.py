@@ -41,12 +41,10 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import Card, label
 from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "audit small groups"
 CURVES_JOB: Final = "audit small groups curves"
-WIDE: Final = 760
 TABLE_HEIGHT: Final = 300
 
 
@@ -196,9 +194,7 @@ class GroupRiskPage(GroupsPage):
         self.remedies = PlotView(self.session.chooser, self)
         self.curves = PlotView(self.session.chooser, self)
         self.group = PlotView(self.session.chooser, self)
-        above = ResponsiveRow(WIDE, parent=self)
-        above.add(self.sizes)
-        above.add(self.remedies)
+        above = self.side_by_side(self.sizes, self.remedies)
         column.addWidget(above)
         column.addWidget(self.curves)
         column.addWidget(self._groups_card())

@@ -77,17 +77,14 @@ class PublishPage(ScrollPage):
             self.promise.body.addWidget(label(f"•  {spoken(limit)}", "muted", wrap=True))
         self.promise.body.addWidget(self.left_out)
         self.promise.body.addStretch(1)
-        sides = ResponsiveRow(WIDE, parent=self)
-        sides.add(self.promise, 3)
-        sides.add(self._publish_card(), 2)
-        self.column.addWidget(sides)
+        sides = (self.promise, 3), (self._publish_card(), 2)
+        self.column.addWidget(ResponsiveRow(WIDE, *sides, parent=self))
         self.column.addStretch(1)
 
     def _publish_card(self) -> Card:
         card = Card(tr("Publish"), parent=self)
         formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
-        self.format = Segments(formats, self)
-        self.format.setAccessibleName(tr("Format"))
+        self.format = Segments(formats, self, name=tr("Format"))
         self.kind = Segments([(False, tr("Folder")), (True, tr("Zip file"))], self)
         self.kind.setAccessibleName(tr("Kind of bundle"))
         self.dcat = CatalogueChoice(self)
