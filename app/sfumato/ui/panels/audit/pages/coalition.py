@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt, Signal
-from PySide6.QtWidgets import QHeaderView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.analysis.coalitions import (
     CoalitionAnswer,
@@ -56,7 +56,7 @@ from sfumato.ui.panels.audit.released_files import ReleasedFiles
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import SliderField, TickAll
-from sfumato.ui.widgets.layout import Badge, Card, label, row
+from sfumato.ui.widgets.layout import Badge, Card, column, label, row
 from sfumato.ui.widgets.messages import Message, error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import MISSING_TEXT, Cell, CellsModel, Heading, TableView, show_value
@@ -84,15 +84,13 @@ class WhatIf(QWidget):
         self.trouble = label("", "muted", wrap=True)
         self.trouble.hide()
         self.plot = PlotView(session.chooser, self)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(Space.INSIDE)
-        self._column.addWidget(label(self.tr("What if I add a recipient?"), "heading"))
+        heading = label(self.tr("What if I add a recipient?"), "heading")
         note = self.tr("Choose a level. Nothing is released, and nothing is kept.")
-        self._column.addWidget(label(note, "muted", wrap=True))
-        self._column.addLayout(row(self.title, self.level))
-        self._column.addWidget(self.trouble)
-        self._column.addWidget(self.plot, 1)
+        asked = row(self.title, self.level)
+        self._column = column(
+            heading, label(note, "muted", wrap=True), asked, self.trouble, (self.plot, 1)
+        )
+        self.setLayout(self._column)
         self.level.editing_finished.connect(self.ask)
         self.plot.failed.connect(self.failed)
 

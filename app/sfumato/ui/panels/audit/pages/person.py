@@ -163,8 +163,7 @@ class PersonPage(AuditPage):
         believed = form((self.tr("Believed beforehand"), beliefs))
         for part in (self.basis, self.holders, self.tick_all):
             self.held.body.addWidget(part)
-        self.held.body.addLayout(believed)
-        self.held.body.addLayout(self._classes_form)
+        self.held.put(believed, self._classes_form)
 
     # ----- what can be chosen
 

@@ -170,8 +170,7 @@ class BeforeAfterPage(ScrollPage):
         self.order.setAccessibleName(tr("Order of the rows"))
         self.order.chosen.connect(lambda _order: self._arrange())
         self.column.setContentsMargins(0, Space.INSIDE, Space.INSIDE, 0)
-        self.column.addLayout(row((self.sentence, 1), self.order))
-        self.column.addWidget(self.exact)
+        self.put(row((self.sentence, 1), self.order), self.exact)
         self.before, self.after = TableView(self), TableView(self)
         self.before.setAccessibleName(tr("The original table"))
         self.after.setAccessibleName(tr("The published table"))
@@ -192,8 +191,7 @@ class BeforeAfterPage(ScrollPage):
         self.statistics = TableView(self, row_numbers=False, framed=False, name=tr("Statistics"))
         card = Card(tr("Statistics"), parent=self)
         card.body.addWidget(self.statistics)
-        self.column.addWidget(card)
-        self.column.addStretch(1)
+        self.put(card, None)
 
     def _tie(self) -> None:
         """Let both tables scroll, and select, together."""

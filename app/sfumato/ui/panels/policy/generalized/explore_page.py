@@ -257,8 +257,7 @@ class ExplorePage(QWidget):
         picture = boxed(column(legend, (self.lattice, 1), spacing=Space.TIGHT), self)
         self.plot = PlotView(self._session.chooser, self)
         heights = ScrollPage(self)
-        heights.column.addWidget(self.plot)
-        heights.column.addStretch(1)
+        heights.put(self.plot, None)
         self.compared = TableView(self, row_numbers=False, name=tr("Candidates side by side"))
         self._pages: dict[object, QWidget] = {
             LIST: self.table,
