@@ -24,8 +24,8 @@ from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.record_ids import pseudonyms
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, Recipient, Unit
-from sfumato.project.release.release_columns import released_columns
 from tests.benchmarks.harness import Case
+from tests.project.whole_table import released_columns
 from tests.samples.make_households import WATER, households
 
 BASELINE = "as one writes it first"

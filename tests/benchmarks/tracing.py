@@ -21,11 +21,11 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.reading import detect_options
 from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.model import Document, Recipient
-from sfumato.project.release.release_columns import released_columns
 from sfumato.project.rules.rules import apply_rules
 from sfumato.project.source import read_source
 from sfumato.resources import resource_path
 from tests.engine.disclosure.leak_trials import LeakTrials
+from tests.project.whole_table import released_columns
 
 TRIALS = 1_000
 SHOWN = ("sex", "region", "ward", "diagnosis")

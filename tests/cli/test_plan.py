@@ -13,6 +13,7 @@ import pytest
 
 from sfumato.commands.shared.command import ExitCode
 from sfumato.engine.core.progress import Silent
+from sfumato.engine.randomness.row_order import order_words
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.release import make_plan, make_release
 from sfumato.project.release.workers import KeySource, read_plan, releaser_from
@@ -36,6 +37,13 @@ def planned(made):
     return made
 
 
+def ordered(releaser, batch):
+    """Return released rows, and what they are sorted by in the release's own order."""
+    released, hashes = releaser.release_part(batch)
+    key = releaser.keys.for_row_order(releaser.plan.release_id)
+    return released, order_words(hashes[:, 0].copy(), key)
+
+
 def test_a_plan_and_its_keys_make_the_release_that_the_project_makes(planned):
     assert planned.output.splitlines() == [
         str(planned.folder / "plan.json"),
@@ -45,7 +53,7 @@ def test_a_plan_and_its_keys_make_the_release_that_the_project_makes(planned):
     sent = read_plan(planned.folder / "plan.json")
     releaser = releaser_from(sent.to_json(), KeySource.in_file(planned.folder / "keys.bin"))
     batch = pa.RecordBatch.from_pandas(table().frame, preserve_index=False)
-    released, words = releaser.release_ordered(batch)
+    released, words = ordered(releaser, batch)
     assert planned.release() == ExitCode.OK, planned.remarks
     lines = (planned.bundles()[0] / "data.csv").read_text().splitlines()[1:]
     rows = released.take(np.lexsort((words[:, 1], words[:, 0]))).to_pylist()
@@ -133,7 +141,7 @@ def test_a_plan_knows_the_rows_that_its_view_suppresses(tmp_path):
         bundle = make_release(project, table, "Clinic A", tmp_path / "out", "csv", Silent()).path
     sent = read_plan(out)
     releaser = releaser_from(sent.to_json(), KeySource.in_file(keys))
-    released, words = releaser.release_ordered(as_batch(table))
+    released, words = ordered(releaser, as_batch(table))
     rows = released.take(np.lexsort((words[:, 1], words[:, 0])))
     shown = pd.read_csv(bundle / "data.csv", keep_default_na=False)
     assert shown["zip"].tolist() == rows["zip"].to_pylist()

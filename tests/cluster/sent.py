@@ -16,17 +16,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
-from sfumato.engine.core.progress import Silent
 from sfumato.engine.randomness.keys import DerivedKeys
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import Document, PolicyEntry, ViewRule
 from sfumato.project.release.batches import batch_of
 from sfumato.project.release.brought_together import mark_of, marks_as_told
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.views import coarsened, suppressed_in
+from sfumato.project.release.views import coarsened
 from sfumato.project.release.workers import plain_schema
 from tests.project.batched import KEYS, SECRET, as_batch, hospital, hospital_document, planned
 from tests.project.test_long_units import by_house, of_units
+from tests.project.whole_table import release_whole, rows_of, suppressed_in
 from tests.source_code import ROOT
 
 ROWS = 300
@@ -122,7 +122,7 @@ def send(
     if placed:
         document = replace(document, rows_as_in_table="It is sorted by chance.")
     material, made = planned(document, table)
-    rows = material.rows(KEYS, Silent())
+    rows = rows_of(material, KEYS)
     assert (rows.table.rows < ROWS) == of_houses
     hidden = None
     if made.coarsening is not None:
@@ -132,12 +132,12 @@ def send(
     made = replace(made, release_id=RELEASE, suppressed=hidden)
     marks = marks_as_told(made, mark_of(made, rows.table, KEYS))
     plan, keys = replace(made, group_marks=marks).with_keys(KEYS)
-    frame = plan.bind(KEYS).release(rows, Silent(), None if placed else RELEASE)
+    frame = release_whole(plan, KEYS, rows, None if placed else RELEASE)
     released = pa.Table.from_batches([batch_of(frame, plan.output_schema())])
     pa.parquet.write_table(pa.Table.from_batches([as_batch(table)]), folder / "table.parquet")
     (folder / "plan.json").write_text(plan.to_json())
     (folder / "keys.bin").write_bytes(keys.to_bytes())
-    in_table = plan.bind(KEYS).release(rows, Silent())
+    in_table = release_whole(plan, KEYS, rows)
     true = rows.table.frame[["illness", "ward", "grade_of_pain"]]
     classes = in_table[list(QUASI)].reset_index(drop=True).assign(**true)
     return Sent(folder, plan, keys, released.cast(plain_schema(released.schema)), classes)

@@ -9,7 +9,6 @@ import pandas as pd
 import pyarrow as pa
 
 from sfumato.engine.core.columns import Coding, ColumnSpec, Domain, Kind, Pseudonym, Role
-from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Intervals, Masking, Orders
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.randomness.keys import KeyRing
@@ -21,6 +20,7 @@ from sfumato.project.release.plan import Plan
 from sfumato.project.release.release_columns import Material, material_of, plan_for
 from sfumato.project.release.views import coarsening_of
 from tests.noise import NOISE
+from tests.project.whole_table import release_whole, rows_of
 
 SECRET = bytes(range(32))
 KEYS = KeyRing(SECRET)
@@ -130,5 +130,5 @@ def as_batch(table: Table) -> pa.RecordBatch:
 def released_whole(document: Document, table: Table) -> pa.Table:
     """What the recipient is given, released at once, in the table's order."""
     material, plan = planned(document, table)
-    frame = plan.bind(KEYS).release(material.rows(KEYS, Silent()), Silent())
+    frame = release_whole(plan, KEYS, rows_of(material, KEYS))
     return pa.Table.from_batches([batch_of(frame, plan.output_schema())])

@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 
 from sfumato.engine.core.columns import MissingRule
 from sfumato.engine.core.errors import DomainError, PolicyError, TableError
-from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table, encode_attribute
 from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
 from sfumato.project.release.batches import batch_of, with_codes
 from sfumato.project.release.plan import Plan
-from sfumato.project.release.views import coarsened, hashes_of_rows, is_suppressed, suppressed_in
+from sfumato.project.release.views import coarsened, hashes_of_rows, is_suppressed
 from tests.noise import NOISE
 from tests.project import test_attacker
 from tests.project.adopting import settled, ward
@@ -34,6 +33,7 @@ from tests.project.batched import (
     planned,
     released_whole,
 )
+from tests.project.whole_table import release_whole, rows_of, suppressed_in
 from tests.thorough import tried
 
 ROWS = 300
@@ -53,7 +53,7 @@ def made(request):
 @given(st.lists(st.integers(0, ROWS), max_size=4), st.randoms())
 def test_any_cutting_in_any_order_gives_the_rows_of_the_whole_release(made, cuts, random):
     plan, batch, whole = made
-    assert plan.rows_stand_alone
+    assert not plan.others_count
     releaser = plan.bind(KEYS)
     places = sorted({0, ROWS, *cuts})
     pieces = list(pairwise(places))
@@ -220,7 +220,7 @@ def test_a_missing_value_that_is_refused_stops_a_batch():
 )
 def test_a_plan_whose_rows_depend_on_others_says_why_it_is_not_carried_out(document, table, words):
     _, plan = planned(document, table)
-    assert not plan.rows_stand_alone
+    assert plan.record_key is None or plan.others_count
     with pytest.raises(PolicyError, match=words):
         plan.bind(KEYS).release_batch(as_batch(table))
 
@@ -262,13 +262,13 @@ def test_rows_that_a_view_suppresses_are_suppressed_in_every_batch(levels):
     trusted = replace(document.recipients[0], name="Clinic Z", view=ViewRule(2, 0.9, levels))
     document = replace(document, recipients=(*document.recipients, trusted))
     material, made = planned(document, table)
-    rows = material.rows(KEYS, Silent())
+    rows = rows_of(material, KEYS)
     seen = coarsened(made.coarsening, made.columns, rows.table)
     assert 0 < seen.view.suppressed_rows < table.rows
     plan, keys = replace(made, suppressed=suppressed_in(seen, rows.table, KEYS)).with_keys(KEYS)
-    assert plan.rows_stand_alone
-    assert not made.rows_stand_alone
-    frame = made.bind(KEYS).release(rows, Silent())
+    assert not plan.others_count
+    assert made.others_count
+    frame = release_whole(made, KEYS, rows)
     whole = pa.Table.from_batches([batch_of(frame, plan.output_schema())])
     sent, batch = Plan.from_json(plan.to_json()), as_batch(table)
     assert sent == plan

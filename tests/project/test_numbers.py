@@ -23,7 +23,7 @@ from sfumato.project.document.model import (
     document_from_json,
     document_to_json,
 )
-from sfumato.project.release.release_columns import attributes_of, released_columns
+from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.noise import NOISE
 from tests.project.numbers import (
@@ -37,6 +37,7 @@ from tests.project.numbers import (
     release,
     verify,
 )
+from tests.project.whole_table import released_columns
 from tests.row_order import in_table_order
 
 

@@ -21,9 +21,10 @@ from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.edits import with_spacing
 from sfumato.project.document.entry_plan import plan_release
 from sfumato.project.document.model import Document, Recipient
-from sfumato.project.release.release_columns import attributes_of, released_columns
+from sfumato.project.release.release_columns import attributes_of
 from sfumato.project.verification.leak import read_leak, trace_file
 from tests.project.numbers import KEY, LEVELS, a_document, a_table, new_project, release
+from tests.project.whole_table import released_columns
 
 KEYS = KeyRing(b"7" * 32)
 TABLE = a_table()

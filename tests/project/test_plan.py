@@ -20,6 +20,7 @@ from sfumato.project.release.release_columns import material_of, plan_for
 from tests.project import test_attacker
 from tests.project.adopting import settled, ward
 from tests.project.verifying import a_table, new_project
+from tests.project.whole_table import release_whole, rows_of
 
 SECRET = bytes(range(32))
 KEYS = KeyRing(SECRET)
@@ -43,15 +44,15 @@ def test_a_plan_comes_back_from_json_and_releases_the_same(document, table):
     again = Plan.from_json(plan.to_json())
     assert again == plan
     assert again.to_json() == plan.to_json()
-    rows = material.rows(KEYS, Silent())
-    frames = [each.bind(KEYS).release(rows, Silent(), "some release") for each in (plan, again)]
+    rows = rows_of(material, KEYS)
+    frames = [release_whole(each, KEYS, rows, "some release") for each in (plan, again)]
     pd.testing.assert_frame_equal(*frames)
 
 
 def test_a_plan_names_the_groups_of_mechanisms_that_need_them():
     _, plan = planned(test_attacker.document("reconstruction"), test_attacker.crowd(400))
     assert plan.groups == {"illness": ("town", "age")}
-    assert not plan.rows_stand_alone
+    assert plan.others_count
 
 
 def test_a_plan_holds_no_key_and_no_row_and_says_its_version():
@@ -70,14 +71,13 @@ def test_a_plan_holds_no_key_and_no_row_and_says_its_version():
 def test_a_table_released_in_parts_is_the_whole_where_rows_stand_alone():
     document, table = settled(record_key="person"), ward()
     material, plan = planned(document, table)
-    assert plan.rows_stand_alone
-    releaser = plan.bind(KEYS)
-    whole = releaser.release(material.rows(KEYS, Silent()), Silent())
+    assert not plan.others_count
+    whole = release_whole(plan, KEYS, rows_of(material, KEYS))
     parts = []
     for start, end in ((0, 700), (700, 701), (701, table.rows)):
         part = Table(table.frame.iloc[start:end])
-        rows = material_of(material.document, part).rows(KEYS, Silent())
-        parts.append(releaser.release(rows, Silent()))
+        rows = rows_of(material_of(material.document, part), KEYS)
+        parts.append(release_whole(plan, KEYS, rows))
     pd.testing.assert_frame_equal(pd.concat(parts), whole)
 
 

@@ -17,7 +17,8 @@ from sfumato.engine.randomness.noisy_statistics import KeyedNoise
 from sfumato.engine.table.repeated_units import find_repeated_units, repeated_unit
 from sfumato.engine.table.table import Table, encode_column
 from sfumato.project.document.model import Document, PolicyEntry, Recipient
-from sfumato.project.release.release_columns import material_of, released_columns
+from sfumato.project.release.release_columns import material_of
+from tests.project.whole_table import released_columns
 from tests.samples.make_households import ILLNESS, WATER, households
 
 LEVELS = {"Institute": 0.6, "Ministry": 0.3, "Public": 0.15}

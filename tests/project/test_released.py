@@ -23,9 +23,9 @@ from sfumato.project.release.release_columns import (
     attributes_of,
     material_of,
     plan_for,
-    released_columns,
     released_table,
 )
+from tests.project.whole_table import release_whole, released_columns, rows_of
 from tests.thorough import tried
 
 KEYS = KeyRing(bytes(range(32)))
@@ -103,8 +103,8 @@ def test_a_sensitive_column_is_what_its_mechanism_releases():
     assert plan.level == 0.5
     kept = (frame["illness"].astype(str) == table.frame["illness"].astype(str)).mean()
     assert 0.45 < kept < 0.8
-    rows = material.rows(KEYS, Silent())
-    again = plan_for(material, [plan], "A").bind(KEYS).release(rows, Silent())
+    rows = rows_of(material, KEYS)
+    again = release_whole(plan_for(material, [plan], "A"), KEYS, rows)
     pd.testing.assert_frame_equal(frame, again)
 
 
@@ -310,8 +310,8 @@ def test_two_recipients_of_one_project_hold_releases_of_one_ladder(levels):
         recipient = Recipient("A", {"illness": {"retention_probability": level}})
         plans = plan_release(document, material.attributes, recipient)
         assert plans[0].level == level
-        rows = material.rows(KEYS, Silent())
-        frame = plan_for(material, plans, "A").bind(KEYS).release(rows, Silent())
+        rows = rows_of(material, KEYS)
+        frame = release_whole(plan_for(material, plans, "A"), KEYS, rows)
         released.append(Released(level, {"illness": frame["illness"]}))
     attributes = (material.attributes["illness"],)
     lower, upper = released

@@ -18,7 +18,7 @@ from sfumato.engine.disclosure.group_tails import Draw
 from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.project.release.groups import public_columns
 from sfumato.project.release.release import make_release
-from sfumato.project.release.release_columns import attributes_of, material_of, released_columns
+from sfumato.project.release.release_columns import attributes_of, material_of
 from sfumato.project.rules.rules import apply_rules, rules_of
 from tests.engine.disclosure.group_cases import enumerated_tails
 from tests.project.verifying import (
@@ -33,6 +33,7 @@ from tests.project.verifying import (
     swap,
     verify,
 )
+from tests.project.whole_table import released_columns
 from tests.row_order import in_table_order
 
 SETTINGS = {

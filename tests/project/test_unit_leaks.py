@@ -13,10 +13,10 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.tracing import FALSE_ALARM, trace_leak
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.table.table import Table
-from sfumato.project.release.release_columns import released_columns
 from sfumato.project.verification import leak as tracing
 from sfumato.project.verification.leak import trace_file
 from tests.project.test_units import protected
+from tests.project.whole_table import released_columns
 from tests.samples.make_households import households
 
 COLUMNS = ["region", "sex", "water"]

@@ -30,13 +30,14 @@ from sfumato.project.document.model import (
 )
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import make_release
-from sfumato.project.release.release_columns import material_of, plan_for, released_columns
+from sfumato.project.release.release_columns import material_of, plan_for
 from sfumato.project.release.units import by_unit, idle_bound, propose_unit
 from sfumato.project.rules.rules import apply_rules, rules_of
 from sfumato.project.verification.leak import read_leak, trace_file
 from sfumato.project.verification.verify import verify_bundle
 from tests.project.making import new_project
 from tests.project.test_pooled_rows import LEVELS, a_document, attack
+from tests.project.whole_table import release_whole, released_columns, rows_of
 from tests.samples.make_households import ILLNESS, WATER, households
 
 ROWS = 3
@@ -239,11 +240,11 @@ def test_the_plan_holds_the_unit_and_makes_the_same_rows(survey):
     plan = plan_for(material, entries, "Public")
     again = Plan.from_json(plan.to_json())
     assert again == plan
-    assert not plan.rows_stand_alone
+    assert plan.others_count
     keys = KeyRing(bytes(32))
-    rows = material.rows(keys, Silent())
-    first = plan.bind(keys).release(rows, Silent(), "id")
-    pd.testing.assert_frame_equal(first, again.bind(keys).release(rows, Silent(), "id"))
+    rows = rows_of(material, keys)
+    first = release_whole(plan, keys, rows, "id")
+    pd.testing.assert_frame_equal(first, release_whole(again, keys, rows, "id"))
 
 
 def test_a_unit_survives_the_document_s_text_and_the_rules(survey):

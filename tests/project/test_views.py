@@ -163,7 +163,7 @@ def test_a_plan_holds_the_views_of_all_who_are_trusted_more():
     assert Plan.from_json(plan.to_json()) == plan
     assert plan.coarsening is not None
     assert [s.recipient for s in plan.coarsening.steps] == ["Clinic D", "Institute B", "Public C"]
-    assert not plan.rows_stand_alone
+    assert plan.others_count
 
 
 def test_a_release_without_views_is_called_as_before(tmp_path):

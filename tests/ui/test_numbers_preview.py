@@ -16,9 +16,9 @@ from sfumato.engine.table.table import Table
 from sfumato.plots.numbers import build_number_ellipse
 from sfumato.plots.style import light_style
 from sfumato.project.document.model import PolicyEntry
-from sfumato.project.release.release_columns import released_columns
 from sfumato.ui.panels.preview import PANEL
 from sfumato.ui.panels.preview.number_pages import record_data
+from tests.project.whole_table import released_columns
 from tests.ui.clinic import save_clinic, wait_for_jobs
 from tests.ui.hands import choose, on_screen
 from tests.ui.payroll import KEY, open_payroll, payroll_document, payroll_table, protected

@@ -16,10 +16,10 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.matrices.retention_matrix import uniform_matrix
 from sfumato.engine.table.table import Table
 from sfumato.project.document.model import PolicyEntry
-from sfumato.project.release.release_columns import released_columns
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.preview import PANEL
 from sfumato.ui.panels.preview.pages import GROUPS, PART, grouped, part_of
+from tests.project.whole_table import released_columns
 from tests.ui.clinic import (
     clinic_document,
     clinic_table,

@@ -341,7 +341,7 @@ def _counted_in(
 def suppressed_in_parts(
     seen: LongView, table: LongTable, keys: KeyRing, context: Context
 ) -> tuple[str, ...]:
-    """Return what `suppressed_in` does of a long table, found in one pass.
+    """Return the hashes of the quasi-identifiers of all suppressed rows, in hexadecimal, sorted.
 
     Raises
     ------

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from sfumato.engine.core.columns import ColumnSpec, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Context, Silent
 from sfumato.engine.core.wording import Sentence
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.base import Adopted, ReleaseRequest
@@ -30,7 +30,7 @@ from sfumato.engine.randomness.record_ids import (
     record_ids_by_key,
     record_ids_by_position,
 )
-from sfumato.engine.randomness.row_order import Hashes, Positions, order_words, release_order
+from sfumato.engine.randomness.row_order import Hashes, Positions
 from sfumato.engine.table.table import EncodedColumn, Table, encode_attribute
 from sfumato.formats.columns.arrays import ArrowColumn, is_ordered
 from sfumato.project.document.entry_plan import EntryPlan
@@ -45,10 +45,7 @@ from sfumato.project.release.byproducts import pseudonym_column, released_weight
 from sfumato.project.release.groups import GroupsInParts
 from sfumato.project.release.units import unit_ids_of
 from sfumato.project.release.views import (
-    Coarsened,
     Coarsening,
-    check_view,
-    coarsened,
     counts_rows,
     is_suppressed,
     labels_stand_alone,
@@ -118,11 +115,6 @@ class Plan:
     suppressed: tuple[str, ...] | None = None
     group_marks: Mapping[str, str] = field(default_factory=dict)
     keys: str = ""
-
-    @property
-    def rows_stand_alone(self) -> bool:
-        """Whether a record's release depends on no other record: then tables can be cut up."""
-        return self.record_key is not None and not self.others_count
 
     @property
     def others_count(self) -> bool:
@@ -298,19 +290,6 @@ class Rows:
     adopted: Mapping[str, tuple[Adopted, ...]] = field(default_factory=dict)
     unit_ids: RecordIds | None = None
 
-    def at(self, rows: npt.NDArray[np.int64]) -> Rows:
-        """Return some of the rows; all of them are these themselves."""
-        if len(rows) == self.table.rows:
-            return self
-        frame = self.table.frame.iloc[rows].reset_index(drop=True)
-        return Rows(
-            replace(self.table, frame=frame),
-            {name: column.at(rows) for name, column in self.encoded.items()},
-            self.record_ids[rows],
-            {key: tuple(one.at(rows) for one in held) for key, held in self.adopted.items()},
-            None if self.unit_ids is None else self.unit_ids[rows],
-        )
-
 
 class SeenInParts(Protocol):
     """What a view makes of a table, whose parts it shows by themselves."""
@@ -334,49 +313,6 @@ class Releaser:
     groups: Mapping[str, GroupsInParts] = field(default_factory=dict, repr=False)
     adopted: Mapping[str, tuple[Adopted, ...]] = field(default_factory=dict, repr=False)
     placed: bool = False
-
-    def release(
-        self,
-        rows: Rows,
-        context: Context,
-        ordered_for: str | None = None,
-        seen: Coarsened | None = None,
-    ) -> pd.DataFrame:
-        """Return the frame that the recipient is given, shape (n, released columns).
-
-        Identifying columns are dropped or shown as pseudonyms, sensitive attributes pass through
-        their mechanism, quasi-identifiers show the labels of the recipient's levels, all others
-        are binned, coded or as they are.
-
-        Parameters
-        ----------
-        rows
-            The table.
-        context
-            Progress and cancelling.
-        ordered_for
-            A release's identifier: rows then stand in its keyed order, numbered from 0. None for
-            the table's order and index.
-        seen
-            What the plan's coarsening makes of the table, where that is known.
-
-        Raises
-        ------
-        SfumatoError
-            If a mechanism can't release what it is asked for, or the view does not keep its k.
-        """
-        index = rows.table.frame.index
-        coarsening = self.plan.coarsening
-        if coarsening is not None and seen is None:
-            seen = coarsened(coarsening, self.plan.columns, rows.table)
-        if seen is not None:
-            check_view(seen)
-        columns = self._columns(rows, {} if seen is None else seen.columns, context)
-        whole = pd.DataFrame(columns, index=index, copy=False)
-        if ordered_for is not None:
-            whole = in_release_order(whole, rows.record_ids, self.keys, ordered_for)
-        context.report(1.0, "Released columns are ready")
-        return whole
 
     def release_batch(self, batch: pa.RecordBatch, first_row: int = 0) -> pa.RecordBatch:
         """Return some rows of a table as the recipient is given them, in the order they came.
@@ -406,18 +342,6 @@ class Releaser:
             never a value.
         """
         return self.release_part(batch, first_row)[0]
-
-    def release_ordered(
-        self, batch: pa.RecordBatch, first_row: int = 0
-    ) -> tuple[pa.RecordBatch, Hashes]:
-        """Return what `release_batch` does, and what the rows of all batches are sorted by.
-
-        Sorted by the first word and then by the second, shape (n, 2), they stand in the plan's
-        release's own order.
-        """
-        released, hashes = self.release_part(batch, first_row)
-        key = self.keys.for_row_order(self.plan.release_id)
-        return released, order_words(hashes[:, 0].copy(), key)
 
     def release_part(
         self,
@@ -518,7 +442,7 @@ class Releaser:
             if plan.suppressed:
                 hidden = is_suppressed(table, names, plan.suppressed, self.keys)
             shown = shown_alone(coarsening, plan.columns, table, hidden)
-        columns = self._columns(rows, shown, Silent())
+        columns = self._columns(rows, shown)
         return pd.DataFrame(columns, index=table.frame.index, copy=False), hashes
 
     def rows_alone(self, table: Table, places: Positions | None = None) -> tuple[Rows, Hashes]:
@@ -542,19 +466,18 @@ class Releaser:
             adopted[key] = tuple(one.at(places) for one in held)
         return Rows(table, encoded, hashes[:, 0].copy(), adopted, units), hashes
 
-    def _columns(
-        self, rows: Rows, shown: Mapping[str, pd.Series], context: Context
-    ) -> dict[str, pd.Series]:
-        """Return the columns that leave, by name; `shown` are those that a view coarsens."""
-        entries = self.plan.entries
+    def _columns(self, rows: Rows, shown: Mapping[str, pd.Series]) -> dict[str, pd.Series]:
+        """Return the columns that leave, by name; `shown` are those that a view coarsens.
+
+        Identifying columns are dropped or shown as pseudonyms, sensitive attributes pass through
+        their mechanism, quasi-identifiers show the labels of the recipient's levels, all others
+        are binned, coded or as they are.
+        """
         made: dict[str, pd.Series] = {}
-        for position, entry in enumerate(entries):
-            part = Part(context, position / len(entries), (position + 1) / len(entries))
-            part.report(0.0, Sentence("Releasing {key}", key=entry.key))
-            made |= release_entry(entry, rows, self.keys, part)
-        last = Part(context, 1.0, 1.0)
+        for entry in self.plan.entries:
+            made |= release_entry(entry, rows, self.keys, Silent())
         for name, scope in self.plan.pseudonyms.items():
-            made[name] = pseudonym_column(rows.table, name, scope, self.keys, last)
+            made[name] = pseudonym_column(rows.table, name, scope, self.keys, Silent())
         return {
             name: made[name].set_axis(rows.table.frame.index)
             if name in made
@@ -657,25 +580,6 @@ def record_ids_of(
     if rows is None:
         return record_ids_by_position(table.rows)
     return rows.astype(np.uint64)  # a position is its own identifier
-
-
-def in_release_order(
-    frame: pd.DataFrame, record_ids: RecordIds, keys: KeyRing, release_id: str
-) -> pd.DataFrame:
-    """Return a frame's rows in the keyed order of a release, numbered from 0.
-
-    Parameters
-    ----------
-    frame
-        The rows that leave, shape (n, columns).
-    record_ids
-        Their records' identifiers, shape (n,).
-    keys, release_id
-        The project's keys and the release.
-    """
-    order: Positions = release_order(record_ids, keys.for_row_order(release_id), Silent())
-    columns = {str(name): frame[name].take(order).reset_index(drop=True) for name in frame.columns}
-    return pd.DataFrame(columns, copy=False)
 
 
 def open_column(table: Table, spec: ColumnSpec) -> pd.Series:

@@ -133,8 +133,7 @@ def make_release(
     CannotWrite, DiskFull
         If the folder does not take the bundle. Nothing of the release is left then.
     SfumatoError
-        As `sfumato.project.release.release_columns.released_columns` and
-        `sfumato.formats.bundles.writing.write_bundle`.
+        As `PreparedTable` and `sfumato.formats.bundles.writing.write_bundle`.
     """
     format_called(format_name)
     with taking_turns(project, context):

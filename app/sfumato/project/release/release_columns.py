@@ -7,7 +7,7 @@ exactly what a release made. It is pure: no files, no clocks, no state.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +15,8 @@ import pandas as pd
 
 from sfumato.engine.core.columns import ColumnSpec, Role, Value
 from sfumato.engine.core.errors import TableError
-from sfumato.engine.core.progress import Context, Part, Silent
+from sfumato.engine.core.progress import Silent
 from sfumato.engine.mechanisms import mechanism_called
-from sfumato.engine.mechanisms.base import Adopted
 from sfumato.engine.randomness.row_order import Positions
 from sfumato.engine.table.repeated_units import units_of
 from sfumato.engine.table.table import (
@@ -27,14 +26,14 @@ from sfumato.engine.table.table import (
     encode_attribute,
     no_column,
 )
-from sfumato.project.document.entry_plan import EntryPlan, check_policy, plan_release
-from sfumato.project.document.model import Document, Recipient
+from sfumato.project.document.entry_plan import EntryPlan, check_policy
+from sfumato.project.document.model import Document
 from sfumato.project.release.batches import schema_of
 from sfumato.project.release.byproducts import check_weights, scopes_for
 from sfumato.project.release.groups import public_columns, with_groups
-from sfumato.project.release.plan import Plan, Rows, record_ids_of
+from sfumato.project.release.plan import Plan, record_ids_of
 from sfumato.project.release.units import encoded_by_unit, rows_that_leave, unit_ids_of
-from sfumato.project.release.views import Coarsening, coarsening_of
+from sfumato.project.release.views import Coarsening
 
 if TYPE_CHECKING:
     from sfumato.engine.randomness.keys import KeyRing
@@ -54,30 +53,16 @@ class Material:
         The source table.
     encoded
         Every attribute of the policy, by name, with its rows.
-    adopted
-        For a policy entry's key, the rows of earlier releases that it is fitted to.
     """
 
     document: Document
     table: Table
     encoded: Mapping[str, EncodedColumn]
-    adopted: Mapping[str, tuple[Adopted, ...]] = field(default_factory=dict)
 
     @property
     def attributes(self) -> dict[str, Attribute]:
         """What mechanisms know about every attribute of the policy, by name."""
         return {name: column.attribute for name, column in self.encoded.items()}
-
-    def rows(self, keys: KeyRing, context: Context) -> Rows:
-        """Return the rows that leave as releases with a project's keys are made from them.
-
-        Raises the errors of `record_ids_of`.
-        """
-        ids = record_ids_of(self.document.record_key, self.table, keys, context)
-        unit = self.document.unit
-        units = unit_ids_of(unit, self.table, keys)
-        whole = Rows(self.table, self.encoded, ids, self.adopted, units)
-        return whole.at(rows_that_leave(unit, units, ids, keys))
 
 
 def leaving_rows(document: Document, table: Table, keys: KeyRing) -> Positions:
@@ -177,24 +162,6 @@ def plan_for(
         pseudonyms=scopes_for(document, recipient),
         unit=document.unit,
     )
-
-
-def released_columns(
-    document: Document,
-    table: Table,
-    recipient: Recipient,
-    keys: KeyRing,
-    context: Context,
-) -> pd.DataFrame:
-    """Return the frame that a recipient is given, in the table's order of rows.
-
-    Raises the errors of `material_of`, `plan_release`, `coarsening_of` and `Releaser.release`.
-    """
-    material = material_of(document, table)
-    entries = plan_release(document, material.attributes, recipient)
-    plan = plan_for(material, entries, recipient.name, coarsening_of(document, recipient))
-    rows = material.rows(keys, Part(context, 0.0, 0.1))
-    return plan.bind(keys).release(rows, Part(context, 0.1, 1.0))
 
 
 def released_specs(document: Document, table: Table) -> tuple[tuple[str, ColumnSpec], ...]:

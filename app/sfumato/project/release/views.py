@@ -477,23 +477,6 @@ def told_of(found: Coarsened) -> dict[str, Any]:
     }
 
 
-def suppressed_in(seen: Coarsened, table: Table, keys: KeyRing) -> tuple[str, ...]:
-    """Return the hashes of the quasi-identifiers of all suppressed rows, in hexadecimal, sorted.
-
-    Parameters
-    ----------
-    seen
-        What the view makes of the table.
-    table
-        The rows.
-    keys
-        The project's keys.
-    """
-    names = sorted(seen.coarsening.hierarchies)
-    frame = table.frame.loc[seen.view.suppressed, names].drop_duplicates()
-    return tuple(sorted(hashes_of_rows(frame, keys)))
-
-
 def hashes_of_rows(frame: pd.DataFrame, keys: KeyRing) -> set[str]:
     """Return the hashes of suppressed rows, in hexadecimal; their columns are sorted by name."""
     found = keyed_rows(
@@ -514,7 +497,7 @@ def is_suppressed(
     names
         The quasi-identifiers of the view.
     suppressed
-        From `suppressed_in`.
+        The hashes of their quasi-identifiers, see `hashes_of_rows`.
     keys
         The keys by which it was made.
     """

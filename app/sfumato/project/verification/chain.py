@@ -74,30 +74,12 @@ def _check_entry(
 ) -> list[Check]:
     missing = [name for name in plan.attributes if name not in bundle.table.columns]
     if missing:
-        return [
-            Check(
-                Sentence("{key}: values", key=plan.key),
-                False,
-                Sentence("It has no column {names}.", names=", ".join(missing)),
-            )
-        ]
+        return [values_check(plan, comparison.rows, missing)]
     obstacle = regenerator.obstacle(plan)
+    checks = [ladder_check(plan, obstacle)]
     if obstacle:
-        return [
-            Check(
-                Sentence("{key}: ladder", key=plan.key),
-                False,
-                Sentence("It can't be made again. {obstacle}", obstacle=obstacle),
-            )
-        ]
-    checks = [
-        Check(
-            Sentence("{key}: ladder", key=plan.key),
-            True,
-            "By the policy of its release, it is made again on the same ladder.",
-        ),
-        _check_values(plan, comparison),
-    ]
+        return checks
+    checks.append(_check_values(plan, comparison))
     if comparison.order is Order.OTHER:
         return checks
     request = regenerator.request(plan, comparison.places)
@@ -144,22 +126,34 @@ def _check_units(
 
 def _check_values(plan: EntryPlan, comparison: Comparison) -> Check:
     """Check that the values are, one by one, those that the key gives."""
-    title = Sentence("{key}: values", key=plan.key)
     if comparison.order is Order.OTHER:
-        return Check(title, False, "They are those that the key gives, but in other places.")
+        finding = "They are those that the key gives, but in other places."
+        return Check(Sentence("{key}: values", key=plan.key), False, finding)
     differing = any_rows((comparison.differing[name] for name in plan.attributes), comparison.rows)
-    if differing.any():
-        return Check(
-            title,
-            False,
-            Sentence(
-                "They are not those that the key gives: {difference}.",
-                difference=comparison.describe(differing),
-            ),
-        )
-    return Check(
-        title, True, Sentence("All {rows:,} are those that the key gives.", rows=comparison.rows)
-    )
+    told = comparison.describe(differing) if differing.any() else ""
+    return values_check(plan, comparison.rows, difference=told)
+
+
+def ladder_check(plan: EntryPlan, obstacle: str) -> Check:
+    """Check that a policy entry is on its ladder: nothing keeps it from being made again."""
+    title = Sentence("{key}: ladder", key=plan.key)
+    if obstacle:
+        finding = Sentence("It can't be made again. {obstacle}", obstacle=obstacle)
+        return Check(title, False, finding)
+    return Check(title, True, "By the policy of its release, it is made again on the same ladder.")
+
+
+def values_check(
+    plan: EntryPlan, rows: int, missing: Sequence[str] = (), difference: str = ""
+) -> Check:
+    """Check that so many values are those that the key gives; say where they differ, if at all."""
+    finding = Sentence("All {rows:,} are those that the key gives.", rows=rows)
+    if difference:
+        said = "They are not those that the key gives: {difference}."
+        finding = Sentence(said, difference=difference)
+    if missing:
+        finding = Sentence("It has no column {names}.", names=", ".join(missing))
+    return Check(Sentence("{key}: values", key=plan.key), not missing and not difference, finding)
 
 
 def _domain_columns(

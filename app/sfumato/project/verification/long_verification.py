@@ -52,9 +52,15 @@ from sfumato.project.release.long_views import long_view
 from sfumato.project.release.prepared import recall_summary
 from sfumato.project.release.regenerate import PartOf, Regenerator
 from sfumato.project.release.release_columns import material_with, plan_for
-from sfumato.project.verification.chain import check_strangers
+from sfumato.project.verification.chain import check_strangers, ladder_check, values_check
 from sfumato.project.verification.recognition import Match, known_release
-from sfumato.project.verification.rows import check_shown_columns, check_smallest, differing_rows
+from sfumato.project.verification.rows import (
+    check_shown_columns,
+    check_smallest,
+    differing_rows,
+    records_check,
+    unperturbed_check,
+)
 from sfumato.project.verification.verify import (
     VerificationReport,
     all_published,
@@ -328,7 +334,7 @@ def verify_long(
         return VerificationReport(checks, record, match.recipient)
     checks = (
         *examined,
-        _check_records(compared, table),
+        records_check(compared.found, table.rows, table.units is not None),
         *check_shown_columns(bundle, match, regenerator),
         _check_unperturbed(compared, match),
     )
@@ -446,61 +452,19 @@ def _classes_in(
     return ShownClasses(names, buckets, table.units is not None)
 
 
-def _check_records(compared: Compared, table: LongTable) -> Check:
-    title, found, rows = "Records", compared.found, table.rows
-    where = Sentence("the source table")
-    if table.units is not None:
-        where = Sentence("the source table that may leave")
-    if found == rows:
-        finding = Sentence(
-            "It has all {found:,} {found:record|records} of {where}.", found=found, where=where
-        )
-        return Check(title, True, finding)
-    if found > rows:
-        more = "It has {found:,} {found:record|records}, {more:,} more than {where}."
-        return Check(title, False, Sentence(more, found=found, more=found - rows, where=where))
-    fewer = "It has {found:,} {found:record|records} of {source:,}: {lost:,} {lost:is|are} missing"
-    return Check(title, False, Sentence(fewer, found=found, source=rows, lost=rows - found))
-
-
 def _check_unperturbed(compared: Compared, match: Match) -> Check:
     perturbed = {name for plan in match.plans for name in plan.attributes}
     names = [name for name in compared.differing if name not in perturbed]
     findings = [f"{n}: {compared.sentence(n)}" for n in names if compared.differing[n][0]]
-    if findings:
-        said = Sentence("They are not as in the source table ({names}).", names="; ".join(findings))
-        if match.view is not None:
-            said = Sentence("They are not as released ({names}).", names="; ".join(findings))
-        return Check("Unperturbed columns", False, said)
-    if not names:
-        return Check("Unperturbed columns", True, "It has none.")
-    if match.view is not None:
-        said = Sentence("All {names} are as the recipient's view shows them.", names=len(names))
-        return Check("Unperturbed columns", True, said)
-    said = Sentence("All {names} are as in the source table.", names=len(names))
-    return Check("Unperturbed columns", True, said)
+    return unperturbed_check(len(names), findings, match.view is not None)
 
 
 def _check_entry(plan: EntryPlan, compared: Compared, obstacle: str) -> tuple[Check, ...]:
     """Check that a policy entry is on its ladder, and its values are those that the key gives."""
-    ladder, values = (
-        Sentence("{key}: ladder", key=plan.key),
-        Sentence("{key}: values", key=plan.key),
-    )
+    on_ladder = ladder_check(plan, obstacle)
     if obstacle:
-        finding = Sentence("It can't be made again. {obstacle}", obstacle=obstacle)
-        return (Check(ladder, False, finding),)
-    same = Check(ladder, True, "By the policy of its release, it is made again on the same ladder.")
+        return (on_ladder,)
     missing = [name for name in plan.attributes if name not in compared.differing]
-    if missing:
-        lacking = Sentence("It has no column {names}.", names=", ".join(missing))
-        return (same, Check(values, False, lacking))
-    differing = [name for name in plan.attributes if compared.differing[name][0]]
-    if differing:
-        finding = Sentence(
-            "They are not those that the key gives: {difference}.",
-            difference="; ".join(f"{name}: {compared.sentence(name)}" for name in differing),
-        )
-        return (same, Check(values, False, finding))
-    finding = Sentence("All {rows:,} are those that the key gives.", rows=compared.rows)
-    return (same, Check(values, True, finding))
+    known = [name for name in plan.attributes if name not in missing]
+    differing = [f"{n}: {compared.sentence(n)}" for n in known if compared.differing[n][0]]
+    return (on_ladder, values_check(plan, compared.rows, missing, "; ".join(differing)))

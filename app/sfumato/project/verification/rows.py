@@ -200,55 +200,50 @@ def _is_secret(regenerator: Regenerator, name: str) -> bool:
 
 
 def _check_records(bundle: Bundle, regenerator: Regenerator, comparison: Comparison) -> Check:
-    title = "Records"
     found, source = bundle.table.rows, len(regenerator.leaving)
-    where = (
-        Sentence("the source table")
-        if regenerator.document.unit is None
-        else Sentence("the source table that may leave")
-    )
+    by_unit, ordered = regenerator.document.unit is not None, comparison.order is Order.SAME
+    if found >= source:
+        return records_check(found, source, by_unit, ordered)
+    if not ordered:
+        return records_check(found, source, by_unit, told="{missing}, and not only at the end.")
+    if comparison.all_alike:
+        return records_check(found, source, by_unit, told="{missing} at the end.")
+    return records_check(found, source, by_unit, told="{missing}, and others were altered.")
+
+
+def records_check(
+    found: int, source: int, by_unit: bool, ordered: bool = True, told: str = ""
+) -> Check:
+    """Check that a bundle has all records.
+
+    Parameters
+    ----------
+    found, source
+        How many it has, and how many the release has.
+    by_unit
+        Whether some rows of the table don't leave.
+    ordered
+        Whether they stand in the release's order.
+    told
+        Where records are missing, a template that says more than how many ``{missing}`` are.
+    """
+    where = Sentence("the source table that may leave" if by_unit else "the source table")
+    said = "It has all {found:,} {found:record|records} of {where}."
+    if not ordered:
+        said = (
+            "It has all {found:,} {found:record|records}, but in another order than was released."
+        )
     if found > source:
-        return Check(
-            title,
-            False,
-            Sentence(
-                "It has {found:,} {found:record|records}, {more:,} more than {where}.",
-                found=found,
-                more=found - source,
-                where=where,
-            ),
-        )
+        said = "It has {found:,} {found:record|records}, {more:,} more than {where}."
     if found < source:
-        missing = Sentence(
-            "It has {found:,} {found:record|records} of {source:,}: {lost:,} {lost:is|are} missing",
-            found=found,
-            source=source,
-            lost=source - found,
+        said = (
+            "It has {found:,} {found:record|records} of {source:,}: {lost:,} {lost:is|are} missing"
         )
-        if comparison.order is Order.OTHER:
-            return Check(
-                title, False, Sentence("{missing}, and not only at the end.", missing=missing)
-            )
-        if comparison.all_alike:
-            return Check(title, False, Sentence("{missing} at the end.", missing=missing))
-        return Check(title, False, Sentence("{missing}, and others were altered.", missing=missing))
-    if comparison.order is Order.OTHER:
-        return Check(
-            title,
-            False,
-            Sentence(
-                "It has all {found:,} {found:record|records}, but in another order than was"
-                " released.",
-                found=found,
-            ),
-        )
-    return Check(
-        title,
-        True,
-        Sentence(
-            "It has all {found:,} {found:record|records} of {where}.", found=found, where=where
-        ),
-    )
+    detail = {"found": found, "source": source, "more": found - source, "lost": source - found}
+    finding = Sentence(said, where=where, **detail)
+    if told:
+        finding = Sentence(told, missing=finding)
+    return Check("Records", found == source and ordered, finding)
 
 
 def _check_columns(
@@ -322,42 +317,41 @@ def _check_unperturbed(
     perturbed: Iterable[str],
     coarser: bool,
 ) -> Check:
-    title = "Unperturbed columns"
     names = [
         name
         for name in bundle.table.columns
         if name not in perturbed and not _is_secret(regenerator, name)
     ]
     if comparison.order is Order.OTHER:
-        return Check(title, True, "They have the source table's values, in other places.")
-    differing = {
-        name: comparison.differing[name]
-        for name in names
-        if name in comparison.differing and comparison.differing[name].any()
-    }
-    unknown = [name for name in names if name not in comparison.differing]
-    findings = [f"{name}: {comparison.describe(rows)}" for name, rows in differing.items()]
+        finding = "They have the source table's values, in other places."
+        return Check("Unperturbed columns", True, finding)
+    known = {name: comparison.differing[name] for name in names if name in comparison.differing}
+    findings = [f"{n}: {comparison.describe(rows)}" for n, rows in known.items() if rows.any()]
     findings += [
         Sentence("{name}: it can't be compared with the source table", name=name)
-        for name in unknown
+        for name in names
+        if name not in known
     ]
+    return unperturbed_check(len(names), findings, coarser)
+
+
+def unperturbed_check(names: int, findings: Sequence[str], coarser: bool) -> Check:
+    """Check so many columns that no release perturbs by what was found of them.
+
+    `coarser` says whether the recipient sees them by a view.
+    """
+    title, listed = "Unperturbed columns", "; ".join(findings)
+    if findings and coarser:
+        return Check(title, False, Sentence("They are not as released ({names}).", names=listed))
     if findings:
-        return Check(
-            title,
-            False,
-            Sentence("They are not as in the source table ({names}).", names="; ".join(findings))
-            if not coarser
-            else Sentence("They are not as released ({names}).", names="; ".join(findings)),
-        )
+        said = Sentence("They are not as in the source table ({names}).", names=listed)
+        return Check(title, False, said)
     if not names:
         return Check(title, True, "It has none.")
+    said = Sentence("All {names} are as in the source table.", names=names)
     if coarser:
-        return Check(
-            title,
-            True,
-            Sentence("All {names} are as the recipient's view shows them.", names=len(names)),
-        )
-    return Check(title, True, Sentence("All {names} are as in the source table.", names=len(names)))
+        said = Sentence("All {names} are as the recipient's view shows them.", names=names)
+    return Check(title, True, said)
 
 
 def any_rows(rows: Iterable[Rows], length: int) -> Rows:

@@ -463,14 +463,14 @@
         <translation>Am stärksten gefährdet, im Mittel: {values}.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/holders.py" line="+143"/>
+        <location filename="../../ui/panels/audit/holders.py" line="+152"/>
         <location line="+85"/>
         <location filename="../../ui/panels/audit/released_files.py" line="+14"/>
         <source>(rounding): they are the same</source>
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition.py" line="+279"/>
+        <location filename="../../ui/panels/audit/pages/coalition.py" line="+276"/>
         <source>Whose records are in most danger?</source>
         <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
     </message>
@@ -486,7 +486,7 @@
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="+93"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="+94"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -566,7 +566,7 @@
         <translation>Verrauschte Antworten werden geprüft</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="+85"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="+81"/>
         <source>Numbers</source>
         <translation>Zahlen</translation>
     </message>
@@ -719,6 +719,31 @@
         <location line="+4"/>
         <source>{known} On the ladder, the largest difference between a guess of {names} together and {best}&apos;s own is {apart} of the spread</source>
         <translation>{known} Auf der Leiter beträgt die größte Abweichung zwischen dem, was {names} gemeinsam raten, und dem, was {best} allein rät, {apart} der Streuung</translation>
+    </message>
+    <message>
+        <location line="+129"/>
+        <source>As planned</source>
+        <translation>Wie geplant</translation>
+    </message>
+    <message>
+        <location line="+0"/>
+        <source>Released so far</source>
+        <translation>Bisher freigegeben</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Which releases are weighed</source>
+        <translation>Welche Freigaben bewertet werden</translation>
+    </message>
+    <message>
+        <location line="+20"/>
+        <source>Coalition</source>
+        <translation>Koalition</translation>
+    </message>
+    <message>
+        <location line="+0"/>
+        <source>Who might put their releases together?</source>
+        <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
         <location filename="../../ui/panels/audit/groups.py" line="+211"/>
@@ -955,37 +980,32 @@
 <context>
     <name>CoalitionPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition.py" line="+207"/>
         <source>As planned</source>
-        <translation>Wie geplant</translation>
+        <translation type="vanished">Wie geplant</translation>
     </message>
     <message>
-        <location line="+0"/>
         <source>Released so far</source>
-        <translation>Bisher freigegeben</translation>
+        <translation type="vanished">Bisher freigegeben</translation>
     </message>
     <message>
-        <location line="+2"/>
         <source>Which releases are weighed</source>
-        <translation>Welche Freigaben bewertet werden</translation>
+        <translation type="vanished">Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location filename="../../ui/panels/audit/pages/coalition.py" line="+212"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location line="+2"/>
         <source>Coalition</source>
-        <translation>Koalition</translation>
+        <translation type="vanished">Koalition</translation>
     </message>
     <message>
-        <location line="+0"/>
         <source>Who might put their releases together?</source>
-        <translation>Wer könnte Freigaben zusammenlegen?</translation>
+        <translation type="vanished">Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
-        <location line="+60"/>
+        <location line="+29"/>
         <location line="+2"/>
         <source>Examining the ledger</source>
         <translation>Das Freigabeverzeichnis wird geprüft</translation>
@@ -1725,7 +1745,7 @@
 <context>
     <name>GroupsModel</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition.py" line="-245"/>
+        <location filename="../../ui/panels/audit/pages/coalition.py" line="-202"/>
         <source>The record&apos;s true value</source>
         <translation>Der wahre Wert des Datensatzes</translation>
     </message>
@@ -2408,7 +2428,7 @@
 <context>
     <name>HoldersModel</name>
     <message>
-        <location filename="../../ui/panels/audit/holders.py" line="+61"/>
+        <location filename="../../ui/panels/audit/holders.py" line="-90"/>
         <source>How far the release multiplies anyone&apos;s odds at most (γ)</source>
         <translation>Um welchen Faktor die Freigabe die Chancen auf irgendetwas höchstens erhöht (γ)</translation>
     </message>
@@ -3554,34 +3574,29 @@
 <context>
     <name>NumbersPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/numbers.py" line="+16"/>
         <source>As planned</source>
-        <translation>Wie geplant</translation>
+        <translation type="vanished">Wie geplant</translation>
     </message>
     <message>
-        <location line="+0"/>
         <source>Released so far</source>
-        <translation>Bisher freigegeben</translation>
+        <translation type="vanished">Bisher freigegeben</translation>
     </message>
     <message>
-        <location line="+2"/>
         <source>Which releases are weighed</source>
-        <translation>Welche Freigaben bewertet werden</translation>
+        <translation type="vanished">Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location filename="../../ui/panels/audit/pages/numbers.py" line="+17"/>
         <source>What rounding and bounds give away</source>
         <translation>Was Rundung und Grenzen preisgeben</translation>
     </message>
     <message>
-        <location line="+4"/>
         <source>Coalition</source>
-        <translation>Koalition</translation>
+        <translation type="vanished">Koalition</translation>
     </message>
     <message>
-        <location line="+0"/>
         <source>Who might put their releases together?</source>
-        <translation>Wer könnte Freigaben zusammenlegen?</translation>
+        <translation type="vanished">Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
         <location line="+4"/>
@@ -3594,12 +3609,12 @@
         <translation>durch jemanden, der &amp;kennt:</translation>
     </message>
     <message>
-        <location line="-7"/>
+        <location line="-3"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
     </message>
     <message>
-        <location line="+92"/>
+        <location line="+62"/>
         <source>Weighing a coalition</source>
         <translation>Eine Koalition wird bewertet</translation>
     </message>
@@ -4436,22 +4451,19 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Was der Angreifer hat</translation>
     </message>
     <message>
-        <location line="+2"/>
         <source>As planned</source>
-        <translation>Wie geplant</translation>
+        <translation type="vanished">Wie geplant</translation>
     </message>
     <message>
-        <location line="+0"/>
         <source>Released so far</source>
-        <translation>Bisher freigegeben</translation>
+        <translation type="vanished">Bisher freigegeben</translation>
     </message>
     <message>
-        <location line="+2"/>
         <source>Which releases are weighed</source>
-        <translation>Welche Freigaben bewertet werden</translation>
+        <translation type="vanished">Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+3"/>
         <source>Whose files the attacker has</source>
         <translation>Wessen Dateien der Angreifer hat</translation>
     </message>
@@ -6789,7 +6801,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+53"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+50"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+51"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+537"/>
         <source>Value</source>
@@ -7233,7 +7245,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+0"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-3"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+91"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+88"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
@@ -8390,7 +8402,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+185"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+186"/>
         <location line="+57"/>
         <source> and {count} {count:other|others}</source>
         <translation> und {count} weitere</translation>
@@ -9799,7 +9811,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Hierarchie als Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="+64"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="+63"/>
         <source>Explained also by</source>
         <translation>Erklärt auch durch</translation>
     </message>
@@ -11220,7 +11232,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Datei wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="+94"/>
+        <location filename="../../analysis/find_person.py" line="+93"/>
         <source>Choose whose files the attacker has.</source>
         <translation>Wählen Sie, wessen Dateien der Angreifer hat.</translation>
     </message>
@@ -11522,7 +11534,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/number_estimates.py" line="+42"/>
+        <location filename="../../analysis/number_estimates.py" line="+40"/>
         <source>standard deviation</source>
         <translation>Standardabweichung</translation>
     </message>
@@ -11543,7 +11555,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es gibt nichts, wovon es abhängen könnte.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="+138"/>
+        <location filename="../../analysis/open_columns.py" line="+136"/>
         <source>What is told of one is told of the others: protect them together.</source>
         <translation>Was über eines verraten wird, ist auch über die anderen verraten: Schützen Sie sie gemeinsam.</translation>
     </message>
@@ -11595,7 +11607,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_figures.py" line="+324"/>
+        <location filename="../../analysis/open_figures.py" line="+318"/>
         <source>This holds for somebody who knows {columns} as the table has it; {recipient} sees it more coarsely.</source>
         <translation>Das gilt für jemanden, der {columns} so kennt wie in der Tabelle; {recipient} sieht es gröber.</translation>
     </message>
@@ -11675,7 +11687,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine Hierarchie, schützen Sie sie auch oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_rows.py" line="+84"/>
+        <location filename="../../analysis/person_rows.py" line="+82"/>
         <source>Nothing is said of {column}.</source>
         <translation>Zu {column} ist nichts angegeben.</translation>
     </message>
@@ -11705,7 +11717,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie es so an, wie die Tabelle es schreibt; mehrere werden durch | getrennt.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_found.py" line="+113"/>
+        <location filename="../../analysis/person_found.py" line="+112"/>
         <source>{attribute}: the likeliest value is believed with {after:.1%}; without the files, it was with {before:.1%}.</source>
         <translation>{attribute}: Der wahrscheinlichste Wert hat eine Wahrscheinlichkeit von {after:.1%}; ohne die Dateien waren es {before:.1%}.</translation>
     </message>
@@ -11775,7 +11787,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Grund, die Stufe von {holder} bei {attribute} zu senken oder zu vergröbern, was Personen erkennbar macht.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_numbers.py" line="+47"/>
+        <location filename="../../analysis/pooled_numbers.py" line="+45"/>
         <source>Pooling never tells more than the most trusted release alone would tell without rounding and bounds.</source>
         <translation>Zusammenlegen verrät nie mehr, als die Freigabe mit dem höchsten Vertrauen allein ohne Rundung und Grenzen verriete.</translation>
     </message>
@@ -11895,7 +11907,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} sieht nach einer Nummer jedes Datensatzes aus: Jede Zeile hat eine eigene. An ihr erkannt, können Zeilen zwischen Freigaben sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location filename="../../analysis/previewed_numbers.py" line="+203"/>
+        <location filename="../../analysis/previewed_numbers.py" line="+202"/>
         <source>Comparing distributions</source>
         <translation>Verteilungen werden verglichen</translation>
     </message>
@@ -12167,7 +12179,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+11"/>
-        <location filename="../../project/verification/long_verification.py" line="+96"/>
+        <location filename="../../project/verification/long_verification.py" line="+102"/>
         <location filename="../../project/verification/verify.py" line="+324"/>
         <location line="+6"/>
         <source>Promises</source>
@@ -16537,7 +16549,7 @@ Rückgabewerte:
         <location line="+4"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+85"/>
         <location line="+4"/>
-        <location filename="../../project/adoption/rows.py" line="+341"/>
+        <location filename="../../project/adoption/rows.py" line="+340"/>
         <source>the table</source>
         <translation>die Tabelle</translation>
     </message>
@@ -21175,7 +21187,7 @@ Rückgabewerte:
         <translation>Bringen Sie die alte Datei zurück oder wählen Sie die neue.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/prepared.py" line="+355"/>
+        <location filename="../../project/publication/prepared.py" line="+109"/>
         <source>Nothing is decided about a generalized table yet.</source>
         <translation>Über eine vergröberte Tabelle ist noch nichts entschieden.</translation>
     </message>
@@ -21287,7 +21299,7 @@ Rückgabewerte:
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/prepared.py" line="-85"/>
+        <location filename="../../project/publication/prepared.py" line="+224"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
@@ -21418,7 +21430,7 @@ Rückgabewerte:
         <translation>Sie konnte ihren endgültigen Namen nicht erhalten</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="+237"/>
+        <location filename="../../project/release/byproducts.py" line="+236"/>
         <source>The number of records, and how many of them share values of the columns released unchanged, are disclosed exactly.</source>
         <translation>Die Zahl der Datensätze und wie viele davon Werte der unverändert freigegebenen Spalten teilen, wird genau offengelegt.</translation>
     </message>
@@ -21615,7 +21627,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_rows.py" line="+145"/>
+        <location filename="../../analysis/person_rows.py" line="+144"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to look for a person by it in parts.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}, zu viele, um in Teilen nach ihr eine Person zu suchen.</translation>
     </message>
@@ -21727,7 +21739,7 @@ Rückgabewerte:
         <translation>Geben Sie die ganze Tabelle auf einmal frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="-242"/>
+        <location filename="../../project/release/byproducts.py" line="-240"/>
         <source>{names} share the pseudonyms of {column}: together they can lay their rows beside each other, and know of each {column} all that any of them was given.</source>
         <translation>{names} teilen die Pseudonyme von {column}: Gemeinsam können sie ihre Zeilen nebeneinanderlegen und wissen zu jedem {column} alles, was irgendeiner von ihnen erhalten hat.</translation>
     </message>
@@ -22285,7 +22297,7 @@ Rückgabewerte:
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="+9"/>
+        <location filename="../../project/release/byproducts.py" line="+7"/>
         <source>Mend these rows in the source table, or give the column another role than that of a weight.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder geben Sie der Spalte eine andere Rolle als die eines Gewichts.</translation>
     </message>
@@ -23026,39 +23038,33 @@ Rückgabewerte:
         <translation>Stellen Sie die Datei aus einer heutigen Sicherung wieder her und starten Sie Sfumato erneut, oder verwerfen Sie sie: Ihre Tabelle und Ihre Projekte bleiben unberührt.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/chain.py" line="+78"/>
-        <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+382"/>
+        <location filename="../../project/verification/chain.py" line="+130"/>
+        <location line="+25"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
     <message>
-        <location line="-66"/>
-        <location filename="../../project/verification/long_verification.py" line="+8"/>
+        <location line="-1"/>
         <source>It has no column {names}.</source>
         <translation>Es hat keine Spalte {names}.</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <location line="+7"/>
-        <location filename="../../project/verification/long_verification.py" line="-9"/>
+        <location line="-16"/>
         <source>{key}: ladder</source>
         <translation>{key}: Leiter</translation>
     </message>
     <message>
-        <location line="-5"/>
-        <location filename="../../project/verification/long_verification.py" line="+4"/>
+        <location line="+2"/>
         <source>It can&apos;t be made again. {obstacle}</source>
         <translation>Es lässt sich nicht erneut erzeugen. {obstacle}</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <location filename="../../project/verification/long_verification.py" line="+2"/>
+        <location line="+2"/>
         <source>By the policy of its release, it is made again on the same ladder.</source>
         <translation>Nach dem Regelwerk seiner Freigabe wird es auf derselben Leiter erneut erzeugt.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="-55"/>
         <source>{key}: domain</source>
         <translation>{key}: Wertebereich</translation>
     </message>
@@ -23078,24 +23084,22 @@ Rückgabewerte:
         <translation>{key}: Einheiten</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+18"/>
         <source>They are those that the key gives, but in other places.</source>
         <translation>Es sind die, die der Schlüssel ergibt, aber an anderen Stellen.</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <location filename="../../project/verification/long_verification.py" line="+8"/>
+        <location line="+22"/>
         <source>They are not those that the key gives: {difference}.</source>
         <translation>Es sind nicht die, die der Schlüssel ergibt: {difference}.</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <location filename="../../project/verification/long_verification.py" line="+4"/>
+        <location line="-2"/>
         <source>All {rows:,} are those that the key gives.</source>
         <translation>Alle {rows:,} sind die, die der Schlüssel ergibt.</translation>
     </message>
     <message>
-        <location line="+76"/>
+        <location line="+81"/>
         <source>{key} beside {recipient}</source>
         <translation>{key} neben {recipient}</translation>
     </message>
@@ -23110,7 +23114,7 @@ Rückgabewerte:
         <translation>{key} neben anderen</translation>
     </message>
     <message>
-        <location line="-69"/>
+        <location line="-81"/>
         <source>Rows of {count:,} {count:unit|units} show several values.</source>
         <translation>Zeilen von {count:,} {count:Einheit|Einheiten} zeigen mehrere Werte.</translation>
     </message>
@@ -23120,7 +23124,7 @@ Rückgabewerte:
         <translation>Alle Zeilen jeder der {units:,} {units:Einheit|Einheiten} zeigen denselben Wert.</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+52"/>
         <source>{attribute} has values outside its domain: {outside:,} {outside:row|rows}, first row {first:,}.</source>
         <translation>{attribute} hat Werte außerhalb seines Wertebereichs: {outside:,} {outside:Zeile|Zeilen}, zuerst Zeile {first:,}.</translation>
     </message>
@@ -23138,7 +23142,7 @@ Rückgabewerte:
         <location filename="../../project/verification/found.py" line="+98"/>
         <location line="+9"/>
         <location line="+10"/>
-        <location filename="../../project/verification/long_verification.py" line="-203"/>
+        <location filename="../../project/verification/long_verification.py" line="+196"/>
         <location filename="../../project/verification/verify.py" line="-231"/>
         <location line="+37"/>
         <location line="+10"/>
@@ -23344,7 +23348,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/verification/long_verification.py" line="+25"/>
-        <location filename="../../project/verification/rows.py" line="+33"/>
+        <location filename="../../project/verification/rows.py" line="+76"/>
         <location filename="../../report/sections.py" line="+227"/>
         <source>Records</source>
         <translation>Datensätze</translation>
@@ -23361,42 +23365,37 @@ Rückgabewerte:
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
     <message>
-        <location line="+125"/>
-        <location filename="../../project/verification/rows.py" line="+3"/>
+        <location filename="../../project/verification/rows.py" line="-16"/>
         <source>the source table</source>
         <translation>die Quelltabelle</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <location filename="../../project/verification/rows.py" line="+43"/>
+        <location line="+1"/>
         <source>It has all {found:,} {found:record|records} of {where}.</source>
         <translation>Es hat alle {found:,} {found:Datensatz|Datensätze} (Vorlage: {where}).</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <location filename="../../project/verification/rows.py" line="-34"/>
+        <location line="+6"/>
         <source>It has {found:,} {found:record|records}, {more:,} more than {where}.</source>
         <translation>Es hat {found:,} {found:Datensatz|Datensätze}, {more:,} mehr als die Vorlage ({where}).</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <location filename="../../project/verification/rows.py" line="+8"/>
+        <location line="+3"/>
         <source>It has {found:,} {found:record|records} of {source:,}: {lost:,} {lost:is|are} missing</source>
         <translation>Es hat {found:,} von {source:,} {source:Datensatz|Datensätzen}: {lost:,} {lost:fehlt|fehlen}</translation>
     </message>
     <message>
-        <location line="-9"/>
-        <location filename="../../project/verification/rows.py" line="-15"/>
+        <location line="-10"/>
         <source>the source table that may leave</source>
         <translation>die Quelltabelle, soweit sie freigegeben werden darf</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="+22"/>
+        <location line="-22"/>
         <source>{missing}, and not only at the end.</source>
         <translation>{missing}, und nicht nur am Ende.</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>{missing} at the end.</source>
         <translation>{missing} am Ende.</translation>
     </message>
@@ -23406,7 +23405,7 @@ Rückgabewerte:
         <translation>{missing}, und andere wurden verändert.</translation>
     </message>
     <message>
-        <location line="-98"/>
+        <location line="-75"/>
         <source>Quasi-identifiers</source>
         <translation>Quasi-Identifikatoren</translation>
     </message>
@@ -23416,12 +23415,12 @@ Rückgabewerte:
         <translation>{count:,} von {rows:,} {rows:Zeile|Zeilen} {count:weicht|weichen} ab, zuerst in Zeile {first:,}</translation>
     </message>
     <message>
-        <location line="+92"/>
+        <location line="+86"/>
         <source>It has all {found:,} {found:record|records}, but in another order than was released.</source>
         <translation>Es hat alle {found:,} {found:Datensatz|Datensätze}, aber in anderer Reihenfolge, als sie freigegeben wurden.</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+19"/>
         <source>Columns</source>
         <translation>Spalten</translation>
     </message>
@@ -23471,51 +23470,43 @@ Rückgabewerte:
         <translation>Keine Spalte des Projekts ist direkt identifizierend.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+21"/>
-        <location line="+2"/>
-        <location line="+3"/>
-        <location line="+2"/>
-        <location filename="../../project/verification/rows.py" line="+18"/>
+        <location line="+25"/>
+        <location line="+16"/>
         <source>Unperturbed columns</source>
         <translation>Unverfremdete Spalten</translation>
     </message>
     <message>
-        <location filename="../../project/verification/rows.py" line="+7"/>
+        <location line="-17"/>
         <source>They have the source table&apos;s values, in other places.</source>
         <translation>Sie haben die Werte der Quelltabelle, an anderen Stellen.</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+5"/>
         <source>{name}: it can&apos;t be compared with the source table</source>
         <translation>{name}: lässt sich nicht mit der Quelltabelle vergleichen</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="-10"/>
-        <location filename="../../project/verification/rows.py" line="+7"/>
+        <location line="+16"/>
         <source>They are not as in the source table ({names}).</source>
         <translation>Sie sind nicht wie in der Quelltabelle ({names}).</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <location filename="../../project/verification/rows.py" line="+2"/>
+        <location line="-2"/>
         <source>They are not as released ({names}).</source>
         <translation>Sie sind nicht wie freigegeben ({names}).</translation>
     </message>
     <message>
-        <location line="+3"/>
-        <location filename="../../project/verification/rows.py" line="+3"/>
+        <location line="+5"/>
         <source>It has none.</source>
         <translation>Es hat keine.</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <location filename="../../project/verification/rows.py" line="+5"/>
+        <location line="+3"/>
         <source>All {names} are as the recipient&apos;s view shows them.</source>
         <translation>Alle {names} sind so, wie die Sicht des Empfängers sie zeigt.</translation>
     </message>
     <message>
-        <location line="+2"/>
-        <location filename="../../project/verification/rows.py" line="+2"/>
+        <location line="-2"/>
         <source>All {names} are as in the source table.</source>
         <translation>Alle {names} sind wie in der Quelltabelle.</translation>
     </message>
@@ -23625,7 +23616,7 @@ Rückgabewerte:
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="-339"/>
+        <location filename="../../project/verification/long_verification.py" line="-185"/>
         <location filename="../../project/verification/verify.py" line="+34"/>
         <location line="+11"/>
         <source>It can&apos;t be made again. {error}</source>

@@ -28,14 +28,20 @@ class ResponsiveRow(QWidget):
     ----------
     wide
         From this width on, the widgets stand side by side; pixels at scale 1.
+    *parts
+        The widgets, each by itself or with its stretch, which is 1 else.
     """
 
-    def __init__(self, wide: int, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, wide: int, *parts: QWidget | tuple[QWidget, int], parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._wide = scaled(wide)
         self._box = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(Space.BETWEEN)
+        for part in parts:
+            self.add(*(part if isinstance(part, tuple) else (part, 1)))
 
     def add(self, widget: QWidget, stretch: int = 1) -> None:
         """Put a widget at the end."""

@@ -129,10 +129,8 @@ class QuestionBar(QWidget):
 
     def __init__(self, with_recipient: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.attribute = ChoiceField(parent=self)
-        self.attribute.setAccessibleName(self.tr("Attribute"))
-        self.recipient = ChoiceField(parent=self)
-        self.recipient.setAccessibleName(self.tr("Recipient"))
+        self.attribute = ChoiceField(parent=self, name=self.tr("Attribute"))
+        self.recipient = ChoiceField(parent=self, name=self.tr("Recipient"))
         self.knowledge = KnowledgeButton(self)
         for field in (self.attribute, self.recipient):
             field.setMinimumWidth(scaled(140))

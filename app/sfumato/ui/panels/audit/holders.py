@@ -1,16 +1,21 @@
-"""Who holds what, in words and as a list: a tick for each member, and what open columns tell."""
+"""Who holds what, in words and as a list: a tick for each member, and what open columns tell.
+
+The pages that weigh coalitions share these, the choice of an attribute, and which releases count.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import ClassVar, Final
 
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QLabel, QWidget
 
 from sfumato.analysis.coalitions import ROWS_CHANGE_PLACES, CoalitionAnswer
-from sfumato.analysis.holdings import Holding
+from sfumato.analysis.holdings import Basis, Holding, holdings_of
 from sfumato.analysis.open_columns import figure_sentences
 from sfumato.analysis.pooled_numbers import NumbersCoalition, form_leak_sentences
 from sfumato.engine.core.errors import SfumatoError
@@ -18,6 +23,7 @@ from sfumato.engine.core.wording import joined
 from sfumato.engine.matrices.privacy import epsilon_of_gamma
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.mechanisms.postprocessing import FormLeaks
+from sfumato.engine.table.table import Attribute
 from sfumato.formats.language import grouped, localized
 from sfumato.plots.axes import percent
 from sfumato.plots.pooled_numbers import BayesData
@@ -25,7 +31,10 @@ from sfumato.project.adoption.adopt import beside_sentence, part_sentence
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import local_day, number, spoken, statement_text, told, typeset
+from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.state.session import Session
+from sfumato.ui.widgets.fields import ChoiceField, Segments
+from sfumato.ui.widgets.layout import Card
 from sfumato.ui.widgets.tables import Cell, Heading, TableView, TickedModel
 
 TIED = 1e-12
@@ -277,7 +286,7 @@ class HoldersModel(TickedModel):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._holdings: tuple[Holding, ...] = ()
+        self.holdings: tuple[Holding, ...] = ()
         headings = (
             Heading(self.tr("Recipient")),
             Heading(self.tr("Level"), tabular=True),
@@ -290,21 +299,21 @@ class HoldersModel(TickedModel):
     @property
     def coalition(self) -> tuple[Holding, ...]:
         """What the ticked recipients hold, the most trusted first."""
-        return tuple(h for h in self._holdings if self.is_ticked(h.recipient))
+        return tuple(h for h in self.holdings if self.is_ticked(h.recipient))
 
     @property
     def has_odds(self) -> bool:
         """Whether it is known how far any release multiplies odds: not so for numbers."""
-        return any(holding.matrix is not None for holding in self._holdings)
+        return any(holding.matrix is not None for holding in self.holdings)
 
     def show_holdings(self, holdings: Sequence[Holding]) -> None:
         """Show who holds what."""
-        self._holdings = tuple(holdings)
+        self.holdings = tuple(holdings)
         self.show_lines([holding.recipient for holding in holdings])
 
     def cell(self, row: int, column: int) -> Cell:
         """Return what a cell shows."""
-        holding = self._holdings[row]
+        holding = self.holdings[row]
         odds = holding.odds
         since = self.tr("adopted") if holding.adopted else self.tr("planned")
         if holding.recorded_at is not None:
@@ -345,3 +354,84 @@ class HoldersTable(TableView):
         """Leave the dates to the tips where names would not have room beside them."""
         super().resizeEvent(event)
         self.setColumnHidden(SINCE, self.width() < WIDE)
+
+
+def basis_choice(parent: QWidget) -> Segments:
+    """Return a choice of which releases are weighed."""
+    choices = [("released", tr("Released so far")), ("planned", tr("As planned"))]
+    return Segments(choices, parent, name=tr("Which releases are weighed"))
+
+
+class HoldersPage(AuditPage):
+    """A page on which holders of one policy entry are ticked, and weighed together."""
+
+    listens: ClassVar[tuple[str, ...]] = (*AuditPage.listens, "ledger_changed")
+
+    def lay_out_holders(self) -> Card:
+        """Make the choices, and the card of those who may put their releases together."""
+        self.entry = ChoiceField(parent=self, least=160, chosen=self.refresh)
+        self.basis = basis_choice(self)
+        self.model = HoldersModel(self)
+        self.table = HoldersTable(self.model, self)
+        self.open_note = OpenNote(self.session, self)
+        self.basis.chosen.connect(self.refresh)
+        self.model.ticked.connect(self.weigh)
+        card = Card(tr("Coalition"), tr("Who might put their releases together?"), parent=self)
+        card.body.addWidget(self.table, 1)
+        return card
+
+    @abstractmethod
+    def weigh(self) -> None:
+        """Say what those who are ticked learn together."""
+
+    def is_weighed(self, attribute: Attribute) -> bool:
+        """Return whether the page is about such an attribute."""
+        del attribute
+        return True
+
+    def offer(self, entry: PolicyEntry, attributes: Mapping[str, Attribute]) -> None:
+        """Offer what can be asked about the entry that is chosen."""
+
+    def entries(self) -> dict[str, tuple[PolicyEntry, dict[str, Attribute]]]:
+        """Return the entries whose attributes are known and weighed here, with these."""
+        found = {}
+        for entry in self.session.document.policy:
+            encoded = {name: self.session.attribute(name) for name in entry.attributes}
+            known = {
+                name: column.attribute
+                for name, column in encoded.items()
+                if column is not None and self.is_weighed(column.attribute)
+            }
+            if len(known) == len(encoded):
+                found[entry.key] = (entry, known)
+        return found
+
+    def refresh(self, _changed: object = None) -> None:
+        """Show who holds what, and weigh the coalition, now that somebody looks."""
+        entries = self.entries()
+        self.entry.set_choices([(key, key) for key in entries])
+        holdings: tuple[Holding, ...] = ()
+        released = False
+        if entries:
+            entry, attributes = entries[str(self.entry.value)]
+            holdings, released = self._held(entry, attributes)
+            self.offer(entry, attributes)
+        self.basis.setVisible(released)
+        self.model.show_holdings(holdings)
+        self.table.fit_rows()
+        self.show_work(bool(holdings))
+        self.weigh()
+
+    def _held(
+        self, entry: PolicyEntry, attributes: Mapping[str, Attribute]
+    ) -> tuple[tuple[Holding, ...], bool]:
+        """Return who holds what, and whether anything of the entry was released.
+
+        Where nothing was, it is what is planned.
+        """
+        releases = self.session.steps.releases()
+        asked = partial(holdings_of, self.session.document, entry, attributes, releases)
+        held = asked(Basis.RELEASED)
+        released = any(holding.recorded_at is not None for holding in held)
+        chosen = released and self.basis.value == Basis.RELEASED
+        return held if chosen else asked(Basis.PLANNED), released

@@ -9,7 +9,7 @@ from typing import Final, TypeVar, cast
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QButtonGroup, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QToolButton, QWidget
 
 from sfumato.analysis.audit_answers import Answer, Asked, Question, answers, subjects_of
 from sfumato.analysis.findings import Severity
@@ -28,7 +28,18 @@ from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.audit.pages.person import PersonPage
 from sfumato.ui.panels.base import Panel, PanelState
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import Badge, Card, Rule, ScrollPage, button, column, label, row, say
+from sfumato.ui.widgets.layout import (
+    Badge,
+    Card,
+    Rule,
+    ScrollPage,
+    button,
+    column,
+    fill,
+    label,
+    row,
+    say,
+)
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.responsive import FlowLayout, Pages
@@ -63,9 +74,7 @@ class AnswerCard(Card):
         self.answer = label("", wrap=True)
         self.figures = button(tr("All figures"), lambda: None, "quiet", "chevron-right")
         self.figures.setAccessibleName(tr("All figures: {question}", question=tr(topic.value)))
-        self.body.addWidget(self.badge)
-        self.body.addWidget(self.answer)
-        self.body.addLayout(FlowLayout(*actions, self.figures))
+        self.put(self.badge, self.answer, FlowLayout(*actions, self.figures))
         self.badge.hide()
 
     def show_answer(self, answer: Answer) -> None:
@@ -248,11 +257,8 @@ class Questions(QWidget):
         self.back = button(self.tr("All &questions"), self.left.emit, "quiet", "chevron-left")
         self.heading = label("", "heading", wrap=True)
         line = FlowLayout(*(self._tab(page) for page in pages), spacing=Space.TIGHT)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(Space.TIGHT)
-        whole.addLayout(row(self.back, self.heading, spacing=Space.BETWEEN, wide=1))
-        whole.addLayout(line)
+        above = row(self.back, self.heading, spacing=Space.BETWEEN, wide=1)
+        self.setLayout(column(above, line, spacing=Space.TIGHT))
         self._show_tabs()
 
     def _tab(self, page: AuditPage) -> QToolButton:
@@ -342,8 +348,7 @@ class AuditPanel(Panel):
         session = self.session
         self.stack = Pages(self)
         self._head_line = QWidget(self)
-        self.body.addWidget(self._head_line)
-        self.body.addWidget(self.stack, 1)
+        fill(self.body, self._head_line, (self.stack, 1))
         self.overview = Overview(session, self.stack)
         self.stack.addWidget(self.overview)
         yield

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.coalitions import RealizedReport, weigh_held
 from sfumato.analysis.holdings import Holding
@@ -19,18 +19,14 @@ from sfumato.formats.language import grouped
 from sfumato.plots.axes import percent
 from sfumato.plots.coalitions import RealizedData, build_realized_distribution
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.audit.holders import ROUNDING, listed, tiny, tr
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.layout import label
+from sfumato.ui.widgets.layout import boxed, column, label
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import MISSING_TEXT, show_value
-
-if TYPE_CHECKING:
-    pass
 
 JOB: Final = "audit files"
 WIDE: Final = 640
@@ -52,25 +48,14 @@ class ReleasedFiles(QWidget):
         self.agreement = label("", "muted", wrap=True)
         self.plot = PlotView(session.chooser, self)
         self.plot.failed.connect(self.failed)
-        words = QWidget(self)
-        column = QVBoxLayout(words)
-        column.setContentsMargins(0, 0, 0, 0)
-        for part in (self.sentence, self.worst, self.agreement):
-            column.addWidget(part)
-        column.addStretch(1)
-        beside = ResponsiveRow(WIDE, parent=self)
-        beside.add(words)
-        beside.add(self.plot)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(Space.INSIDE)
-        whole.addWidget(label(self.tr("In the files as released"), "heading"))
+        words = boxed(column(self.sentence, self.worst, self.agreement, None), self)
+        beside = ResponsiveRow(WIDE, words, self.plot, parent=self)
+        heading = label(self.tr("In the files as released"), "heading")
         note = self.tr(
             "The figures above are averages over the noise. Here the released values themselves"
             " are looked at, record by record."
         )
-        whole.addWidget(label(note, "muted", wrap=True))
-        whole.addWidget(beside)
+        self.setLayout(column(heading, label(note, "muted", wrap=True), beside))
         self.hide()
 
     def show_coalition(

@@ -328,9 +328,7 @@ class EntryPage(QWidget):
         self.adopted = AdoptedCard(session, self)
         self._fixed: tuple[Rung, ...] = ()
         self._build_ladder_card()
-        self._middle = ResponsiveRow(WIDE, parent=self)
-        self._middle.add(self._ladder_card)
-        self._middle.add(self.recipients)
+        self._middle = ResponsiveRow(WIDE, self._ladder_card, self.recipients, parent=self)
         self.level_card = Card(parent=self)
         self._level_title = label("", "heading", wrap=True)
         self._level_missing = button(tr("Set a level"), self.level_asked.emit)
@@ -377,9 +375,8 @@ class EntryPage(QWidget):
         remove = tr("Remove the protection")
         self.remove = tool("remove", remove, None)
         self._summary = label("", "muted", wrap=True)
-        line = ResponsiveRow(NAME_WIDE)
-        line.add(self._name)
-        line.add(boxed(row(self._about, None, self.mechanism, self.remove)), 0)
+        chosen = boxed(row(self._about, None, self.mechanism, self.remove))
+        line = ResponsiveRow(NAME_WIDE, self._name, (chosen, 0))
         return column(line, self._summary, spacing=Space.TIGHT)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -496,10 +496,7 @@ class LedgerCard(Card):
             part.setAccessibleName(name)
         self.subject.chosen.connect(self._narrow)
         self.search.textChanged.connect(self._narrow)
-        line = ResponsiveRow(NARROW, parent=self)
-        line.add(self.subject, 0)
-        line.add(self.search)
-        return line
+        return ResponsiveRow(NARROW, (self.subject, 0), self.search, parent=self)
 
     def _build_table(self) -> TableView:
         table = _LedgerTable(

@@ -378,9 +378,9 @@ class OrderCard(Card):
         self.changes = label("", "muted", wrap=True)
         self.changes.hide()
         self.put(self.table, self.tick_all, self.changes)
-        ways = ResponsiveRow(WIDE, parent=self)
-        ways.add(self._line(self.tr("Format"), self.format), 0)
-        ways.add(self._line(self.tr("As"), self.kind))
+        of_files = self._line(self.tr("Format"), self.format)
+        as_what = self._line(self.tr("As"), self.kind)
+        ways = ResponsiveRow(WIDE, (of_files, 0), as_what, parent=self)
         self.put(
             ways,
             self._line("", self.escape_formulas),

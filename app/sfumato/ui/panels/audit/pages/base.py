@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal
-from PySide6.QtWidgets import QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.ui.look.theme import Space
@@ -22,6 +22,7 @@ from sfumato.ui.widgets.layout import (
     ScrollPage,
     boxed,
     button,
+    column,
     label,
     row,
     say,
@@ -106,20 +107,14 @@ class AuditPage(LazyWidget):
         self.trouble = Badge("danger", "danger", self.tr("This can't be examined"), parent=self)
         self.sheet = ScrollPage(self)
         self.work = QWidget(self)
-        self._above = QVBoxLayout(self.work)
-        self._above.setContentsMargins(0, 0, 0, 0)
-        self._above.setSpacing(Space.BETWEEN)
-        self._above.addWidget(self.sheet, 1)
+        self._above = column((self.sheet, 1), spacing=Space.BETWEEN)
+        self.work.setLayout(self._above)
         self.pages = Pages(self)
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.work)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self.pages)
+        self.setLayout(column(self.pages))
         self.icon = IconLabel("clock", "muted", 20)
-        self.sheet.column.addWidget(self.trouble)
-        self.sheet.column.addLayout(row(self.icon, self.sentence, wide=1))
-        self.sheet.column.addWidget(self.explanation)
+        self.sheet.put(self.trouble, row(self.icon, self.sentence, wide=1), self.explanation)
         for words in (self.trouble, self.icon, self.sentence, self.explanation):
             words.hide()
         self.build()
@@ -170,12 +165,8 @@ class AuditPage(LazyWidget):
         self._above.insertLayout(self._above.count() - 1, field_line(*pieces))
 
     def add(self, *parts: Part) -> None:
-        """Put parts below one another; what a plot fails with is told in the panel."""
-        for part in parts:
-            if isinstance(part, QLayout):
-                self.sheet.column.addLayout(part)
-            else:
-                self.sheet.column.addWidget(part)
+        """Put parts below one another."""
+        self.sheet.put(*parts)
 
     def fill_with(self, widget: QWidget) -> None:
         """Let one widget that scrolls by itself take the sheet's place."""
@@ -190,10 +181,7 @@ class AuditPage(LazyWidget):
 
     def side_by_side(self, left: QWidget, right: QWidget) -> ResponsiveRow:
         """Return two parts beside each other, where there is room for both."""
-        made = ResponsiveRow(WIDE, parent=self)
-        made.add(left)
-        made.add(right)
-        return made
+        return ResponsiveRow(WIDE, left, right, parent=self)
 
     # ----- what it says
 

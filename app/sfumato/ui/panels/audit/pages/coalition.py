@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt, Signal
-from PySide6.QtWidgets import QHeaderView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from sfumato.analysis.coalitions import (
     CoalitionAnswer,
@@ -18,7 +18,7 @@ from sfumato.analysis.coalitions import (
     weigh_added,
     weigh_coalition,
 )
-from sfumato.analysis.holdings import Basis, Holding, holdings_of, imagined
+from sfumato.analysis.holdings import Holding, imagined
 from sfumato.analysis.pooled_numbers import linear_errors, numbers_coalition
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
@@ -41,12 +41,10 @@ from sfumato.plots.coalitions import (
 from sfumato.plots.ladders import LadderData, Rung, build_trust_ladder
 from sfumato.plots.pooled_numbers import build_error_by_copies
 from sfumato.project.document.model import PolicyEntry
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken
 from sfumato.ui.panels.audit.holders import (
-    HoldersModel,
-    HoldersTable,
-    OpenNote,
+    HoldersPage,
     adopted_beside,
     agreement_sentence,
     coalition_sentence,
@@ -54,12 +52,11 @@ from sfumato.ui.panels.audit.holders import (
     numbers_sentence,
     tr,
 )
-from sfumato.ui.panels.audit.pages.base import AuditPage
 from sfumato.ui.panels.audit.released_files import ReleasedFiles
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
-from sfumato.ui.widgets.fields import ChoiceField, Segments, SliderField, TickAll
-from sfumato.ui.widgets.layout import Badge, Card, label, row
+from sfumato.ui.widgets.fields import SliderField, TickAll
+from sfumato.ui.widgets.layout import Badge, Card, column, label, row
 from sfumato.ui.widgets.messages import Message, error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import MISSING_TEXT, Cell, CellsModel, Heading, TableView, show_value
@@ -87,15 +84,13 @@ class WhatIf(QWidget):
         self.trouble = label("", "muted", wrap=True)
         self.trouble.hide()
         self.plot = PlotView(session.chooser, self)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(Space.INSIDE)
-        self._column.addWidget(label(self.tr("What if I add a recipient?"), "heading"))
+        heading = label(self.tr("What if I add a recipient?"), "heading")
         note = self.tr("Choose a level. Nothing is released, and nothing is kept.")
-        self._column.addWidget(label(note, "muted", wrap=True))
-        self._column.addLayout(row(self.title, self.level))
-        self._column.addWidget(self.trouble)
-        self._column.addWidget(self.plot, 1)
+        asked = row(self.title, self.level)
+        self._column = column(
+            heading, label(note, "muted", wrap=True), asked, self.trouble, (self.plot, 1)
+        )
+        self.setLayout(self._column)
         self.level.editing_finished.connect(self.ask)
         self.plot.failed.connect(self.failed)
 
@@ -308,7 +303,7 @@ class GroupsCard(Card):
         self.table.setMinimumHeight((Space.FIELD + 4) + Space.FIELD * lines + 2)
 
 
-class CoalitionPage(AuditPage):
+class CoalitionPage(HoldersPage):
     """Ticks recipients and weighs what they hold together."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Coalitions"))
@@ -325,23 +320,13 @@ class CoalitionPage(AuditPage):
         ),
     )
     job: ClassVar[str] = "audit coalition"
-    listens: ClassVar[tuple[str, ...]] = (*AuditPage.listens, "ledger_changed")
 
     def build(self) -> None:
         """Put the coalition beside the bars, and what is known record by record below."""
         session = self.session
-        self._holdings: tuple[Holding, ...] = ()
         self._weighed = False
         self._tampering: SfumatoError | None = None
-        self.entry = ChoiceField(parent=self)
-        self.entry.setMinimumWidth(scaled(160))
-        self.basis = Segments(
-            [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
-        )
-        self.basis.setAccessibleName(self.tr("Which releases are weighed"))
-        self.model = HoldersModel(self)
-        self.table = HoldersTable(self.model, self)
-        self.open_note = OpenNote(session, self)
+        card = self.lay_out_holders()
         self.beside = label("", "muted", wrap=True)
         self.ladder, self.bars = self.new_plot(), self.new_plot()
         self.distribution, self.growth = self.new_plot(), self.new_plot()
@@ -352,10 +337,6 @@ class CoalitionPage(AuditPage):
         self.ledger = Badge("verify", "muted", "", parent=self)
         self.ledger.hide()
         self.controls((self.tr("&Attribute"), self.entry), self.basis, None, self.ledger)
-        card = Card(
-            self.tr("Coalition"), self.tr("Who might put their releases together?"), parent=self
-        )
-        card.body.addWidget(self.table, 1)
         self.tick_all = TickAll(self.model.tick_all, self)
         self.tick_all.show()
         card.body.addWidget(self.tick_all)
@@ -364,9 +345,6 @@ class CoalitionPage(AuditPage):
         self.add(self.side_by_side(self.what_if, self.ladder))
         for signal in (session.project_changed, session.ledger_changed):
             signal.connect(self._examine_ledger)
-        self.entry.chosen.connect(self.refresh)
-        self.basis.chosen.connect(self.refresh)
-        self.model.ticked.connect(self._weigh)
         self.what_if.failed.connect(self.told)
         self.files.failed.connect(self.told)
         self._examine_ledger()
@@ -375,37 +353,11 @@ class CoalitionPage(AuditPage):
 
     def state(self) -> PanelState:
         """Return whether the present coalition was weighed."""
-        if not self._holdings:
+        if not self.model.holdings:
             return PanelState.EMPTY
         if self._tampering is not None:
             return PanelState.ATTENTION
         return PanelState.DONE if self._weighed else PanelState.IN_PROGRESS
-
-    def _entries(self) -> dict[str, tuple[PolicyEntry, dict[str, Attribute]]]:
-        """Return the entries whose attributes are known, with these."""
-        found = {}
-        for entry in self.session.document.policy:
-            encoded = {name: self.session.attribute(name) for name in entry.attributes}
-            known = {name: c.attribute for name, c in encoded.items() if c is not None}
-            if len(known) == len(encoded):
-                found[entry.key] = (entry, known)
-        return found
-
-    def refresh(self, _changed: object = None) -> None:
-        """Show who holds what, and weigh the coalition, now that somebody looks."""
-        entries = self._entries()
-        self.entry.set_choices([(key, key) for key in entries])
-        self._holdings, anything_released = (), False
-        if entries:
-            entry, attributes = entries[str(self.entry.value)]
-            self._holdings, anything_released = held_now(
-                self.session, entry, attributes, str(self.basis.value)
-            )
-        self.basis.setVisible(anything_released)
-        self.model.show_holdings(self._holdings)
-        self.table.fit_rows()
-        self.show_work(bool(self._holdings))
-        self._weigh()
 
     def _examine_ledger(self) -> None:
         """Find out whether the record of what was released can be relied on."""
@@ -435,13 +387,13 @@ class CoalitionPage(AuditPage):
 
     # ----- what it comes to
 
-    def _weigh(self) -> None:
+    def weigh(self) -> None:
         """Say what the ticked recipients learn; the bars follow from a job."""
         self._weighed = False
         if not self.isVisible():
             self.in_sight(self.refresh)()
-        entries = self._entries() if self.isVisible() else {}
-        if not entries or not self._holdings:
+        entries = self.entries() if self.isVisible() else {}
+        if not entries or not self.model.holdings:
             self.session.runner.cancel(self.job)
             self.state_changed.emit()
             return
@@ -502,7 +454,7 @@ class CoalitionPage(AuditPage):
                 "",
                 holding.recipient in chosen,
             )
-            for holding in self._holdings
+            for holding in self.model.holdings
         )
         self.ladder.show_plot(partial(build_trust_ladder, LadderData(entry.key, rungs)))
 
@@ -544,19 +496,6 @@ class CoalitionPage(AuditPage):
     def _fail(self, error: SfumatoError) -> None:
         self._show_nothing()
         self.tell(Message.of_error(error, topic="coalition"))
-
-
-def held_now(
-    session: Session, entry: PolicyEntry, attributes: Mapping[str, Attribute], basis: str
-) -> tuple[tuple[Holding, ...], bool]:
-    """Return who holds what, and whether anything of the entry was released.
-
-    Where nothing was, it is what is planned.
-    """
-    asked = partial(holdings_of, session.document, entry, attributes, session.steps.releases())
-    held = asked(Basis.RELEASED)
-    released = any(holding.recorded_at is not None for holding in held)
-    return held if released and basis == Basis.RELEASED else asked(Basis.PLANNED), released
 
 
 Weighed = tuple[CoalitionAnswer, GrowthData]

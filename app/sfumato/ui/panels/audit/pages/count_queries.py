@@ -40,7 +40,6 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.layout import Card, button, column, label, row
 from sfumato.ui.widgets.messages import Message, error_texts
-from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.tables import show_value
 
 JOB: Final = "audit count queries"
@@ -67,8 +66,7 @@ class QueryForm(QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(Space.INSIDE)
-        self.value = ChoiceField(parent=self)
-        self.value.chosen.connect(self._tell)
+        self.value = ChoiceField(parent=self, chosen=self._tell)
         self.conditions: dict[str, ChoiceField] = {}
         self._cells: list[QWidget] = []
 
@@ -160,7 +158,6 @@ class CountQueriesPage(GroupsPage):
 
     def build(self) -> None:
         """Put the form, the answers and the pool below one another."""
-        column = self.sheet.column
         self.form = QueryForm(self)
         card = Card(
             self.tr("Ask"),
@@ -168,21 +165,16 @@ class CountQueriesPage(GroupsPage):
             parent=self,
         )
         card.body.addWidget(self.form)
-        self.estimates = PlotView(self.session.chooser, self)
-        self.errors = PlotView(self.session.chooser, self)
-        column.insertWidget(0, card)
-        column.addWidget(self.estimates)
-        column.addWidget(self.errors)
+        self.estimates, self.errors = self.new_plot(), self.new_plot()
+        self.sheet.column.insertWidget(0, card)
+        self.add(self.estimates, self.errors)
         self.protection = next(
             (each for each in all_mechanisms().values() if isinstance(each, GroupProtection)), None
         )
         self.cost = self._cost_card()
         self.cost.setVisible(self.protection is not None)
-        column.addWidget(self.cost)
-        column.addWidget(self.curves)
+        self.add(self.cost, self.curves)
         self.form.changed.connect(self._answer)
-        for plot in (self.estimates, self.errors):
-            plot.failed.connect(self.told)
 
     def _cost_card(self) -> Card:
         card = Card(
@@ -193,8 +185,7 @@ class CountQueriesPage(GroupsPage):
             ),
             parent=self,
         )
-        self.curves = PlotView(self.session.chooser, self)
-        self.curves.failed.connect(self.told)
+        self.curves = self.new_plot()
         self.compare = button(self.tr("Compare"), self._compare)
         card.body.addLayout(row(self.compare, None))
         return card

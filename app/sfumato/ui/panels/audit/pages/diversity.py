@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 import numpy as np
 import pandas as pd
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QItemSelection, Qt, Signal
-from PySide6.QtWidgets import QFormLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.composition import (
     MOST_BREACHES,
@@ -29,7 +29,7 @@ from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
-from sfumato.ui.widgets.layout import Card, boxed, button, label, row
+from sfumato.ui.widgets.layout import Card, boxed, button, column, fill, form, label, row
 from sfumato.ui.widgets.messages import error_texts
 from sfumato.ui.widgets.plot_view import PlotView
 from sfumato.ui.widgets.responsive import FlowLayout
@@ -185,35 +185,27 @@ class PersonCard(QWidget):
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(0, Space.INSIDE, 0, 0)
-        self.body.setSpacing(Space.INSIDE)
-        title = tr("What the tables tell about one person")
-        self.body.addWidget(label(title, "heading", wrap=True))
-        self.body.addWidget(
-            label(tr("Choose the class that the person is in, in each table."), "muted", wrap=True)
-        )
+        title = label(tr("What the tables tell about one person"), "heading", wrap=True)
+        asked = tr("Choose the class that the person is in, in each table.")
+        self.body = column(title, label(asked, "muted", wrap=True), margins=(0, Space.INSIDE, 0, 0))
+        self.setLayout(self.body)
         self._session = session
         self._found: Beside | None = None
         self._belief: Belief | None = None
         self.classes: list[ChoiceField] = []
-        self._form = QFormLayout()
-        self._form.setHorizontalSpacing(Space.BETWEEN)
+        self._form = form()
         self._form.setVerticalSpacing(Space.TIGHT)
-        self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         self.body.addLayout(self._form)
         self.plot = PlotView(session.chooser, self)
         self.plot.failed.connect(self.told)
         self.nobody = label("", "muted", wrap=True)
-        self.body.addWidget(self.nobody)
-        self.body.addWidget(self.plot)
+        fill(self.body, self.nobody, self.plot)
         shared = tr("Where it is known how many people they share")
         self.body.addWidget(label(shared, "caption", wrap=True))
         self.share = NumberField(0.1, 100.0, decimals=1, unit="%", step=5.0, show_range=True)
         self.share.set_value(50.0)
         self.share.spin.setAccessibleName(tr("Share of people in all the other classes"))
-        self.of = ChoiceField(parent=self)
-        self.of.setAccessibleName(tr("Table whose class the share is of"))
+        self.of = ChoiceField(parent=self, name=tr("Table whose class the share is of"))
         self.count = button(tr("Count the ways"), self._count)
         whose = boxed(row(label(tr("of the class of"), "muted"), self.of))
         self.body.addLayout(FlowLayout(self.share, whose, self.count))
@@ -223,8 +215,7 @@ class PersonCard(QWidget):
             wrap=True,
         )
         self.body.addWidget(self.ways_text)
-        self.ways = TableView(self, row_numbers=False)
-        self.ways.setAccessibleName(tr("Ways"))
+        self.ways = TableView(self, row_numbers=False, name=tr("Ways"))
         self.ways.setFixedHeight(scaled(WAYS_HEIGHT))
         self.ways.hide()
         self.body.addWidget(self.ways)
@@ -384,16 +375,12 @@ class DiversityPage(AuditPage):
 
     def build(self) -> None:
         """Put the tables, the combinations and one person's belief below one another."""
-        column = self.sheet.column
         self.found: Beside | None = None
         self._failed = False
         self._asked: tuple[object, ...] = ()
         self._stated_l: float | None = None
-        column.setContentsMargins(0, 0, Space.INSIDE, 0)
-        self.ours = ChoiceField(parent=self)
-        self.ours.setAccessibleName(tr("Our table"))
-        self.ours.setMinimumWidth(scaled(230))
-        self.ours.chosen.connect(self.ask)
+        self.sheet.column.setContentsMargins(0, 0, Space.INSIDE, 0)
+        self.ours = ChoiceField(parent=self, name=tr("Our table"), least=230, chosen=self.ask)
         self.l = NumberField(1, 1000, decimals=0, step=1.0, show_range=True)
         self.l.set_value(USUAL_L)
         self.l.spin.setAccessibleName(tr("Values that should remain"))
@@ -401,10 +388,6 @@ class DiversityPage(AuditPage):
         self.controls(
             (tr("Our table"), self.ours), (tr("Values that should remain, l"), self.l), None
         )
-        self.cards = QWidget(self)
-        cards = QVBoxLayout(self.cards)
-        cards.setContentsMargins(0, 0, 0, 0)
-        cards.setSpacing(Space.BETWEEN)
         holders = Card(tr("What each table contributes"), parent=self)
         self.holders = self._table(tr("Tables"))
         holders.body.addWidget(self.holders)
@@ -420,19 +403,14 @@ class DiversityPage(AuditPage):
         self.breaches = self._table(tr("Combinations"))
         self.breaches.setSelectionMode(TableView.SelectionMode.SingleSelection)
         self.breaches.setSortingEnabled(True)
-        broken.body.addWidget(self.count)
-        broken.body.addWidget(self.breaches)
+        broken.put(self.count, self.breaches)
         self.person = PersonCard(self.session, self)
         self.person.told.connect(self.told)
-        for card in (holders, broken, self.person):
-            cards.addWidget(card)
+        self.cards = boxed(column(holders, broken, self.person, spacing=Space.BETWEEN), self)
         self.add(self.cards)
 
     def _table(self, name: str) -> TableView:
-        made = TableView(self, row_numbers=False)
-        made.setProperty("framed", False)
-        made.setAccessibleName(name)
-        made.setSelectionBehavior(TableView.SelectionBehavior.SelectRows)
+        made = TableView(self, row_numbers=False, framed=False, name=name, whole_rows=True)
         made.horizontalHeader().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
         return made
 

@@ -40,13 +40,10 @@ from sfumato.ui.panels.audit.groups import GroupsPage, GroupsTable
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
 from sfumato.ui.widgets.layout import Card, label
-from sfumato.ui.widgets.plot_view import PlotView
-from sfumato.ui.widgets.responsive import ResponsiveRow
 from sfumato.ui.widgets.tables import FrameModel, TableView
 
 JOB: Final = "audit small groups"
 CURVES_JOB: Final = "audit small groups curves"
-WIDE: Final = 760
 TABLE_HEIGHT: Final = 300
 
 
@@ -175,39 +172,25 @@ class GroupRiskPage(GroupsPage):
 
     def build(self) -> None:
         """Put the limits, the plots and the table of groups below one another."""
-        column = self.sheet.column
-        self.epsilon = NumberField(0.01, 1.0, decimals=3, show_range=False, parent=self)
-        self.epsilon.set_value(USUAL_EPSILON)
-        self.delta = NumberField(0.01, 0.5, decimals=3, show_range=False, parent=self)
-        self.delta.set_value(USUAL_DELTA)
-        self.rule = Segments(
-            [
-                (Rule.EXACT, self.tr("Exact")),
-                (Rule.CHERNOFF, self.tr("Chernoff")),
-                (Rule.SIMPLIFIED, self.tr("Simplified")),
-            ],
-            self,
+        changed = self._limits_changed
+        self.epsilon, self.delta = (
+            NumberField(0.01, most, decimals=3, show_range=False, given=changed, parent=self)
+            for most in (1.0, 0.5)
         )
-        self.rule.setAccessibleName(self.tr("Test"))
+        self.epsilon.set_value(USUAL_EPSILON)
+        self.delta.set_value(USUAL_DELTA)
+        rules = [
+            (Rule.EXACT, self.tr("Exact")),
+            (Rule.CHERNOFF, self.tr("Chernoff")),
+            (Rule.SIMPLIFIED, self.tr("Simplified")),
+        ]
+        self.rule = Segments(rules, self, name=self.tr("Test"), chosen=changed)
         self.limits_text = label("", "small", wrap=True)
-        column.insertLayout(0, self._limits_line())
-        column.insertWidget(1, self.limits_text)
-        self.sizes = PlotView(self.session.chooser, self)
-        self.remedies = PlotView(self.session.chooser, self)
-        self.curves = PlotView(self.session.chooser, self)
-        self.group = PlotView(self.session.chooser, self)
-        above = ResponsiveRow(WIDE, parent=self)
-        above.add(self.sizes)
-        above.add(self.remedies)
-        column.addWidget(above)
-        column.addWidget(self.curves)
-        column.addWidget(self._groups_card())
-        column.addWidget(self.group)
-        for field in (self.epsilon, self.delta):
-            field.value_changed.connect(self._limits_changed)
-        self.rule.chosen.connect(self._limits_changed)
-        for plot in (self.sizes, self.remedies, self.curves, self.group):
-            plot.failed.connect(self.told)
+        self.sheet.column.insertLayout(0, self._limits_line())
+        self.sheet.column.insertWidget(1, self.limits_text)
+        self.sizes, self.remedies, self.curves, self.group = (self.new_plot() for _ in range(4))
+        above = self.side_by_side(self.sizes, self.remedies)
+        self.add(above, self.curves, self._groups_card(), self.group)
 
     def _limits_line(self) -> QHBoxLayout:
         line = QHBoxLayout()

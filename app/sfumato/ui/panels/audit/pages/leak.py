@@ -57,9 +57,7 @@ class FindingCard(Card):
         self._model: FrameModel | None = None
         head = row(self._icon)
         head.addWidget(self.verdict, 1)
-        self.body.addLayout(head)
-        self.body.addWidget(self.about)
-        self.body.addWidget(self.table)
+        self.put(head, self.about, self.table)
         self.body.addSpacing(Space.INSIDE)
         self.body.addLayout(row(self.choose, None))
         self.show_nothing()
@@ -167,9 +165,7 @@ class SpacingCard(Card):
         self.outcome = label("", wrap=True)
         self.use = button(self.tr("&Use this distance"), self._accept)
         self.stop = button(self.tr("Same level again"), lambda: self.accepted.emit(0.0), "quiet")
-        self.body.addLayout(row(name, self.field, None))
-        self.body.addWidget(self.outcome)
-        self.body.addLayout(row(self.use, self.stop, None))
+        self.put(row(name, self.field, None), self.outcome, row(self.use, self.stop, None))
 
     @property
     def spacing(self) -> float:

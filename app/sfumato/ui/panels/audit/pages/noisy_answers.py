@@ -40,19 +40,17 @@ class NoisyAnswersPage(GroupsPage):
 
     def build(self) -> None:
         """Put the noise, the plot and the groups below one another."""
-        column = self.sheet.column
         self.loss = NumberField(0.001, 10.0, decimals=3, step=0.05, show_range=False, parent=self)
         self.epsilon = NumberField(0.01, 1.0, decimals=3, show_range=False, parent=self)
         self.delta = NumberField(0.01, 0.5, decimals=3, show_range=False, parent=self)
         self.smallest = NumberField(0, 1e6, decimals=0, step=10, show_range=False, parent=self)
         self.count = NumberField(1, 100, decimals=0, step=1, show_range=False, parent=self)
-        column.insertLayout(0, self._line())
+        self.sheet.column.insertLayout(0, self._line())
         self.plot = self.new_plot()
         card = Card(self.tr("Groups"), parent=self)
         self.table = GroupsTable(self)
         card.body.addWidget(self.table)
-        column.addWidget(self.plot)
-        column.addWidget(card)
+        self.add(self.plot, card)
 
     def _line(self) -> FlowLayout:
         line = FlowLayout()

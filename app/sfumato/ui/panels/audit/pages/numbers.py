@@ -9,7 +9,6 @@ from typing import ClassVar, Final
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
-from sfumato.analysis.holdings import Holding
 from sfumato.analysis.pooled_numbers import (
     NumbersCoalition,
     guesses_off,
@@ -33,20 +32,17 @@ from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.holders import (
-    HoldersModel,
-    HoldersTable,
-    OpenNote,
+    HoldersPage,
     bayes_sentence,
     coalition_sentence,
     forms_text,
     knowledge_words,
     numbers_sentence,
 )
-from sfumato.ui.panels.audit.pages.base import AuditPage, field_line
-from sfumato.ui.panels.audit.pages.coalition import held_now
+from sfumato.ui.panels.audit.pages.base import field_line
 from sfumato.ui.panels.base import PanelState
-from sfumato.ui.widgets.fields import ChoiceField, Segments
-from sfumato.ui.widgets.layout import Card, label
+from sfumato.ui.widgets.fields import ChoiceField
+from sfumato.ui.widgets.layout import label
 from sfumato.ui.widgets.messages import Message
 
 JOB: Final = "audit numbers"
@@ -80,7 +76,7 @@ class WeighedNumbers:
     in_table: str
 
 
-class NumbersPage(AuditPage):
+class NumbersPage(HoldersPage):
     """Ticks recipients and shows how closely they can tell people's numbers together."""
 
     title: ClassVar[str] = str(QT_TRANSLATE_NOOP("Audit", "Numbers"))
@@ -96,32 +92,21 @@ class NumbersPage(AuditPage):
             )
         ),
     )
-    listens: ClassVar[tuple[str, ...]] = (*AuditPage.listens, "ledger_changed")
 
     def build(self) -> None:
         """Put the coalition beside the growth of the error, and single guesses below."""
         self._shown: NumbersCoalition | None = None
         self._weighed: WeighedNumbers | None = None
-        self.entry, self.knowledge, self.attribute = (ChoiceField(parent=self) for _ in range(3))
+        self.knowledge, self.attribute = (ChoiceField(parent=self) for _ in range(2))
+        card = self.lay_out_holders()
         for field in (self.entry, self.knowledge, self.attribute):
             field.setMinimumWidth(scaled(160))
             field.setSizeAdjustPolicy(ChoiceField.SizeAdjustPolicy.AdjustToContents)
-        self.basis = Segments(
-            [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
-        )
-        self.basis.setAccessibleName(self.tr("Which releases are weighed"))
-        self.model = HoldersModel(self)
-        self.table = HoldersTable(self.model, self)
-        self.open_note = OpenNote(self.session, self)
         self.copies, self.errors, self.bayes = (self.new_plot() for _ in range(3))
         self.agreement = label("", "muted", wrap=True)
         self.forms_heading = label(self.tr("What rounding and bounds give away"), "heading")
         self.forms = label("", wrap=True)
         self.controls((self.tr("&Attribute"), self.entry), self.basis, None)
-        card = Card(
-            self.tr("Coalition"), self.tr("Who might put their releases together?"), parent=self
-        )
-        card.body.addWidget(self.table, 1)
         guesses = field_line(
             (self.tr("&Guesses of"), self.attribute),
             (self.tr("by somebody who &knows"), self.knowledge),
@@ -130,64 +115,38 @@ class NumbersPage(AuditPage):
         self.add(self.open_note, self.side_by_side(card, self.copies), guesses)
         self.add(self.errors, self.bayes, self.agreement, self.forms_heading, self.forms)
         self._tell_forms(None)
-        self.entry.chosen.connect(self.refresh)
-        self.basis.chosen.connect(self.refresh)
         self.knowledge.chosen.connect(self._draw_guesses)
         self.attribute.chosen.connect(self._draw_guesses)
-        self.model.ticked.connect(self._weigh)
 
     # ----- what there is
 
     def state(self) -> PanelState:
         """Return whether the present coalition was weighed."""
-        if not self._entries():
+        if not self.entries():
             return PanelState.EMPTY
         return PanelState.DONE if self._weighed is not None else PanelState.IN_PROGRESS
 
     def has_material(self) -> bool:
         """Return whether noise protects any numbers."""
-        return bool(self._entries())
+        return bool(self.entries())
 
-    def _entries(self) -> dict[str, tuple[PolicyEntry, dict[str, Attribute]]]:
-        """Return the entries whose attributes stay numbers, with these."""
-        found = {}
-        for entry in self.session.document.policy:
-            encoded = {name: self.session.attribute(name) for name in entry.attributes}
-            known = {
-                name: column.attribute
-                for name, column in encoded.items()
-                if column is not None and column.attribute.numbers is not None
-            }
-            if len(known) == len(entry.attributes):
-                found[entry.key] = (entry, known)
-        return found
+    def is_weighed(self, attribute: Attribute) -> bool:
+        """Return whether an attribute stays numbers."""
+        return attribute.numbers is not None
 
-    def refresh(self, _changed: object = None) -> None:
-        """Show who holds numbers, and weigh the coalition, now that somebody looks."""
-        entries = self._entries()
-        self.entry.set_choices([(key, key) for key in entries])
-        holdings: tuple[Holding, ...] = ()
-        self.basis.hide()
-        if entries:
-            entry, attributes = entries[str(self.entry.value)]
-            basis = str(self.basis.value)
-            holdings, released = held_now(self.session, entry, attributes, basis)
-            self.basis.setVisible(released)
-            self.attribute.set_choices(list(enumerate(entry.attributes)))
-            size = len(attributes)
-            self.knowledge.set_choices(
-                [(0, knowledge_words(0, size)), *((s, knowledge_words(s, size)) for s in SAMPLES)]
-            )
-        self.model.show_holdings(holdings)
-        self.table.fit_rows()
-        self.show_work(bool(holdings))
-        self._weigh()
+    def offer(self, entry: PolicyEntry, attributes: Mapping[str, Attribute]) -> None:
+        """Offer the entry's attributes, and what somebody who guesses may know of them."""
+        self.attribute.set_choices(list(enumerate(entry.attributes)))
+        size = len(attributes)
+        self.knowledge.set_choices(
+            [(0, knowledge_words(0, size)), *((s, knowledge_words(s, size)) for s in SAMPLES)]
+        )
 
     # ----- what it comes to
 
-    def _weigh(self) -> None:
+    def weigh(self) -> None:
         """Say what the ticked recipients learn; the pictures follow from a job."""
-        entries, coalition = self._entries(), self.model.coalition
+        entries, coalition = self.entries(), self.model.coalition
         shown = coalition if entries and self.isVisible() else ()
         self.open_note.show_best(str(self.entry.value), shown)
         if not entries or not coalition:

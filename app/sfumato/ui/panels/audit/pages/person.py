@@ -42,8 +42,9 @@ from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.project.release.regenerate import released_last
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import number, typeset, value_name
-from sfumato.ui.panels.audit.pages.base import WIDE, AuditPage, Topic
-from sfumato.ui.widgets.fields import ChoiceField, NumberField, Segments, TickAll, when_given
+from sfumato.ui.panels.audit.holders import basis_choice
+from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
+from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, when_given
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
@@ -56,7 +57,7 @@ from sfumato.ui.widgets.layout import (
     row,
 )
 from sfumato.ui.widgets.messages import error_texts
-from sfumato.ui.widgets.responsive import FlowLayout, ResponsiveRow
+from sfumato.ui.widgets.responsive import FlowLayout
 from sfumato.ui.widgets.tables import FrameModel, TableView, show_value
 
 TABLES_JOB: Final = "audit person tables"
@@ -120,9 +121,7 @@ class PersonPage(AuditPage):
         self.more = button(self.tr("More columns"), self._show_all, "quiet")
         self.known.body.addLayout(row(self.more, None))
         self._build_held()
-        beside = ResponsiveRow(WIDE, parent=self)
-        beside.add(self.known)
-        beside.add(self.held)
+        beside = self.side_by_side(self.known, self.held)
         self.known.body.addStretch(1)
         self.held.body.addStretch(1)
         self.sheet.column.insertWidget(0, beside)
@@ -135,8 +134,7 @@ class PersonPage(AuditPage):
             self.tr("For your eyes only: the likeliest first, as the table has them."),
             self,
         )
-        self.table = TableView(self, row_numbers=False)
-        self.table.setAccessibleName(self.tr("The rows that fit"))
+        self.table = TableView(self, row_numbers=False, name=self.tr("The rows that fit"))
         self.rows.body.addWidget(self.table)
         self.add(self.reasons, self.beliefs, self.rows)
         self.basis.chosen.connect(self.refresh)
@@ -148,16 +146,12 @@ class PersonPage(AuditPage):
     def _build_held(self) -> None:
         """Make the card of what the attacker has: files, a belief, other holders' tables."""
         self.held = Card(self.tr("What the attacker has"), parent=self)
-        self.basis = Segments(
-            [("released", self.tr("Released so far")), ("planned", self.tr("As planned"))], self
-        )
-        self.basis.setAccessibleName(self.tr("Which releases are weighed"))
+        self.basis = basis_choice(self)
         self.holders = QListWidget(self)
         self.holders.setAccessibleName(self.tr("Whose files the attacker has"))
         self.tick_all = TickAll(self._tick_all, self)
-        self.belief = ChoiceField(parent=self)
+        self.belief = ChoiceField(parent=self, name=self.tr("Believed beforehand"))
         self.belief.setMinimumContentsLength(16)
-        self.belief.setAccessibleName(self.tr("Believed beforehand"))
         self.share = NumberField(
             0.0, 100.0, decimals=1, unit="%", step=5.0, show_range=False, parent=self
         )
@@ -169,8 +163,7 @@ class PersonPage(AuditPage):
         believed = form((self.tr("Believed beforehand"), beliefs))
         for part in (self.basis, self.holders, self.tick_all):
             self.held.body.addWidget(part)
-        self.held.body.addLayout(believed)
-        self.held.body.addLayout(self._classes_form)
+        self.held.put(believed, self._classes_form)
 
     # ----- what can be chosen
 

@@ -12,7 +12,7 @@ from sfumato.analysis.record_path import RecordPath, record_path
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.plots.ladders import RecordLadderData, build_record_ladder
 from sfumato.project.document.model import Document, PolicyEntry
-from sfumato.ui.look.theme import Space, scaled
+from sfumato.ui.look.theme import Space
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.widgets.fields import ChoiceField, NumberField
 from sfumato.ui.widgets.layout import Card
@@ -45,9 +45,8 @@ class RecordPage(AuditPage):
         """Put the choices above the ladder and what each recipient sees."""
         self._shown_for: tuple[Document, object, str, int] | None = None
         self._model: FrameModel | None = None
-        self.attribute = ChoiceField(parent=self)
-        self.attribute.setMinimumWidth(scaled(160))
-        self.row = NumberField(1, 1, decimals=0, step=1, parent=self)
+        self.attribute = ChoiceField(parent=self, least=160, chosen=self.refresh)
+        self.row = NumberField(1, 1, decimals=0, step=1, parent=self, given=self.refresh)
         self.plot = self.new_plot()
         self.table = TableView(self, row_numbers=False)
         self.table.setAccessibleName(self.tr("What each recipient sees of the record"))
@@ -57,8 +56,6 @@ class RecordPage(AuditPage):
             (self.tr("&Attribute"), self.attribute), (self.tr("&Row of the table"), self.row), None
         )
         self.add(self.plot, card)
-        self.attribute.chosen.connect(self.refresh)
-        self.row.value_changed.connect(self.refresh)
 
     def _entries(self) -> dict[str, PolicyEntry]:
         """Return the policy's attributes with their entries."""

@@ -81,7 +81,7 @@ class ReportPage(AuditPage):
         )
         self.audience.setAccessibleName(self.tr("Who the report is for"))
         self.threshold = NumberField(
-            1, MOST_RECORDS, decimals=0, step=1, show_range=False, parent=self
+            1, MOST_RECORDS, decimals=0, step=1, show_range=False, parent=self, given=self._compose
         )
         self.threshold.set_value(USUAL_THRESHOLD)
         self._least_count = named(self.tr("No &count below"), self.threshold)
@@ -94,7 +94,6 @@ class ReportPage(AuditPage):
         self.fill_with(self.view)
         self._build_progress()
         self.audience.chosen.connect(self._compose)
-        self.threshold.value_changed.connect(self._compose)
         for signal in self.listens:
             getattr(self.session, signal).connect(self._outdate)
 

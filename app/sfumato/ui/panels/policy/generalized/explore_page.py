@@ -70,9 +70,7 @@ class FilterBar(QWidget):
         )
         self.which.setAccessibleName(tr("Which combinations are listed"))
         self.which.chosen.connect(lambda _which: self.changed.emit())
-        self.column = ChoiceField(parent=self)
-        self.column.setAccessibleName(tr("Column to filter by"))
-        self.column.setMinimumWidth(scaled(130))
+        self.column = ChoiceField(parent=self, name=tr("Column to filter by"), least=130)
         self.bound = ChoiceField([(True, tr("at most")), (False, tr("at least"))], self)
         self.bound.setAccessibleName(tr("Bound"))
         self.value = NumberField(0, 1_000_000_000, decimals=2, step=1.0, show_range=False)
@@ -145,10 +143,8 @@ class NodeCard(Card):
         texts = boxed(column(self.title, self.groups, spacing=2))
         self.pin = button(tr("Pin"), self._pin, tip=tr("Keep it for comparison"))
         self.choose = button(tr("Choose"), self._choose, tip=tr("Publish with these levels"))
-        line = ResponsiveRow(NODE_WIDE)
-        line.add(texts)
-        line.add(boxed(row(self.badge, None, self.pin, self.choose, spacing=Space.BETWEEN)), 0)
-        self.body.addWidget(line)
+        chosen = boxed(row(self.badge, None, self.pin, self.choose, spacing=Space.BETWEEN))
+        self.body.addWidget(ResponsiveRow(NODE_WIDE, texts, (chosen, 0)))
 
     def show_node(self, searched: Searched, node: Node, chosen: Node | None) -> None:
         """Show a node, and whether it is the chosen one."""
@@ -261,10 +257,8 @@ class ExplorePage(QWidget):
         picture = boxed(column(legend, (self.lattice, 1), spacing=Space.TIGHT), self)
         self.plot = PlotView(self._session.chooser, self)
         heights = ScrollPage(self)
-        heights.column.addWidget(self.plot)
-        heights.column.addStretch(1)
-        self.compared = TableView(self, row_numbers=False)
-        self.compared.setAccessibleName(tr("Candidates side by side"))
+        heights.put(self.plot, None)
+        self.compared = TableView(self, row_numbers=False, name=tr("Candidates side by side"))
         self._pages: dict[object, QWidget] = {
             LIST: self.table,
             PICTURE: picture,

@@ -68,26 +68,20 @@ class PublishPage(ScrollPage):
         self._promises.setSpacing(Space.INSIDE)
         self.promise.body.addLayout(self._promises)
         self.check = Badge("clock", "muted", "")
-        self.promise.body.addWidget(self.check)
-        self.promise.body.addWidget(label(tr("What it does not promise"), "caption"))
+        self.promise.put(self.check, label(tr("What it does not promise"), "caption"))
         self.exact = label("", "caution", wrap=True)
         self.left_out = label("", "muted", wrap=True)
         self.promise.body.addWidget(self.exact)
         for limit in LIMITS:
             self.promise.body.addWidget(label(f"•  {spoken(limit)}", "muted", wrap=True))
-        self.promise.body.addWidget(self.left_out)
-        self.promise.body.addStretch(1)
-        sides = ResponsiveRow(WIDE, parent=self)
-        sides.add(self.promise, 3)
-        sides.add(self._publish_card(), 2)
-        self.column.addWidget(sides)
-        self.column.addStretch(1)
+        self.promise.put(self.left_out, None)
+        sides = (self.promise, 3), (self._publish_card(), 2)
+        self.put(ResponsiveRow(WIDE, *sides, parent=self), None)
 
     def _publish_card(self) -> Card:
         card = Card(tr("Publish"), parent=self)
         formats = [(f.name, spoken(f.title)) for f in all_formats().values() if f.can_write]
-        self.format = Segments(formats, self)
-        self.format.setAccessibleName(tr("Format"))
+        self.format = Segments(formats, self, name=tr("Format"))
         self.kind = Segments([(False, tr("Folder")), (True, tr("Zip file"))], self)
         self.kind.setAccessibleName(tr("Kind of bundle"))
         self.dcat = CatalogueChoice(self)
@@ -117,8 +111,7 @@ class PublishPage(ScrollPage):
             wrap=True,
         )
         self.conflict.hide()
-        card.body.addWidget(self.conflict)
-        card.body.addWidget(self.reason)
+        card.put(self.conflict, self.reason)
         self.why = label("", "small", wrap=True)
         self.submit = button(tr("Publish…"), self._publish, "primary", "export")
         # Below the button, which stays where it is when the reason goes.

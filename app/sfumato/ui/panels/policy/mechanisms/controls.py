@@ -353,9 +353,9 @@ class SourceChoice(QWidget):
             self.epsilon.value_changed.connect(self.measured)
         noise.addStretch(1)
         self._noise, self._stated = boxed(noise), stated
-        line = ResponsiveRow(WIDE_WITH_BUTTON if again else WIDE, parent=self)
-        line.add(boxed(FlowLayout(label(title), self.source)), 0)
-        line.add(self._noise)
+        source = boxed(FlowLayout(label(title), self.source))
+        wide = WIDE_WITH_BUTTON if again else WIDE
+        line = ResponsiveRow(wide, (source, 0), self._noise, parent=self)
         self.setLayout(column(line, stated, self.words))
 
     def arrange(self, source: Hashable) -> None:

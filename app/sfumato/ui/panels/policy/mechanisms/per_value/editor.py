@@ -166,10 +166,9 @@ class Presets(QWidget):
             tr("Set by rarity"),
             lambda: self.rarity_stated.emit(self.rare.value / 100, self.uncommon.value / 100),
         )
-        line = ResponsiveRow(WIDE)
-        line.add(boxed(FlowLayout(label(tr("Very sensitive below")), self.rare)), 0)
+        rare = FlowLayout(label(tr("Very sensitive below")), self.rare)
         uncommon = FlowLayout(label(tr("sensitive below")), self.uncommon, self.apply_rarity)
-        line.add(boxed(uncommon))
+        line = ResponsiveRow(WIDE, (boxed(rare), 0), boxed(uncommon))
         why = tr("A value that few records have says more about them. Others: ordinary.")
         gloss = label(why, "muted", wrap=True)
         return boxed(column(line, gloss, None, spacing=Space.TIGHT))
