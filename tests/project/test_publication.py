@@ -131,7 +131,8 @@ def test_another_edition_is_published_for_a_reason_only(tmp_path):
         options = "csv", Silent()
         with pytest.raises(LadderError, match="people who came, left or changed"):
             publish_table(project, a_table(899), tmp_path / "next", *options)
-        publish_table(project, a_table(899), tmp_path / "next", *options, override="Agreed")
+        made = publish_table(project, a_table(899), tmp_path / "next", *options, override="Agreed")
+    assert "contradicts this one" in (made.path / "README.md").read_text(encoding="utf-8")
 
 
 def test_an_altered_row_is_found(project, tmp_path):

@@ -29,6 +29,11 @@ from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import suppressed_together
 from sfumato.project.release.views import Coarsening, coarsening_of
 
+CONTRADICTED: Final = Sentence(
+    "An earlier release of these records contradicts this one: whoever has both can tell more than"
+    " is promised here."
+)
+
 
 def domain_fingerprints(attributes: Mapping[str, Attribute]) -> dict[str, str]:
     """Return the fingerprint of each attribute's domain, where it has one."""
