@@ -128,56 +128,39 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
         if not release.counts:
             continue
         perturbed = {name for plan in release.plans for name in plan.attributes}
-        then = {"recipient": release.recipient, "day": release.day}
-        for name in sorted(shown & perturbed):
-            found.setdefault(
-                name,
-                Sentence(
-                    "{name} was perturbed for {recipient} on {day} and would now be released as"
-                    " it is",
-                    name=name,
-                    **then,
-                ),
-            )
-        how = (
-            "{name} was published with its true values in a generalized table on {day}, so whoever"
-            " has both can tell which perturbed values are true"
-            if release.is_publication
-            else "{name} was released as it is to {recipient} on {day}, so perturbing it now hides"
-            " nothing from them"
-        )
-        for name in sorted(shown & _pseudonymous_in(release)):
-            found.setdefault(
-                name,
-                Sentence(
-                    "{name} was shown to {recipient} on {day} as a pseudonym and would now be"
-                    " released as it is",
-                    name=name,
-                    **then,
-                ),
-            )
-        for name in sorted(hidden & set(release.open_columns)):
-            found.setdefault(
-                name,
-                Sentence(
-                    "{name} was released as it is to {recipient} on {day}, so a pseudonym in its"
-                    " place hides nothing from them",
-                    name=name,
-                    **then,
-                ),
-            )
-        for name in sorted(sensitive & set(release.open_columns)):
-            found.setdefault(name, Sentence(how, name=name, **then))
-        for name in sorted(shown & _generalized_in(release)):
-            found.setdefault(
-                name,
-                Sentence(
-                    "{name} was generalized in the table published on {day} and would now be"
-                    " released with its exact values",
-                    name=name,
-                    **then,
-                ),
-            )
+        before = set(release.open_columns)
+        for names, words in (
+            (
+                shown & perturbed,
+                "{name} was perturbed for {recipient} on {day} and would now be released as it is",
+            ),
+            (
+                shown & _pseudonymous_in(release),
+                "{name} was shown to {recipient} on {day} as a pseudonym and would now be"
+                " released as it is",
+            ),
+            (
+                hidden & before,
+                "{name} was released as it is to {recipient} on {day}, so a pseudonym in its place"
+                " hides nothing from them",
+            ),
+            (
+                sensitive & before,
+                "{name} was published with its true values in a generalized table on {day}, so"
+                " whoever has both can tell which perturbed values are true"
+                if release.is_publication
+                else "{name} was released as it is to {recipient} on {day}, so perturbing it now"
+                " hides nothing from them",
+            ),
+            (
+                shown & _generalized_in(release),
+                "{name} was generalized in the table published on {day} and would now be"
+                " released with its exact values",
+            ),
+        ):
+            then = {"recipient": release.recipient, "day": release.day}
+            for name in sorted(names):
+                found.setdefault(name, Sentence(words, name=name, **then))
     return found
 
 

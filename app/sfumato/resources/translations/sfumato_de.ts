@@ -6789,7 +6789,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+53"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+50"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+51"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+537"/>
         <source>Value</source>
@@ -7233,7 +7233,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+0"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-3"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+91"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+88"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
@@ -8390,7 +8390,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+185"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+186"/>
         <location line="+57"/>
         <source> and {count} {count:other|others}</source>
         <translation> und {count} weitere</translation>
@@ -9799,7 +9799,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Hierarchie als Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="+64"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="+63"/>
         <source>Explained also by</source>
         <translation>Erklärt auch durch</translation>
     </message>
@@ -11220,7 +11220,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Datei wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="+94"/>
+        <location filename="../../analysis/find_person.py" line="+93"/>
         <source>Choose whose files the attacker has.</source>
         <translation>Wählen Sie, wessen Dateien der Angreifer hat.</translation>
     </message>
@@ -11328,7 +11328,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Das Risiko wird gemessen</translation>
     </message>
     <message>
-        <location filename="../../analysis/guarantee.py" line="+44"/>
+        <location filename="../../analysis/guarantee.py" line="+48"/>
         <source>Attributes that depend on each other tell about each other, so whoever holds several may learn more of one than its own promise says.</source>
         <translation>Voneinander abhängige Merkmale verraten etwas übereinander; wer mehrere hat, kann daher über eines mehr erfahren, als dessen eigene Zusage sagt.</translation>
     </message>
@@ -11399,7 +11399,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berichtigen Sie den Wertebereich von {columns}: Er passt noch nicht zur Tabelle.</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+39"/>
         <source>{first} and {second} depend on each other (correlation {written}), but are protected apart: whoever holds both learns more about each than its own promise says. Tick them under “Protect together” in the policy.</source>
         <translation>{first} und {second} hängen voneinander ab (Korrelation {written}), sind aber getrennt geschützt: Wer beide hat, erfährt über jedes mehr, als dessen eigene Zusage sagt. Kreuzen Sie sie im Regelwerk unter „Gemeinsam schützen“ an.</translation>
     </message>
@@ -11516,13 +11516,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../commands/recipients.py" line="+293"/>
-        <location filename="../../commands/release.py" line="+46"/>
-        <location filename="../../project/release/release.py" line="+453"/>
+        <location filename="../../commands/release.py" line="+48"/>
+        <location filename="../../project/release/release.py" line="+454"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/number_estimates.py" line="+42"/>
+        <location filename="../../analysis/number_estimates.py" line="+40"/>
         <source>standard deviation</source>
         <translation>Standardabweichung</translation>
     </message>
@@ -11543,7 +11543,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es gibt nichts, wovon es abhängen könnte.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="+138"/>
+        <location filename="../../analysis/open_columns.py" line="+136"/>
         <source>What is told of one is told of the others: protect them together.</source>
         <translation>Was über eines verraten wird, ist auch über die anderen verraten: Schützen Sie sie gemeinsam.</translation>
     </message>
@@ -11595,7 +11595,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_figures.py" line="+324"/>
+        <location filename="../../analysis/open_figures.py" line="+318"/>
         <source>This holds for somebody who knows {columns} as the table has it; {recipient} sees it more coarsely.</source>
         <translation>Das gilt für jemanden, der {columns} so kennt wie in der Tabelle; {recipient} sieht es gröber.</translation>
     </message>
@@ -11675,7 +11675,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine Hierarchie, schützen Sie sie auch oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_rows.py" line="+84"/>
+        <location filename="../../analysis/person_rows.py" line="+82"/>
         <source>Nothing is said of {column}.</source>
         <translation>Zu {column} ist nichts angegeben.</translation>
     </message>
@@ -11705,7 +11705,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie es so an, wie die Tabelle es schreibt; mehrere werden durch | getrennt.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_found.py" line="+113"/>
+        <location filename="../../analysis/person_found.py" line="+112"/>
         <source>{attribute}: the likeliest value is believed with {after:.1%}; without the files, it was with {before:.1%}.</source>
         <translation>{attribute}: Der wahrscheinlichste Wert hat eine Wahrscheinlichkeit von {after:.1%}; ohne die Dateien waren es {before:.1%}.</translation>
     </message>
@@ -11775,7 +11775,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Grund, die Stufe von {holder} bei {attribute} zu senken oder zu vergröbern, was Personen erkennbar macht.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_numbers.py" line="+47"/>
+        <location filename="../../analysis/pooled_numbers.py" line="+45"/>
         <source>Pooling never tells more than the most trusted release alone would tell without rounding and bounds.</source>
         <translation>Zusammenlegen verrät nie mehr, als die Freigabe mit dem höchsten Vertrauen allein ohne Rundung und Grenzen verriete.</translation>
     </message>
@@ -11895,7 +11895,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} sieht nach einer Nummer jedes Datensatzes aus: Jede Zeile hat eine eigene. An ihr erkannt, können Zeilen zwischen Freigaben sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location filename="../../analysis/previewed_numbers.py" line="+203"/>
+        <location filename="../../analysis/previewed_numbers.py" line="+202"/>
         <source>Comparing distributions</source>
         <translation>Verteilungen werden verglichen</translation>
     </message>
@@ -11908,7 +11908,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/findings.py" line="+151"/>
         <location line="+24"/>
-        <location filename="../../report/sections.py" line="+402"/>
+        <location filename="../../report/sections.py" line="+416"/>
         <source>Open columns</source>
         <translation>Offene Spalten</translation>
     </message>
@@ -11933,7 +11933,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} in {bins} einteilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="+106"/>
+        <location filename="../../analysis/readiness_checks.py" line="+113"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
@@ -11941,12 +11941,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../analysis/findings.py" line="+2"/>
         <location line="+36"/>
         <location filename="../../analysis/readiness_checks.py" line="+33"/>
-        <location line="+366"/>
+        <location line="+375"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-362"/>
+        <location filename="../../analysis/readiness_checks.py" line="-371"/>
         <source>Band {column} in {bins}</source>
         <translation>{column} in {bins} einteilen</translation>
     </message>
@@ -12023,7 +12023,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Anfragen werden beantwortet</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="+89"/>
+        <location filename="../../analysis/readiness.py" line="+96"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
@@ -12179,7 +12179,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Für {names} ist zugesagt, wie viel eine Freigabe höchstens verrät.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+13"/>
+        <location line="+2"/>
         <source>Released before</source>
         <translation>Früher freigegeben</translation>
     </message>
@@ -12189,7 +12190,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Exakte Nebenprodukte</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="-4"/>
+        <location line="+10"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+208"/>
         <source>{sentence}.</source>
         <translation>{sentence}.</translation>
@@ -12201,6 +12203,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+4"/>
+        <location line="+2"/>
         <source>By-products</source>
         <translation>Nebenprodukte</translation>
     </message>
@@ -13062,7 +13065,7 @@ Rückgabewerte:
         <translation>Sagen, ob Freigaben bereit sind.</translation>
     </message>
     <message>
-        <location filename="../../commands/release.py" line="-13"/>
+        <location filename="../../commands/release.py" line="-14"/>
         <source>CAUTION</source>
         <translation>VORSICHT</translation>
     </message>
@@ -13078,13 +13081,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/recipients.py" line="-1"/>
-        <location filename="../../commands/release.py" line="+12"/>
+        <location filename="../../commands/release.py" line="+13"/>
         <location filename="../../project/release/release.py" line="-1"/>
         <source>The project has no recipient called {name}.</source>
         <translation>Das Projekt hat keinen Empfänger namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../commands/release.py" line="+15"/>
+        <location filename="../../commands/release.py" line="+18"/>
         <source>not ready to release</source>
         <translation>nicht bereit zur Freigabe</translation>
     </message>
@@ -14170,7 +14173,8 @@ Rückgabewerte:
         <translation>Das Projekt und sein Freigabeverzeichnis sind so, wie Sfumato sie geschrieben hat.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location filename="../../commands/release.py" line="-173"/>
+        <location filename="../../commands/shared/command.py" line="+2"/>
         <source>Seal and ledger</source>
         <translation>Siegel und Freigabeverzeichnis</translation>
     </message>
@@ -15275,7 +15279,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../project/release/views.py" line="+45"/>
+        <location filename="../../project/release/views.py" line="+39"/>
         <source>one other unit</source>
         <translation>einer anderen Einheit</translation>
     </message>
@@ -16537,7 +16541,7 @@ Rückgabewerte:
         <location line="+4"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+85"/>
         <location line="+4"/>
-        <location filename="../../project/adoption/rows.py" line="+341"/>
+        <location filename="../../project/adoption/rows.py" line="+340"/>
         <source>the table</source>
         <translation>die Tabelle</translation>
     </message>
@@ -19255,6 +19259,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-26"/>
+        <location filename="../../report/sections.py" line="-56"/>
         <source>coded</source>
         <translation>kodiert</translation>
     </message>
@@ -21175,7 +21180,7 @@ Rückgabewerte:
         <translation>Bringen Sie die alte Datei zurück oder wählen Sie die neue.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/prepared.py" line="+355"/>
+        <location filename="../../project/publication/prepared.py" line="+109"/>
         <source>Nothing is decided about a generalized table yet.</source>
         <translation>Über eine vergröberte Tabelle ist noch nichts entschieden.</translation>
     </message>
@@ -21267,7 +21272,7 @@ Rückgabewerte:
     <message>
         <location filename="../../formats/bundles/datapackage.py" line="-42"/>
         <location filename="../../formats/bundles/readme.py" line="-129"/>
-        <location filename="../../project/publication/publish.py" line="+65"/>
+        <location filename="../../project/publication/publish.py" line="+71"/>
         <source>the public</source>
         <translation>die Öffentlichkeit</translation>
     </message>
@@ -21287,7 +21292,7 @@ Rückgabewerte:
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/prepared.py" line="-85"/>
+        <location filename="../../project/publication/prepared.py" line="+224"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
@@ -21302,7 +21307,7 @@ Rückgabewerte:
         <translation>Suchen Sie nach Bezeichnungen, die zwei Klassen teilen, und geben Sie ihnen verschiedene Namen.</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+45"/>
         <source>{sensitive} was perturbed for {recipient} on {day}, and a generalized table shows its true values: whoever has both can tell which perturbed values are true, and whose they are</source>
         <translation>{sensitive} wurde am {day} für {recipient} verfremdet, und eine vergröberte Tabelle zeigt die wahren Werte: Wer beides hat, kann sagen, welche verfremdeten Werte wahr sind und wem sie gehören</translation>
     </message>
@@ -21310,6 +21315,11 @@ Rückgabewerte:
         <location line="+12"/>
         <source>{column} was released ungeneralized to {recipient} on {day}, so whoever has both finds people in it by their exact values</source>
         <translation>{column} wurde am {day} unvergröbert an {recipient} freigegeben; wer beides hat, findet darin Personen an ihren genauen Werten</translation>
+    </message>
+    <message>
+        <location line="+10"/>
+        <source>another edition of the table was published on {day}, so whoever has both sees in the differences the {sensitive} of people who came, left or changed</source>
+        <translation>am {day} wurde eine andere Ausgabe der Tabelle veröffentlicht; wer beide hat, sieht daher an den Unterschieden den Wert von {sensitive} derer, die hinzukamen, ausschieden oder sich änderten</translation>
     </message>
     <message>
         <location line="+10"/>
@@ -21322,7 +21332,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird beschrieben</translation>
     </message>
     <message>
-        <location line="+94"/>
+        <location line="+98"/>
         <source>{rows:,} {rows:record|records} that stood out {rows:was|were} left out.</source>
         <translation>{rows:,} herausragende {rows:Datensatz wurde|Datensätze wurden} weggelassen.</translation>
     </message>
@@ -21433,7 +21443,12 @@ Rückgabewerte:
         <translation>Die Werte oder Klassen von {names} wurden aus der Tabelle übernommen; wer sie sieht, weiß also, dass jemand jeden davon hat. Keine Zahl hier enthält das; es gilt, bis sie als die Werte bestätigt sind, die vorkommen könnten.</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+35"/>
+        <source>Groups of {names} without a name of their own are called after the first and the last of their values that occur, rounded or cut off where the column is: anyone who sees the labels can tell that somebody has each of these values, the lowest and the highest among them.</source>
+        <translation>Gruppen von {names} ohne eigenen Namen heißen nach dem ersten und dem letzten ihrer vorkommenden Werte, gerundet oder abgeschnitten, wo die Spalte es ist: Wer die Bezeichnungen sieht, kann sagen, dass jemand jeden dieser Werte hat, darunter den niedrigsten und den höchsten.</translation>
+    </message>
+    <message>
+        <location line="+35"/>
         <source>Compute its settings again (per-value limits: solve them again with noisy counts), or state a reason for releasing anyway, which the ledger keeps.</source>
         <translation>Berechnen Sie die Einstellungen neu (Grenzen je Wert: lösen Sie sie mit verrauschten Häufigkeiten erneut) oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
@@ -21600,7 +21615,7 @@ Rückgabewerte:
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="-29"/>
+        <location filename="../../project/publication/publish.py" line="-30"/>
         <location filename="../../project/release/long_survey.py" line="+83"/>
         <location filename="../../project/release/long_table.py" line="-350"/>
         <location line="+183"/>
@@ -21615,7 +21630,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_rows.py" line="+145"/>
+        <location filename="../../analysis/person_rows.py" line="+144"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to look for a person by it in parts.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}, zu viele, um in Teilen nach ihr eine Person zu suchen.</translation>
     </message>
@@ -21727,7 +21742,7 @@ Rückgabewerte:
         <translation>Geben Sie die ganze Tabelle auf einmal frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="-242"/>
+        <location filename="../../project/release/byproducts.py" line="-283"/>
         <source>{names} share the pseudonyms of {column}: together they can lay their rows beside each other, and know of each {column} all that any of them was given.</source>
         <translation>{names} teilen die Pseudonyme von {column}: Gemeinsam können sie ihre Zeilen nebeneinanderlegen und wissen zu jedem {column} alles, was irgendeiner von ihnen erhalten hat.</translation>
     </message>
@@ -21737,9 +21752,8 @@ Rückgabewerte:
         <translation>Andere Empfänger haben dieselben Pseudonyme von {column}: Wer Freigaben mit ihren zusammenlegt, kann die Zeilen nebeneinanderlegen.</translation>
     </message>
     <message>
-        <location line="+11"/>
         <source>Rows with the same pseudonym of {column} belong together, in one release and in all later ones to the same recipient.</source>
-        <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger.</translation>
+        <translation type="vanished">Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger.</translation>
     </message>
     <message>
         <location filename="../../project/release/regenerate.py" line="+326"/>
@@ -21772,7 +21786,12 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine Rolle oder öffnen Sie die Tabelle, für die dieses Projekt angelegt wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="+54"/>
+        <location filename="../../project/release/release_compatibility.py" line="+32"/>
+        <source>An earlier release of these records contradicts this one: whoever has both can tell more than is promised here.</source>
+        <translation>Eine frühere Freigabe dieser Datensätze widerspricht dieser: Wer beide hat, kann mehr sagen, als hier zugesagt ist.</translation>
+    </message>
+    <message>
+        <location line="+28"/>
         <source>The source table changed since the first release ({date}), and this project tells records apart by their position in it.</source>
         <translation>Die Quelltabelle hat sich seit der ersten Freigabe ({date}) geändert, und dieses Projekt unterscheidet Datensätze nach ihrer Position darin.</translation>
     </message>
@@ -21797,7 +21816,7 @@ Rückgabewerte:
         <translation>{name} wurde am {day} für {recipient} verfremdet und würde jetzt unverändert freigegeben</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+14"/>
         <source>{name} was published with its true values in a generalized table on {day}, so whoever has both can tell which perturbed values are true</source>
         <translation>{name} wurde am {day} mit den wahren Werten in einer vergröberten Tabelle veröffentlicht; wer beides hat, kann sagen, welche verfremdeten Werte wahr sind</translation>
     </message>
@@ -21807,17 +21826,22 @@ Rückgabewerte:
         <translation>{name} wurde am {day} unverändert an {recipient} freigegeben; es jetzt zu verfremden, verbirgt dort nichts</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="-13"/>
         <source>{name} was shown to {recipient} on {day} as a pseudonym and would now be released as it is</source>
         <translation>{name} wurde {recipient} am {day} als Pseudonym gezeigt und würde jetzt unverändert freigegeben</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="+5"/>
+        <source>{name} was released as it is to {recipient} on {day}, so a pseudonym in its place hides nothing from them</source>
+        <translation>{name} wurde am {day} unverändert an {recipient} freigegeben; ein Pseudonym an seiner Stelle verbirgt dort nichts</translation>
+    </message>
+    <message>
+        <location line="+13"/>
         <source>{name} was generalized in the table published on {day} and would now be released with its exact values</source>
         <translation>{name} war in der am {day} veröffentlichten Tabelle vergröbert und würde jetzt mit den genauen Werten freigegeben</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+33"/>
         <source>Give the column the role it had then, drop it by marking it as identifying, or release in spite of it by stating a reason, which the ledger keeps.</source>
         <translation>Geben Sie der Spalte die Rolle von damals, lassen Sie sie weg, indem Sie sie als direkt identifizierend kennzeichnen, oder geben Sie trotzdem frei und begründen Sie es; das Freigabeverzeichnis hält es fest.</translation>
     </message>
@@ -21877,7 +21901,12 @@ Rückgabewerte:
         <translation>{key} wird aus {count} Ausgaben der Tabelle freigegeben.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+6"/>
+        <source>Whoever has several editions can find out which records only one of them has, however many share what is shown of these.</source>
+        <translation>Wer mehrere Ausgaben hat, kann herausfinden, welche Datensätze nur eine von ihnen hat, gleich wie viele in dem übereinstimmen, was von diesen gezeigt wird.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
         <source>For a record that has changed, the loss counts once for each value it has had.</source>
         <translation>Bei einem geänderten Datensatz zählt der Verlust einmal für jeden Wert, den er hatte.</translation>
     </message>
@@ -22014,7 +22043,7 @@ Rückgabewerte:
         <translation>Einzigartig allein in den Quasi-Identifikatoren ({columns}): {alone:,}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-252"/>
+        <location filename="../../analysis/readiness_checks.py" line="-261"/>
         <location filename="../../project/release/uniqueness.py" line="+6"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique units are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Einheiten voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
@@ -22100,7 +22129,12 @@ Rückgabewerte:
         <translation>{columns} sind auch sensibel und werden weggelassen: Die Bedingung an jede Klasse gilt nur für {shown}.</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+36"/>
+        <source>A missing {sensitive} counts as a value of its own: whoever knows that a person&apos;s is not missing can rule it out.</source>
+        <translation>Fehlt der Wert von {sensitive}, so zählt das als eigener Wert: Wer weiß, dass er bei einer Person nicht fehlt, kann ihn ausschließen.</translation>
+    </message>
+    <message>
+        <location line="+11"/>
         <source>All records of a unit (with the same {unit}) are in the table, however many. Conditions on {sensitive} count records: several of one unit in a class count each.</source>
         <translation>Alle Datensätze einer Einheit (mit gleichem {unit}) sind in der Tabelle, wie viele es auch sind. Bedingungen an {sensitive} zählen Datensätze: Mehrere einer Einheit in einer Klasse zählen jeder für sich.</translation>
     </message>
@@ -22215,17 +22249,17 @@ Rückgabewerte:
         <translation>Zeile für Zeile gezogen, auf einer Stufe, die für alle zusammen gilt: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="+39"/>
+        <location filename="../../project/release/release_compatibility.py" line="+40"/>
         <source>The quasi-identifiers were released to {earlier} on {day} by a view that is neither wholly finer nor wholly coarser than {recipient}&apos;s, so whoever has both can tell more people apart than either view lets them</source>
         <translation>Die Quasi-Identifikatoren wurden am {day} an {earlier} in einer Sicht freigegeben, die weder durchweg feiner noch durchweg gröber als die von {recipient} ist; wer beide hat, kann daher mehr Personen unterscheiden, als jede Sicht für sich zulässt</translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+88"/>
         <source>Choose levels that are all as high as those, or all as low, or state a reason for releasing anyway, which the ledger keeps.</source>
         <translation>Wählen Sie Stufen, die alle mindestens so hoch oder alle höchstens so hoch wie jene sind, oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="-281"/>
+        <location filename="../../project/release/views.py" line="-275"/>
         <source>The quasi-identifier {column} has no hierarchy, so {recipient} can&apos;t be given a coarser view of it.</source>
         <translation>Der Quasi-Identifikator {column} hat keine Hierarchie, daher kann {recipient} keine gröbere Sicht darauf erhalten.</translation>
     </message>
@@ -22265,7 +22299,7 @@ Rückgabewerte:
         <translation>Lassen Sie die Stufen erneut suchen, erhöhen Sie einige davon oder lassen Sie mehr Datensätze unterdrücken.</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location line="+45"/>
         <source>{names} are shown at the levels chosen; no k is asked.</source>
         <translation>{names} werden auf den gewählten Stufen gezeigt; es wird kein k verlangt.</translation>
     </message>
@@ -22285,7 +22319,12 @@ Rückgabewerte:
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="+9"/>
+        <location filename="../../project/release/byproducts.py" line="+11"/>
+        <source>Rows with the same pseudonym of {column} belong together, in one release and in all later ones to the same recipient. What they show together can be unique where none of them is by itself: no count of unique records and no size of a group includes that.</source>
+        <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger. Was sie zusammen zeigen, kann einzigartig sein, wo es keine von ihnen für sich ist: Keine Anzahl einzigartiger Datensätze und keine Größe einer Gruppe berücksichtigt das.</translation>
+    </message>
+    <message>
+        <location line="+8"/>
         <source>Mend these rows in the source table, or give the column another role than that of a weight.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder geben Sie der Spalte eine andere Rolle als die eines Gewichts.</translation>
     </message>
@@ -23345,7 +23384,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/long_verification.py" line="+25"/>
         <location filename="../../project/verification/rows.py" line="+33"/>
-        <location filename="../../report/sections.py" line="+227"/>
+        <location filename="../../report/sections.py" line="+283"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
@@ -23699,13 +23738,13 @@ Rückgabewerte:
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="-494"/>
-        <location line="+206"/>
+        <location filename="../../report/sections.py" line="-507"/>
+        <location line="+212"/>
         <source>dropped</source>
         <translation>weggelassen</translation>
     </message>
     <message>
-        <location line="-205"/>
+        <location line="-211"/>
         <location line="+2"/>
         <source>released as it is</source>
         <translation>unverändert freigegeben</translation>
@@ -23794,7 +23833,7 @@ Rückgabewerte:
         <location line="+10"/>
         <location filename="../../formats/bundles/readme.py" line="+52"/>
         <location filename="../../report/sections.py" line="-1"/>
-        <location line="+200"/>
+        <location line="+206"/>
         <source>perturbed</source>
         <translation>verfremdet</translation>
     </message>
@@ -23839,7 +23878,7 @@ Rückgabewerte:
         <translation>andere Schutzeinheit</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="-198"/>
+        <location filename="../../report/sections.py" line="-204"/>
         <source>released as a sampling weight</source>
         <translation>als Hochrechnungsfaktor freigegeben</translation>
     </message>
@@ -23940,17 +23979,17 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+6"/>
-        <location line="+19"/>
+        <location line="+20"/>
         <source>What weakens the promises:</source>
         <translation>Was die Zusagen schwächt:</translation>
     </message>
     <message>
-        <location line="-17"/>
+        <location line="-18"/>
         <source>The settings are not complete, so no release can be made yet:</source>
         <translation>Die Einstellungen sind nicht vollständig, daher ist noch keine Freigabe möglich:</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+7"/>
         <location line="+12"/>
         <source>What is not promised:</source>
         <translation>Was nicht zugesagt ist:</translation>
@@ -24051,7 +24090,7 @@ Rückgabewerte:
         <translation>als Pseudonym gezeigt</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+15"/>
         <source>{how} in {count} of {made}</source>
         <translation>{how} in {count} von {made}</translation>
     </message>
@@ -24063,19 +24102,20 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../report/sections.py" line="+3"/>
-        <location line="+2"/>
+        <location line="+8"/>
         <source>as it is</source>
         <translation>unverändert</translation>
     </message>
     <message>
         <location filename="../../report/history.py" line="-72"/>
-        <location filename="../../report/sections.py" line="-2"/>
+        <location filename="../../report/sections.py" line="-8"/>
+        <location line="+6"/>
         <source>generalized</source>
         <translation>vergröbert</translation>
     </message>
     <message>
         <location filename="../../analysis/since_release.py" line="+4"/>
-        <location filename="../../report/sections.py" line="+2"/>
+        <location filename="../../report/sections.py" line="+3"/>
         <source>in bins</source>
         <translation>in Klassen</translation>
     </message>
@@ -24202,7 +24242,7 @@ Rückgabewerte:
         <translation>Anteil</translation>
     </message>
     <message>
-        <location line="-365"/>
+        <location line="-377"/>
         <source>The table has {rows} {rows:record|records}.</source>
         <translation>Die Tabelle hat {rows} {rows:Datensatz|Datensätze}.</translation>
     </message>
@@ -24222,7 +24262,17 @@ Rückgabewerte:
         <translation>Rolle</translation>
     </message>
     <message>
-        <location line="+207"/>
+        <location line="+11"/>
+        <source>released as coarsely as each recipient&apos;s view has it</source>
+        <translation>so grob freigegeben, wie die Sicht jedes Empfängers es vorsieht</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>released in bins</source>
+        <translation>in Klassen freigegeben</translation>
+    </message>
+    <message>
+        <location line="+206"/>
         <source>Whoever knows {names} of a person tells groups of people alike apart, by what the recipient sees of these. Asked of each: an estimate of a value&apos;s share in it is too high by more than {epsilon} at least {delta} of the time, and too low as often. Where that fails, the group can be estimated closely: that is about what people alike have in common, not about what one person&apos;s row tells, which the promise bounds.</source>
         <translation>Wer {names} einer Person kennt, unterscheidet Gruppen gleicher Personen anhand dessen, was der Empfänger davon sieht. Von jeder wird verlangt: Ein Schätzwert für den Anteil eines Werts darin ist mit einer Wahrscheinlichkeit von mindestens {delta} um mehr als {epsilon} zu hoch und ebenso oft zu niedrig. Wo das nicht gilt, lässt sich die Gruppe genau schätzen: Das betrifft, was gleiche Personen gemeinsam haben, nicht, was die Zeile einer einzelnen Person verrät, die durch die Zusage begrenzt ist.</translation>
     </message>
