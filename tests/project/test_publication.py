@@ -60,7 +60,9 @@ def test_the_bundle_holds_coarser_values_hierarchies_and_what_is_promised(projec
     rows = (path / "hierarchy-1.csv").read_text().splitlines()
     assert {row.split(";")[0] for row in rows} == set(frame["age"])
     readme = (path / "README.md").read_text()
-    assert "Everybody shares their published values with at least 4 others." in readme
+    assert (
+        "Everybody shares their values in the generalized columns with at least 4 others." in readme
+    )
     assert "person" not in frame.columns
     assert "work" not in frame.columns
 

@@ -15274,8 +15274,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+11"/>
-        <source>Every record shares its published values with records of at least {others}. Records with the same {unit} are one unit; several of them together may fit fewer.</source>
-        <translation>Jeder Datensatz teilt seine veröffentlichten Werte mit Datensätzen von mindestens {others}. Datensätze mit gleichem {unit} sind eine Einheit; auf mehrere davon zusammen passen womöglich weniger.</translation>
+        <source>Every record shares its values in the generalized columns with records of at least {others}. Records with the same {unit} are one unit; several of them together may fit fewer.</source>
+        <translation>Jeder Datensatz teilt seine Werte in den vergröberten Spalten mit Datensätzen von mindestens {others}. Datensätze mit gleichem {unit} sind eine Einheit; auf mehrere davon zusammen passen womöglich weniger.</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -15285,8 +15285,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+5"/>
-        <source>Everybody shares their published values with at least {others}.</source>
-        <translation>Jeder teilt seine veröffentlichten Werte mit mindestens {others}.</translation>
+        <source>Everybody shares their values in the generalized columns with at least {others}.</source>
+        <translation>Jeder teilt seine Werte in den vergröberten Spalten mit mindestens {others}.</translation>
     </message>
     <message>
         <location line="+1"/>
