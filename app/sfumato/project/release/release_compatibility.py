@@ -340,7 +340,7 @@ def crossing_views(
 ) -> dict[str, str]:
     """Return the releases whose views cross a new one, by what they are called, with the reason.
 
-    Views of another edition are compared by their levels alone.
+    Of another edition, levels and what labels are made from are compared, and no suppressed rows.
 
     Parameters
     ----------
@@ -409,9 +409,11 @@ def _shown(
         return None
     recipe = None if view is None else view.hierarchies.get(name)
     level = 0 if view is None else view.level(name)
-    # Neighbours in an order are those of the domain.
-    by_order = recipe is not None and not recipe.by_value
-    return level, (spec.binning, spec.coded), (recipe, spec.domain if by_order else None)
+    order: object = None
+    if recipe is not None and not recipe.by_value and spec.binning is None:
+        # Neighbours are those of the domain, or else those that occur in this edition.
+        order = spec.domain or (policy.source and rows_of(policy.source))
+    return level, (spec.binning, spec.coded), (recipe, order)
 
 
 def _ground(spec: ColumnSpec) -> tuple[object, ...]:
