@@ -66,11 +66,13 @@ def test_every_text_of_the_code_is_german():
 def test_a_sentence_is_filled_in_with_numbers_as_germans_write_them():
     inner = Sentence("{count:,} other {count:unit|units}", count=1234)
     outer = Sentence(
-        "Everybody shares their published values with at least {others}.", others=inner
+        "Everybody shares their values in the generalized columns with at least {others}.",
+        others=inner,
     )
     with speaking("de"):
         assert said(outer) == (
-            "Jeder teilt seine veröffentlichten Werte mit mindestens 1.234 anderen Einheiten."
+            "Jeder teilt seine Werte in den vergröberten Spalten mit mindestens 1.234 anderen"
+            " Einheiten."
         )
         assert worded("{share:.1%}", share=0.1234) == "12,3 %"
         assert localized("0.5") == "0,5"

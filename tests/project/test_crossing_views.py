@@ -9,7 +9,7 @@ import pytest
 from sfumato.analysis.readiness import examine
 from sfumato.analysis.shown_columns import LeavingColumns
 from sfumato.analysis.views import with_levels, with_statement
-from sfumato.engine.core.columns import Binning, Role
+from sfumato.engine.core.columns import Binning, Domain, Role
 from sfumato.engine.core.errors import LadderError
 from sfumato.engine.core.progress import Silent
 from sfumato.engine.generalization.hierarchies import Intervals, Masking, Orders
@@ -75,6 +75,22 @@ def test_a_view_from_other_bins_crosses_the_one_before_at_the_same_levels(tmp_pa
     second = seen(in_bins(0.0, 20.0, 50.0, 80.0, 130.0), age=1, zip=3)
     with pytest.raises(LadderError, match=CROSSING):
         second_release(tmp_path, first, second)
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_groups_of_values_that_occur_cross_those_of_another_edition(tmp_path, stated):
+    domain = Domain(tuple(range(130))) if stated else None
+    document = replace(a_document(), record_key="person")
+    age = replace(document.column("age"), binning=None, domain=domain)
+    document = seen(document.with_column(age), age=1, zip=3)
+    document = replace(document, hierarchies={**document.hierarchies, "age": Orders((7,))})
+    later = replace(document.source, digest="cd" * 32)
+    later = replace(document, source=later)
+    if stated:
+        assert len(second_release(tmp_path, document, later)) == 2
+    else:
+        with pytest.raises(LadderError, match=CROSSING):
+            second_release(tmp_path, document, later)
 
 
 def test_bins_may_take_the_place_of_exact_values(tmp_path):

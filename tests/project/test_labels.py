@@ -20,7 +20,7 @@ from sfumato.project.publication.publish import publish_table
 from sfumato.project.release.release_columns import attributes_of
 from tests.project.verifying import a_document, a_table, new_project, release
 
-SAID = "called after the first and the last of their values in the table"
+SAID = "called after the first and the last of their values that occur"
 HIGHEST = 80
 
 

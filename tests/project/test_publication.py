@@ -60,7 +60,9 @@ def test_the_bundle_holds_coarser_values_hierarchies_and_what_is_promised(projec
     rows = (path / "hierarchy-1.csv").read_text().splitlines()
     assert {row.split(";")[0] for row in rows} == set(frame["age"])
     readme = (path / "README.md").read_text()
-    assert "Everybody shares their published values with at least 4 others." in readme
+    assert (
+        "Everybody shares their values in the generalized columns with at least 4 others." in readme
+    )
     assert "person" not in frame.columns
     assert "work" not in frame.columns
 
@@ -131,7 +133,8 @@ def test_another_edition_is_published_for_a_reason_only(tmp_path):
         options = "csv", Silent()
         with pytest.raises(LadderError, match="people who came, left or changed"):
             publish_table(project, a_table(899), tmp_path / "next", *options)
-        publish_table(project, a_table(899), tmp_path / "next", *options, override="Agreed")
+        made = publish_table(project, a_table(899), tmp_path / "next", *options, override="Agreed")
+    assert "contradicts this one" in (made.path / "README.md").read_text(encoding="utf-8")
 
 
 def test_an_altered_row_is_found(project, tmp_path):

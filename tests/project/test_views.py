@@ -279,9 +279,10 @@ def test_a_view_that_crosses_one_released_before_needs_a_reason(tmp_path):
         project.save_document(crossing)
         with pytest.raises(LadderError, match="neither wholly finer"):
             make_release(project, a_table(), "Institute B", tmp_path / "b", "csv", Silent())
-        make_release(
+        made = make_release(
             project, a_table(), "Institute B", tmp_path / "b", "csv", Silent(), override="Agreed"
         )
+        assert "contradicts this one" in (made.path / "README.md").read_text(encoding="utf-8")
         assert any("neither wholly finer" in str(e.details) for e in project.ledger.entries)
 
 

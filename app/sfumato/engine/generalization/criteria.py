@@ -315,15 +315,15 @@ class KAnonymity(Criterion):
         if self.unit:
             units = Sentence("{count:,} other {count:unit|units}", count=self.k - 1)
             return Sentence(
-                "Every record shares its published values with records of at least {others}."
-                " Records with the same {unit} are one unit; several of them together may fit"
-                " fewer.",
+                "Every record shares its values in the generalized columns with records of at least"
+                " {others}. Records with the same {unit} are one unit; several of them together may"
+                " fit fewer.",
                 others=Sentence("one other unit") if self.k == 2 else units,
                 unit=self.unit,
             )
         others = Sentence("{count:,} {count:other|others}", count=self.k - 1)
         return Sentence(
-            "Everybody shares their published values with at least {others}.",
+            "Everybody shares their values in the generalized columns with at least {others}.",
             others=Sentence("one other") if self.k == 2 else others,
         )
 

@@ -57,6 +57,7 @@ from sfumato.project.release.long_table import LongTable, Witnesses
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.release import bundle_stem, source_of
 from sfumato.project.release.release_compatibility import (
+    CONTRADICTED,
     check_exposure,
     check_source,
     rows_of,
@@ -207,7 +208,7 @@ def _making(project: ProjectFile, found: Published, source: Source, override: st
         source=source,
         recipient=PUBLIC,
         release_id=release_id,
-        contents=partial(_contents, project.keys, found, release_id),
+        contents=partial(_contents, project.keys, found, release_id, bool(contradictions)),
         details=_details(found),
         contradictions=contradictions,
         override=override,
@@ -330,10 +331,13 @@ def _identifier(project: ProjectFile, published: Published) -> str:
 
 
 def _contents(
-    keys: KeyRing, published: Published, release_id: str, context: Context
+    keys: KeyRing, published: Published, release_id: str, contradicted: bool, context: Context
 ) -> BundleContents:
     """Return what a publication's bundle holds."""
     context.report(0.0, "Describing the table")
+    told = generalized_facts(published)
+    if contradicted:
+        told = replace(told, limits=(CONTRADICTED, *told.limits))
     document, made = published.document, published.made
     table, order = rows_made(made, keys, release_id, bool(document.rows_as_in_table))
     return BundleContents(
@@ -344,7 +348,7 @@ def _contents(
         title=document.title,
         release_id=release_id,
         version=__version__,
-        generalized=generalized_facts(published),
+        generalized=told,
         rows_as_in_table=bool(document.rows_as_in_table),
         order=order,
         language=spoken(),

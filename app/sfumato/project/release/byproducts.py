@@ -323,8 +323,9 @@ def labels_sentence(names: Sequence[str]) -> str:
         return ""
     return Sentence(
         "Groups of {names} without a name of their own are called after the first and the last of"
-        " their values in the table: anyone who sees the labels can tell that somebody has each of"
-        " these values, also the lowest and the highest of all.",
+        " their values that occur, rounded or cut off where the column is: anyone who sees the"
+        " labels can tell that somebody has each of these values, the lowest and the highest among"
+        " them.",
         names=listed(names),
     )
 

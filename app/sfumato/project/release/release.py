@@ -61,6 +61,7 @@ from sfumato.project.release.release_columns import (
     released_table,
 )
 from sfumato.project.release.release_compatibility import (
+    CONTRADICTED,
     check_crossing,
     check_exposure,
     check_ladders,
@@ -221,6 +222,7 @@ def _contents(
     frame, order = prepared.released(made_by, seen, Part(context, 0.4, 1.0))
     specs = released_specs(document, table)
     editions = edition_sentences(document, plan.material.attributes, project.releases)
+    contradicted = plan.contradictions.keys() - exact_byproducts(document).keys()
     return BundleContents(
         table=released_table(document, table, frame, coarser),
         columns=tuple(as_labels(spec) if name in coarser else spec for name, spec in specs),
@@ -230,6 +232,7 @@ def _contents(
         release_id=plan.release_id,
         version=__version__,
         limits=(
+            *((CONTRADICTED,) if contradicted else ()),
             *byproducts_that_remain(document, (plan.recipient,)),
             *(() if alone is None else (release_sentence(alone),)),
             *editions,

@@ -29,6 +29,11 @@ from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.long_views import suppressed_together
 from sfumato.project.release.views import Coarsening, coarsening_of
 
+CONTRADICTED: Final = Sentence(
+    "An earlier release of these records contradicts this one: whoever has both can tell more than"
+    " is promised here."
+)
+
 
 def domain_fingerprints(attributes: Mapping[str, Attribute]) -> dict[str, str]:
     """Return the fingerprint of each attribute's domain, where it has one."""
@@ -123,56 +128,39 @@ def exposed_columns(document: Document, releases: Iterable[ReleaseRecord]) -> di
         if not release.counts:
             continue
         perturbed = {name for plan in release.plans for name in plan.attributes}
-        then = {"recipient": release.recipient, "day": release.day}
-        for name in sorted(shown & perturbed):
-            found.setdefault(
-                name,
-                Sentence(
-                    "{name} was perturbed for {recipient} on {day} and would now be released as"
-                    " it is",
-                    name=name,
-                    **then,
-                ),
-            )
-        how = (
-            "{name} was published with its true values in a generalized table on {day}, so whoever"
-            " has both can tell which perturbed values are true"
-            if release.is_publication
-            else "{name} was released as it is to {recipient} on {day}, so perturbing it now hides"
-            " nothing from them"
-        )
-        for name in sorted(shown & _pseudonymous_in(release)):
-            found.setdefault(
-                name,
-                Sentence(
-                    "{name} was shown to {recipient} on {day} as a pseudonym and would now be"
-                    " released as it is",
-                    name=name,
-                    **then,
-                ),
-            )
-        for name in sorted(hidden & set(release.open_columns)):
-            found.setdefault(
-                name,
-                Sentence(
-                    "{name} was released as it is to {recipient} on {day}, so a pseudonym in its"
-                    " place hides nothing from them",
-                    name=name,
-                    **then,
-                ),
-            )
-        for name in sorted(sensitive & set(release.open_columns)):
-            found.setdefault(name, Sentence(how, name=name, **then))
-        for name in sorted(shown & _generalized_in(release)):
-            found.setdefault(
-                name,
-                Sentence(
-                    "{name} was generalized in the table published on {day} and would now be"
-                    " released with its exact values",
-                    name=name,
-                    **then,
-                ),
-            )
+        before = set(release.open_columns)
+        for names, words in (
+            (
+                shown & perturbed,
+                "{name} was perturbed for {recipient} on {day} and would now be released as it is",
+            ),
+            (
+                shown & _pseudonymous_in(release),
+                "{name} was shown to {recipient} on {day} as a pseudonym and would now be"
+                " released as it is",
+            ),
+            (
+                hidden & before,
+                "{name} was released as it is to {recipient} on {day}, so a pseudonym in its place"
+                " hides nothing from them",
+            ),
+            (
+                sensitive & before,
+                "{name} was published with its true values in a generalized table on {day}, so"
+                " whoever has both can tell which perturbed values are true"
+                if release.is_publication
+                else "{name} was released as it is to {recipient} on {day}, so perturbing it now"
+                " hides nothing from them",
+            ),
+            (
+                shown & _generalized_in(release),
+                "{name} was generalized in the table published on {day} and would now be"
+                " released with its exact values",
+            ),
+        ):
+            then = {"recipient": release.recipient, "day": release.day}
+            for name in sorted(names):
+                found.setdefault(name, Sentence(words, name=name, **then))
     return found
 
 
@@ -352,7 +340,7 @@ def crossing_views(
 ) -> dict[str, str]:
     """Return the releases whose views cross a new one, by what they are called, with the reason.
 
-    Views of another edition are compared by their levels alone.
+    Of another edition, levels and what labels are made from are compared, and no suppressed rows.
 
     Parameters
     ----------
@@ -421,9 +409,11 @@ def _shown(
         return None
     recipe = None if view is None else view.hierarchies.get(name)
     level = 0 if view is None else view.level(name)
-    # Neighbours in an order are those of the domain.
-    by_order = recipe is not None and not recipe.by_value
-    return level, (spec.binning, spec.coded), (recipe, spec.domain if by_order else None)
+    order: object = None
+    if recipe is not None and not recipe.by_value and spec.binning is None:
+        # Neighbours are those of the domain, or else those that occur in this edition.
+        order = spec.domain or (policy.source and rows_of(policy.source))
+    return level, (spec.binning, spec.coded), (recipe, order)
 
 
 def _ground(spec: ColumnSpec) -> tuple[object, ...]:
