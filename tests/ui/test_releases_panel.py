@@ -435,5 +435,7 @@ def test_anything_else_is_left_to_the_window(ready, tmp_path):
 
 
 def test_verifying_without_a_project_says_what_it_takes(panel, tmp_path):
+    assert not panel.ledger.verify.isEnabled()
+    assert "open them first" in panel.ledger.verify.toolTip()
     panel.verify(tmp_path)
     assert "against a project" in texts(panel)[0]

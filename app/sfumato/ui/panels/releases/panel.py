@@ -205,7 +205,7 @@ class ReleasesPanel(Panel):
             else ""
         )
         self.readiness.setVisible(bool(session.document.recipients) and not self._missing())
-        self.ledger.verify.setEnabled(session.project is not None and session.source is not None)
+        self.ledger.let_verify(session.project is not None and session.source is not None)
         self._refresh_button()
         self._choose_page(bool(records))
 
