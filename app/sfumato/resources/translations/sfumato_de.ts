@@ -104,7 +104,7 @@
     <message>
         <location line="+1"/>
         <source>Dates</source>
-        <translation>Datumsangaben</translation>
+        <translation>Datum</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -152,7 +152,7 @@
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="+473"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="+474"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
     </message>
@@ -1009,7 +1009,7 @@
 <context>
     <name>CodingEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="-294"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="-295"/>
         <source>Multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -1358,7 +1358,7 @@
         <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
     <message>
-        <location line="+107"/>
+        <location line="+108"/>
         <source>{count} {count:value|values}</source>
         <translation>{count} {count:Wert|Werte}</translation>
     </message>
@@ -1373,12 +1373,12 @@
         <translation>{count} {count:Wert|Werte}: Klassen und fehlend</translation>
     </message>
     <message>
-        <location line="-101"/>
+        <location line="-102"/>
         <source>A role chosen here is given to all of them.</source>
         <translation>Eine hier gewählte Rolle erhalten sie alle.</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+66"/>
         <source>Mark {column} as {role} too: same reason</source>
         <translation>Auch {column} als {role} kennzeichnen: gleicher Grund</translation>
     </message>
@@ -2509,7 +2509,7 @@
     <message>
         <location line="+1"/>
         <source>Dates</source>
-        <translation>Datumsangaben</translation>
+        <translation>Datum</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -2839,17 +2839,17 @@
         <translation>&amp;Ordner zeigen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>&amp;Verify a file…</source>
         <translation>Datei ü&amp;berprüfen&#xa0;…</translation>
     </message>
     <message>
-        <location line="-1"/>
+        <location line="+15"/>
         <source>Choose a bundle, or drop one here</source>
         <translation>Wählen Sie ein Datenpaket oder legen Sie es hier ab</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-13"/>
         <source>&amp;Copy</source>
         <translation>&amp;Kopieren</translation>
     </message>
@@ -2859,7 +2859,12 @@
         <translation>Die gewählten Zeilen oder alle gezeigten kopieren, mit vollständigen Hashwerten</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+16"/>
+        <source>A file is verified against a project and its table: open them first</source>
+        <translation>Eine Datei wird gegen ein Projekt und seine Tabelle überprüft: Öffnen Sie diese zuerst</translation>
+    </message>
+    <message>
+        <location line="+7"/>
         <source>All</source>
         <translation>Alle</translation>
     </message>
@@ -2917,7 +2922,7 @@
 <context>
     <name>LedgerModel</name>
     <message>
-        <location line="-198"/>
+        <location line="-206"/>
         <source>Entries {number}</source>
         <translation>Einträge {number}</translation>
     </message>
@@ -6106,7 +6111,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="+125"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="+142"/>
         <location line="+59"/>
-        <location filename="../../ui/panels/policy/panel.py" line="+204"/>
+        <location filename="../../ui/panels/policy/panel.py" line="+224"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6327,7 +6332,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Regelwerk schützt, was niemand über eine Person erfahren darf: eine Diagnose, ein Einkommen, einen Beruf. Kennzeichnen Sie zuerst eine solche Spalte als sensibel.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="+146"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="+149"/>
         <location filename="../../ui/panels/policy/lists.py" line="+4"/>
         <location line="+82"/>
         <source>Go to Attributes</source>
@@ -6359,7 +6364,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{mechanism} (empfohlen)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="+373"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="+376"/>
         <location filename="../../ui/panels/policy/lists.py" line="+21"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
@@ -6385,7 +6390,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="-236"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="-239"/>
         <source>Protect together</source>
         <translation>Gemeinsam schützen</translation>
     </message>
@@ -6420,7 +6425,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Korrelation {value} mit {partner}</translation>
     </message>
     <message>
-        <location line="+53"/>
+        <location line="+56"/>
         <source>High trust</source>
         <translation>Hohes Vertrauen</translation>
     </message>
@@ -6682,7 +6687,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="+73"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="+140"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+162"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
@@ -6789,7 +6794,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+53"/>
+        <location filename="../../ui/panels/policy/mechanisms/distribution.py" line="+50"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="+51"/>
         <location filename="../../ui/panels/policy/mechanisms/per_value/grid.py" line="+537"/>
         <source>Value</source>
@@ -7233,7 +7238,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+0"/>
         <location filename="../../ui/panels/policy/mechanisms/hierarchical.py" line="-3"/>
-        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+91"/>
+        <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+88"/>
         <source>Values</source>
         <translation>Werte</translation>
     </message>
@@ -7278,7 +7283,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Eine vergröberte Tabelle zeigt wahre sensible Werte und gröbere öffentliche: eine Altersgruppe statt eines Alters. Kennzeichnen Sie eine sensible Spalte und geben Sie den Spalten, an denen Personen erkannt werden könnten, die Rolle Quasi-Identifikator und eine Hierarchie.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+11"/>
         <source>A generalized table instead of perturbed releases</source>
         <translation>Eine vergröberte Tabelle statt verfremdeter Freigaben</translation>
     </message>
@@ -7289,12 +7294,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+6"/>
-        <location line="+125"/>
+        <location line="+133"/>
         <source>Generalize the table</source>
         <translation>Tabelle vergröbern</translation>
     </message>
     <message>
-        <location line="-113"/>
+        <location line="-121"/>
         <location filename="../../ui/panels/policy/generalized/requirements.py" line="+142"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
@@ -7326,7 +7331,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+275"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+276"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -7336,7 +7341,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vergröberte Tabelle verwerfen; Rückgängig stellt sie wieder her</translation>
     </message>
     <message>
-        <location line="+81"/>
+        <location line="+89"/>
         <source>Discard the generalized table</source>
         <translation>Vergröberte Tabelle verwerfen</translation>
     </message>
@@ -7679,7 +7684,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/base.py" line="+213"/>
+        <location filename="../../ui/panels/policy/mechanisms/base.py" line="+237"/>
         <source>Or state the level exactly, by any of these:</source>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
@@ -7736,7 +7741,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/base.py" line="+21"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+175"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+182"/>
         <source>Trusted partner</source>
         <translation>Vertrauter Partner</translation>
     </message>
@@ -7753,7 +7758,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffentlichkeit</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+15"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+21"/>
         <source>Uncertainty if normal</source>
         <translation>Unsicherheit bei Normalverteilung</translation>
     </message>
@@ -7763,7 +7768,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unsicherheit von {name} bei Normalverteilung</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+20"/>
         <source>{name} by {units}</source>
         <translation>{name} um {units}</translation>
     </message>
@@ -7774,12 +7779,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+204"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+205"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+14"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+9"/>
         <source>Moves {parts}, typically.</source>
         <translation>Verschiebt typischerweise {parts}.</translation>
@@ -7795,7 +7800,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location line="-414"/>
+        <location line="-429"/>
         <source>multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -7821,7 +7826,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-158"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-159"/>
         <source>Measured with noise</source>
         <translation>Verrauscht gemessen</translation>
     </message>
@@ -8390,7 +8395,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+185"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/outcome.py" line="+186"/>
         <location line="+57"/>
         <source> and {count} {count:other|others}</source>
         <translation> und {count} weitere</translation>
@@ -9059,7 +9064,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+209"/>
+        <location line="+214"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
@@ -9241,7 +9246,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+56"/>
-        <location line="+70"/>
+        <location line="+91"/>
         <source>Recipients</source>
         <translation>Empfänger</translation>
     </message>
@@ -9351,18 +9356,19 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{figure} von {units:,} {units:Einheit|Einheiten}; {unique:,} {unique:Datensatz gehört|Datensätze gehören} zu Einheiten, die in ihrer Klasse allein sind</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="-228"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+29"/>
         <source>Propose missing hierarchies</source>
         <translation>Fehlende Hierarchien vorschlagen</translation>
     </message>
     <message>
-        <location line="+1"/>
-        <location line="+289"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+1"/>
+        <location line="+279"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-287"/>
+        <location line="-277"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -9402,7 +9408,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location line="+84"/>
+        <location line="+89"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
@@ -9432,7 +9438,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was Empfänger sehen</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="-382"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
@@ -9442,7 +9448,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Hierarchien werden vorgeschlagen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+401"/>
         <source>State proposed k</source>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
@@ -9799,7 +9805,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Hierarchie als Tabelle</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/preview/number_pages.py" line="+64"/>
+        <location filename="../../ui/panels/preview/number_pages.py" line="+63"/>
         <source>Explained also by</source>
         <translation>Erklärt auch durch</translation>
     </message>
@@ -10334,7 +10340,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PseudonymEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="-381"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="-382"/>
         <source>Dropped</source>
         <translation>Weggelassen</translation>
     </message>
@@ -10464,7 +10470,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="+57"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="+59"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
@@ -10479,14 +10485,24 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Begründung, wird im Freigabeverzeichnis und im Bericht festgehalten</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+5"/>
+        <source>Check again</source>
+        <translation>Erneut prüfen</translation>
+    </message>
+    <message>
+        <location line="+35"/>
         <source>Give a reason for what stays open</source>
         <translation>Begründen, was offen bleibt</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+19"/>
         <source>Checking every recipient&apos;s release…</source>
         <translation>Die Freigabe jedes Empfängers wird geprüft&#xa0;…</translation>
+    </message>
+    <message>
+        <location line="+6"/>
+        <source>The check of the present settings was stopped.</source>
+        <translation>Die Prüfung der jetzigen Einstellungen wurde angehalten.</translation>
     </message>
     <message>
         <location line="+24"/>
@@ -11220,7 +11236,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Datei wird untersucht</translation>
     </message>
     <message>
-        <location filename="../../analysis/find_person.py" line="+94"/>
+        <location filename="../../analysis/find_person.py" line="+93"/>
         <source>Choose whose files the attacker has.</source>
         <translation>Wählen Sie, wessen Dateien der Angreifer hat.</translation>
     </message>
@@ -11414,7 +11430,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{key}: {promise}</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+38"/>
         <source>{name}&apos;s level of {key} and view of the quasi-identifiers</source>
         <translation>die Stufe von {name} bei {key} und die Sicht auf die Quasi-Identifikatoren</translation>
     </message>
@@ -11439,12 +11455,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>die Stufe von {name} bei {key}</translation>
     </message>
     <message>
-        <location line="-125"/>
+        <location line="-126"/>
         <source>The table is read in parts, and whether rows seem to belong to one person is not looked for yet. Audit does so under Pooled rows, and so does the check before a release.</source>
         <translation>Die Tabelle wird in Teilen gelesen, und ob Zeilen zu einer Person zu gehören scheinen, wurde noch nicht gesucht. Das tut die Prüfung unter „Zusammengefasste Zeilen“ und ebenso die Prüfung vor einer Freigabe.</translation>
     </message>
     <message>
-        <location line="+159"/>
+        <location line="+160"/>
         <source>Because numbers of {names} are rounded or bounded, a group can learn a little more about them; the audit measures how much.</source>
         <translation>Weil Zahlen von {names} gerundet oder begrenzt sind, kann eine Gruppe etwas mehr über sie erfahren; die Prüfung misst, wie viel.</translation>
     </message>
@@ -11522,7 +11538,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/number_estimates.py" line="+42"/>
+        <location filename="../../analysis/number_estimates.py" line="+40"/>
         <source>standard deviation</source>
         <translation>Standardabweichung</translation>
     </message>
@@ -11543,7 +11559,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Es gibt nichts, wovon es abhängen könnte.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_columns.py" line="+138"/>
+        <location filename="../../analysis/open_columns.py" line="+136"/>
         <source>What is told of one is told of the others: protect them together.</source>
         <translation>Was über eines verraten wird, ist auch über die anderen verraten: Schützen Sie sie gemeinsam.</translation>
     </message>
@@ -11595,7 +11611,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berechnet an {sampled:,} von {records:,} gleichmäßig gezogenen {records:Datensatz|Datensätzen}: Die Anteile weichen um höchstens {error:.1f} von 100 von denen der Tabelle ab.</translation>
     </message>
     <message>
-        <location filename="../../analysis/open_figures.py" line="+324"/>
+        <location filename="../../analysis/open_figures.py" line="+318"/>
         <source>This holds for somebody who knows {columns} as the table has it; {recipient} sees it more coarsely.</source>
         <translation>Das gilt für jemanden, der {columns} so kennt wie in der Tabelle; {recipient} sieht es gröber.</translation>
     </message>
@@ -11675,7 +11691,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie ihnen eine Hierarchie, schützen Sie sie auch oder lassen Sie sie weg.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_rows.py" line="+84"/>
+        <location filename="../../analysis/person_rows.py" line="+82"/>
         <source>Nothing is said of {column}.</source>
         <translation>Zu {column} ist nichts angegeben.</translation>
     </message>
@@ -11705,7 +11721,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Geben Sie es so an, wie die Tabelle es schreibt; mehrere werden durch | getrennt.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_found.py" line="+113"/>
+        <location filename="../../analysis/person_found.py" line="+112"/>
         <source>{attribute}: the likeliest value is believed with {after:.1%}; without the files, it was with {before:.1%}.</source>
         <translation>{attribute}: Der wahrscheinlichste Wert hat eine Wahrscheinlichkeit von {after:.1%}; ohne die Dateien waren es {before:.1%}.</translation>
     </message>
@@ -11775,7 +11791,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Grund, die Stufe von {holder} bei {attribute} zu senken oder zu vergröbern, was Personen erkennbar macht.</translation>
     </message>
     <message>
-        <location filename="../../analysis/pooled_numbers.py" line="+47"/>
+        <location filename="../../analysis/pooled_numbers.py" line="+45"/>
         <source>Pooling never tells more than the most trusted release alone would tell without rounding and bounds.</source>
         <translation>Zusammenlegen verrät nie mehr, als die Freigabe mit dem höchsten Vertrauen allein ohne Rundung und Grenzen verriete.</translation>
     </message>
@@ -11895,7 +11911,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} sieht nach einer Nummer jedes Datensatzes aus: Jede Zeile hat eine eigene. An ihr erkannt, können Zeilen zwischen Freigaben sortiert, hinzugefügt und entfernt werden.</translation>
     </message>
     <message>
-        <location filename="../../analysis/previewed_numbers.py" line="+203"/>
+        <location filename="../../analysis/previewed_numbers.py" line="+202"/>
         <source>Comparing distributions</source>
         <translation>Verteilungen werden verglichen</translation>
     </message>
@@ -11941,12 +11957,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../analysis/findings.py" line="+2"/>
         <location line="+36"/>
         <location filename="../../analysis/readiness_checks.py" line="+33"/>
-        <location line="+366"/>
+        <location line="+367"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-362"/>
+        <location filename="../../analysis/readiness_checks.py" line="-363"/>
         <source>Band {column} in {bins}</source>
         <translation>{column} in {bins} einteilen</translation>
     </message>
@@ -12060,7 +12076,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-150"/>
-        <location line="+225"/>
+        <location line="+226"/>
         <location filename="../../analysis/view_checks.py" line="+335"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
@@ -12106,7 +12122,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location line="-202"/>
+        <location line="-203"/>
         <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
@@ -12136,7 +12152,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
     </message>
     <message>
-        <location line="+155"/>
+        <location line="+156"/>
         <source>{count} {count:label|labels} of {columns} {count:has|have} fewer than {least} {least:record|records}{count:| each}.</source>
         <translation>{count} {count:Ausprägung|Ausprägungen} von {columns} {count:hat|haben jeweils} weniger als {least} {least:Datensatz|Datensätze}.</translation>
     </message>
@@ -15868,7 +15884,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../project/document/entry_plan.py" line="+279"/>
+        <location filename="../../project/document/entry_plan.py" line="+278"/>
         <location filename="../../project/rules/text.py" line="+242"/>
         <source>Keep one of them.</source>
         <translation>Behalten Sie eine davon.</translation>
@@ -16537,7 +16553,7 @@ Rückgabewerte:
         <location line="+4"/>
         <location filename="../../engine/mechanisms/laplace/mechanism.py" line="+85"/>
         <location line="+4"/>
-        <location filename="../../project/adoption/rows.py" line="+341"/>
+        <location filename="../../project/adoption/rows.py" line="+340"/>
         <source>the table</source>
         <translation>die Tabelle</translation>
     </message>
@@ -16721,12 +16737,11 @@ Rückgabewerte:
         <translation>Legen Sie für jedes Merkmal einen Eintrag im Regelwerk an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="+32"/>
         <source>Column {column} is numeric without bins, so it can&apos;t be protected by {mechanism}.</source>
-        <translation>Spalte {column} enthält Zahlen ohne Klassen, daher kann {mechanism} sie nicht schützen.</translation>
+        <translation type="vanished">Spalte {column} enthält Zahlen ohne Klassen, daher kann {mechanism} sie nicht schützen.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="+33"/>
         <source>Group its numbers into bins, or choose a mechanism for numbers.</source>
         <translation>Teilen Sie ihre Zahlen in Klassen ein oder wählen Sie ein Verfahren für Zahlen.</translation>
     </message>
@@ -16761,7 +16776,12 @@ Rückgabewerte:
         <translation>Werte des Wertebereichs</translation>
     </message>
     <message>
-        <location line="+0"/>
+        <location line="-255"/>
+        <source>{mechanism} works on categories, and column {column} is numeric without bins.</source>
+        <translation>{mechanism} setzt Kategorien voraus, und die Spalte {column} enthält Zahlen ohne Klassen.</translation>
+    </message>
+    <message>
+        <location line="+255"/>
         <source>What a value can become.</source>
         <translation>Was aus einem Wert werden kann.</translation>
     </message>
@@ -16830,8 +16850,12 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+25"/>
+        <source>{mechanism}: a level can&apos;t be stated by {given}.</source>
+        <translation>{mechanism}: Eine Stufe lässt sich nicht durch {given} angeben.</translation>
+    </message>
+    <message>
         <source>A level of {mechanism} can&apos;t be stated by {given}.</source>
-        <translation>Eine Stufe von {mechanism} lässt sich nicht durch {given} angeben.</translation>
+        <translation type="vanished">Eine Stufe von {mechanism} lässt sich nicht durch {given} angeben.</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -18749,7 +18773,7 @@ Rückgabewerte:
         <translation>Jede Spalte ist untersucht</translation>
     </message>
     <message>
-        <location filename="../../engine/table/proposals.py" line="+203"/>
+        <location filename="../../engine/table/proposals.py" line="+207"/>
         <source>Its name suggests something that people keep private: mark it as sensitive if nobody may learn it about a person.</source>
         <translation>Der Name deutet auf etwas hin, das Menschen für sich behalten: Kennzeichnen Sie es als sensibel, wenn niemand es über eine Person erfahren darf.</translation>
     </message>
@@ -18761,17 +18785,17 @@ Rückgabewerte:
         <translation>ganze Zahl</translation>
     </message>
     <message>
-        <location filename="../../engine/table/proposals.py" line="+33"/>
+        <location filename="../../engine/table/proposals.py" line="+38"/>
         <source>Its name says that it tells who somebody is.</source>
         <translation>Der Name sagt, dass es verrät, wer jemand ist.</translation>
     </message>
     <message>
-        <location line="-133"/>
+        <location line="-138"/>
         <source>Its name and its values look like a number for each record.</source>
         <translation>Name und Werte sehen nach einer Nummer für jeden Datensatz aus.</translation>
     </message>
     <message>
-        <location line="+141"/>
+        <location line="+146"/>
         <source>It looks like free text, which can name people.</source>
         <translation>Es sieht nach Freitext aus, der Personen nennen kann.</translation>
     </message>
@@ -18781,7 +18805,7 @@ Rückgabewerte:
         <translation>Fast jeder Datensatz hat einen eigenen Text, daher verrät der Text, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="-143"/>
+        <location line="-148"/>
         <source>Its name and its values look like a number or a name for each household, company or other unit: a few rows share each of them.</source>
         <translation>Name und Werte sehen nach einer Nummer oder einem Namen für jeden Haushalt, jeden Betrieb oder eine andere Einheit aus: Wenige Zeilen teilen sich jeden davon.</translation>
     </message>
@@ -18791,7 +18815,7 @@ Rückgabewerte:
         <translation>Die ganzen Zahlen sehen nach einer Nummerierung der Datensätze aus, daher verraten sie, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+187"/>
+        <location line="+192"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -20882,7 +20906,7 @@ Rückgabewerte:
         <translation>Bringen Sie die Datei so zurück, wie sie herausgegeben wurde. An andere Werte angepasste Stufen lägen nicht auf der Leiter dessen, was ihr Inhaber hat.</translation>
     </message>
     <message>
-        <location filename="../../project/document/entry_plan.py" line="-180"/>
+        <location filename="../../project/document/entry_plan.py" line="-179"/>
         <source>{recipient} has no trust level for {entry}.</source>
         <translation>{recipient} hat keine Vertrauensstufe für {entry}.</translation>
     </message>
@@ -20892,7 +20916,7 @@ Rückgabewerte:
         <translation>Legen Sie die Stufe im Regelwerk fest.</translation>
     </message>
     <message>
-        <location line="+115"/>
+        <location line="+114"/>
         <source>{column} says which rows belong together, and it would be released.</source>
         <translation>{column} sagt, welche Zeilen zusammengehören, und würde freigegeben.</translation>
     </message>
@@ -21175,7 +21199,7 @@ Rückgabewerte:
         <translation>Bringen Sie die alte Datei zurück oder wählen Sie die neue.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/prepared.py" line="+355"/>
+        <location filename="../../project/publication/prepared.py" line="+109"/>
         <source>Nothing is decided about a generalized table yet.</source>
         <translation>Über eine vergröberte Tabelle ist noch nichts entschieden.</translation>
     </message>
@@ -21287,7 +21311,7 @@ Rückgabewerte:
         <translation>Dass jemand in der Tabelle ist, bleibt sichtbar.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/prepared.py" line="-85"/>
+        <location filename="../../project/publication/prepared.py" line="+224"/>
         <source>Generalizing the table</source>
         <translation>Die Tabelle wird vergröbert</translation>
     </message>
@@ -21418,7 +21442,7 @@ Rückgabewerte:
         <translation>Sie konnte ihren endgültigen Namen nicht erhalten</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="+237"/>
+        <location filename="../../project/release/byproducts.py" line="+236"/>
         <source>The number of records, and how many of them share values of the columns released unchanged, are disclosed exactly.</source>
         <translation>Die Zahl der Datensätze und wie viele davon Werte der unverändert freigegebenen Spalten teilen, wird genau offengelegt.</translation>
     </message>
@@ -21615,7 +21639,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_rows.py" line="+145"/>
+        <location filename="../../analysis/person_rows.py" line="+144"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to look for a person by it in parts.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}, zu viele, um in Teilen nach ihr eine Person zu suchen.</translation>
     </message>
@@ -21727,7 +21751,7 @@ Rückgabewerte:
         <translation>Geben Sie die ganze Tabelle auf einmal frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="-242"/>
+        <location filename="../../project/release/byproducts.py" line="-240"/>
         <source>{names} share the pseudonyms of {column}: together they can lay their rows beside each other, and know of each {column} all that any of them was given.</source>
         <translation>{names} teilen die Pseudonyme von {column}: Gemeinsam können sie ihre Zeilen nebeneinanderlegen und wissen zu jedem {column} alles, was irgendeiner von ihnen erhalten hat.</translation>
     </message>
@@ -22014,7 +22038,7 @@ Rückgabewerte:
         <translation>Einzigartig allein in den Quasi-Identifikatoren ({columns}): {alone:,}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-252"/>
+        <location filename="../../analysis/readiness_checks.py" line="-253"/>
         <location filename="../../project/release/uniqueness.py" line="+6"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique units are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Einheiten voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
@@ -22285,7 +22309,7 @@ Rückgabewerte:
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="+9"/>
+        <location filename="../../project/release/byproducts.py" line="+7"/>
         <source>Mend these rows in the source table, or give the column another role than that of a weight.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder geben Sie der Spalte eine andere Rolle als die eines Gewichts.</translation>
     </message>
@@ -23028,7 +23052,7 @@ Rückgabewerte:
     <message>
         <location filename="../../project/verification/chain.py" line="+78"/>
         <location line="+68"/>
-        <location filename="../../project/verification/long_verification.py" line="+382"/>
+        <location filename="../../project/verification/long_verification.py" line="+389"/>
         <source>{key}: values</source>
         <translation>{key}: Werte</translation>
     </message>
@@ -23350,13 +23374,12 @@ Rückgabewerte:
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location line="-187"/>
-        <location line="+185"/>
+        <location line="-185"/>
         <source>Its values are of other types.</source>
         <translation>Seine Werte haben andere Typen.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+184"/>
         <source>It can&apos;t be compared. {error}</source>
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
@@ -23600,7 +23623,7 @@ Rückgabewerte:
         <translation>Die Freigabe wurde daraus erstellt: {rows:,} {rows:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location line="+82"/>
+        <location line="+80"/>
         <source>Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}.</source>
         <translation>Die {rows:,} {rows:Zeile|Zeilen} in {classes:,} {classes:Klasse|Klassen} halten {kept} ein.</translation>
     </message>
@@ -23620,12 +23643,12 @@ Rückgabewerte:
         <translation>Es hat {found:,} {found:Zeile|Zeilen}; veröffentlicht {made:wurde|wurden} {made:,}.</translation>
     </message>
     <message>
-        <location line="-115"/>
+        <location line="-113"/>
         <source>It has changed since the release was made. Verify with the table of then.</source>
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="-339"/>
+        <location filename="../../project/verification/long_verification.py" line="-346"/>
         <location filename="../../project/verification/verify.py" line="+34"/>
         <location line="+11"/>
         <source>It can&apos;t be made again. {error}</source>
@@ -23634,20 +23657,20 @@ Rückgabewerte:
     <message>
         <location line="-12"/>
         <location line="+12"/>
-        <location line="+7"/>
+        <location line="+14"/>
         <location line="+8"/>
         <location filename="../../project/verification/verify.py" line="-11"/>
         <location line="+5"/>
         <location line="+7"/>
-        <location line="+54"/>
+        <location line="+52"/>
         <location line="+12"/>
         <location line="+12"/>
         <source>Table</source>
         <translation>Tabelle</translation>
     </message>
     <message>
-        <location line="-29"/>
-        <location filename="../../project/verification/verify.py" line="-86"/>
+        <location line="-36"/>
+        <location filename="../../project/verification/verify.py" line="-84"/>
         <source>It can&apos;t be made again: a hierarchy is not what it was when it was published.</source>
         <translation>Es lässt sich nicht erneut erzeugen: Eine Hierarchie ist nicht mehr so wie bei der Veröffentlichung.</translation>
     </message>
@@ -23657,13 +23680,13 @@ Rückgabewerte:
         <translation>Die Tabelle wird erneut erzeugt</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+43"/>
         <source>Its rows don&apos;t keep {names}.</source>
         <translation>Die Zeilen halten {names} nicht ein.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+21"/>
-        <location filename="../../project/verification/verify.py" line="+42"/>
+        <location filename="../../project/verification/long_verification.py" line="+28"/>
+        <location filename="../../project/verification/verify.py" line="+41"/>
         <source>Its columns are not those that were published.</source>
         <translation>Die Spalten sind nicht die veröffentlichten.</translation>
     </message>
@@ -24572,7 +24595,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="-459"/>
+        <location filename="../../ui/panels/policy/panel.py" line="-482"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -25261,7 +25284,7 @@ Rückgabewerte:
         <translation>Lassen Sie eine Spalte weg, oder fassen Sie Werte des größten Wertebereichs ({largest}) zusammen.</translation>
     </message>
     <message>
-        <location filename="../../project/document/model.py" line="+445"/>
+        <location filename="../../project/document/model.py" line="+449"/>
         <source>An earlier release was adopted for {columns}, which is on no ladder with others.</source>
         <translation>Für {columns} wurde eine frühere Freigabe übernommen, die mit anderen Merkmalen auf keiner Leiter liegt.</translation>
     </message>
@@ -25587,7 +25610,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../ui/state/steps.py" line="+219"/>
+        <location filename="../../ui/state/steps.py" line="+221"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
