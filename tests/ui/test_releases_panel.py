@@ -10,6 +10,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 
 from sfumato.engine.core.columns import Role
+from sfumato.project.document.model import Source
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.ui.panels.base import PanelState
@@ -103,6 +104,27 @@ def test_the_work_is_saved_in_a_project_first(qtbot, panel, tmp_path):
     panel.session.save_requested.connect(save)
     release(qtbot, panel)
     assert len(list((tmp_path / "out").iterdir())) == 3
+
+
+def test_releases_go_into_the_folder_in_sight_though_the_project_is_saved_elsewhere(
+    qtbot, panel, tmp_path
+):
+    open_clinic(panel.session, protected())
+    shown = tmp_path / "table" / "releases"
+    source = Source(str(shown.parent / "clinic.csv"), "0" * 64, 400)
+    panel.session.edit("Read it", replace(panel.session.document, source=source))
+    wait_for_jobs(qtbot, panel.session)
+    assert panel.form.folder.text() == str(shown)
+
+    def save(then):
+        save_clinic(panel.session, tmp_path)
+        then()
+
+    panel.session.save_requested.connect(save)
+    qtbot.mouseClick(panel.primary, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    assert panel.form.folder.text() == str(shown)
+    assert len(list(shown.iterdir())) == 3
 
 
 def test_levels_take_as_many_lines_as_they_need(ready):

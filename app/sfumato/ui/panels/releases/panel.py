@@ -311,6 +311,7 @@ class ReleasesPanel(Panel):
             self.work.bring(self.readiness.ask)
             return
         if self.session.project is None:
+            self._folder_proposed = ""  # the folder in sight is the one that is meant
             self.session.save_requested.emit(self._start)
         elif self.session.save():
             self._start()
