@@ -16,7 +16,7 @@ from sfumato.project.project_file import ProjectFile
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import BUNDLE, LEVELS, RECIPIENT, STATE
-from sfumato.ui.panels.releases.order_card import Candidate
+from sfumato.ui.panels.releases.order_card import Candidate, make_all
 from sfumato.ui.panels.releases.panel import dropped_bundle
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
@@ -274,6 +274,25 @@ def test_cancelling_leaves_nothing_behind(qtbot, ready, tmp_path, monkeypatch):
     assert ready.primary.isEnabled()
     assert texts(ready) == []
     assert not (tmp_path / "releases").exists()
+
+
+def test_cancelling_tells_who_has_a_release_already(qtbot, ready, monkeypatch):
+    made, go_on = threading.Event(), threading.Event()
+
+    def slow(project, table, order, columns, context):
+        make_all(project, table, replace(order, recipients=order.recipients[:1]), columns, context)
+        made.set()
+        while True:
+            context.report(0.5, "Writing")
+            go_on.wait(0.01)
+
+    monkeypatch.setattr("sfumato.ui.panels.releases.panel.make_all", slow)
+    qtbot.mouseClick(ready.primary, LEFT)
+    qtbot.waitUntil(made.is_set)
+    qtbot.mouseClick(ready.form.cancel, LEFT)
+    wait_for_jobs(qtbot, ready.session)
+    [first] = [each.recipient for each in ready.session.project.releases]
+    assert texts(ready) == [f"Stopped. Made already: {first}."]
 
 
 def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_on_screen(qtbot, ready):

@@ -10675,7 +10675,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="+71"/>
+        <location filename="../../ui/panels/releases/panel.py" line="+72"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -10728,7 +10728,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasesPanel</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="+24"/>
+        <location filename="../../ui/panels/releases/panel.py" line="+25"/>
         <location line="+115"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
@@ -10829,12 +10829,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+23"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+28"/>
+        <source>Stopped. Made already: {names}.</source>
+        <translation>Angehalten. Bereits erstellt: {names}.</translation>
+    </message>
+    <message>
+        <location line="+4"/>
+        <source>These bundles are whole and stay; the ledger tells of them.</source>
+        <translation>Diese Datenpakete sind vollständig und bleiben; das Freigabeverzeichnis nennt sie.</translation>
+    </message>
+    <message>
+        <location line="+11"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
