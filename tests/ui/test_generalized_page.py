@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QPushButton, QToolButton
 
+from sfumato.engine.core.columns import Role
 from sfumato.engine.generalization.hierarchies.recipes import Taxonomy
 from sfumato.engine.generalization.publication import Suppressed
 from sfumato.project.document.generalization import CriterionChoice
@@ -17,7 +19,7 @@ from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
 from sfumato.ui.panels.policy.generalized.explore_page import COMPARE, HEIGHTS, PICTURE
 from sfumato.ui.shell.guarantee_card import GuaranteeCard
-from tests.ui.clinic import save_clinic
+from tests.ui.clinic import clinic_document, open_clinic, save_clinic
 from tests.ui.generalized_steps import open_small, write_other
 from tests.ui.hands import choose, click, messages, on_screen, settle, type_into
 
@@ -55,6 +57,35 @@ def test_without_hierarchies_the_page_says_what_is_missing(panel):
     panel.session.panel_requested.connect(asked.append)
     click(page.nothing.findChild(type(page.start)))
     assert asked == ["attributes"]
+
+
+def test_missing_hierarchies_are_proposed_where_they_are_missing(qtbot, panel):
+    open_small(panel.session, hierarchies=False)
+    page, document = page_of(panel), panel.session.document
+    assert page.propose.isVisible()
+    click(page.propose)
+    settle(qtbot, panel.session)
+    assert page.empty.currentWidget() is page.ready
+    assert panel.session.document.hierarchies.keys() == {
+        column.name for column in document.columns if column.role is Role.QUASI_IDENTIFIER
+    }
+    panel.session.undo()
+    assert panel.session.document == document
+    columns = [replace(column, role=Role.INSENSITIVE) for column in document.columns]
+    panel.session.edit("Mark", replace(document, columns=tuple(columns)))
+    assert not page.propose.isVisible()
+
+
+def test_what_is_missing_stands_in_sight_however_long_the_other_way_is(qtbot, session):
+    panel = on_screen(qtbot, PANEL(session), 750, 560)
+    open_clinic(session, clinic_document())
+    assert panel.unprotected.isVisible()  # all mechanisms, below one another
+    click(panel.ways.segments.button_for("generalized"))
+    QCoreApplication.processEvents()
+    page = page_of(panel)
+    wanted = page.nothing.findChild(QPushButton)
+    where = wanted.mapTo(panel, wanted.rect().bottomLeft())
+    assert panel.rect().contains(where)
 
 
 def test_a_project_about_a_generalized_table_opens_at_it(qtbot, panel, tmp_path):

@@ -14,6 +14,7 @@ from sfumato.project.document.model import PolicyEntry, Recipient
 from sfumato.ui.look.theme import Appearance, themes
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.policy import PANEL
+from sfumato.ui.panels.policy.lists import FIGURE, NAME
 from sfumato.ui.panels.policy.mechanisms import all_editors
 from sfumato.ui.panels.policy.mechanisms.base import LevelEditor
 from sfumato.ui.widgets.messages import MessageKind
@@ -315,3 +316,27 @@ def test_a_chosen_mechanism_is_read_from_the_top(qtbot, panel):
     qtbot.mouseClick(card, LEFT)
     assert panel._scroll.verticalScrollBar().value() == 0
     assert panel.page.mechanism.hasFocus()
+
+
+def test_names_of_recipients_stay_whole_in_a_narrow_table_and_figures_return_in_a_wide_one(
+    qtbot, filled
+):
+    table = filled.page.recipients.table
+    filled.session.edit(
+        "Rename",
+        replace(
+            filled.session.document,
+            recipients=tuple(
+                replace(recipient, name=f"Landesgesundheitsamt {place}")
+                for place, recipient in enumerate(filled.session.document.recipients)
+            ),
+        ),
+    )
+    table.setFixedWidth(280)
+    QApplication.processEvents()
+    assert table.isColumnHidden(FIGURE)
+    longest = table.fontMetrics().horizontalAdvance("Landesgesundheitsamt")
+    assert table.columnWidth(NAME) > longest
+    table.setFixedWidth(480)
+    QApplication.processEvents()
+    assert not table.isColumnHidden(FIGURE)

@@ -13,10 +13,11 @@ from sfumato.engine.core.columns import Role
 from sfumato.engine.table.table import Table
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
+from sfumato.ui.state.steps import CHECK
 from sfumato.ui.widgets.layout import ElidedButton, boxed
 from sfumato.ui.widgets.responsive import FlowLayout
 from tests.ui.clinic import LEVELS, clinic_table, open_clinic, protected, save_clinic, wait_for_jobs
-from tests.ui.hands import on_screen
+from tests.ui.hands import click, on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -186,3 +187,19 @@ def test_words_wider_than_the_card_are_elided_and_stand_in_the_tip(qtbot):
     box.resize(600, 100)
     assert made.text() == made.accessibleName()
     assert made.toolTip() == ""
+
+
+def test_a_check_that_was_stopped_says_so_and_is_made_again_when_asked(qtbot, panel, tmp_path):
+    opened(qtbot, panel, tmp_path, clinic_table())
+    session, card = panel.session, panel.readiness
+    session.edit("Protect less", protected({"Clinic A": 0.2}))
+    [job] = [job for job in session.runner.jobs if job.key == CHECK]
+    job.cancel()
+    wait_for_jobs(qtbot, session)
+    assert "was stopped" in words(panel)
+    assert "Checking" not in words(panel)
+    click(card.again)
+    wait_for_jobs(qtbot, session)
+    assert [each.recipient for each in card.found] == ["Clinic A"]
+    assert "was stopped" not in words(panel)
+    assert not card.again.isVisible()

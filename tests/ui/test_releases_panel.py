@@ -10,12 +10,13 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QDragEnterEvent, QDropEvent
 
 from sfumato.engine.core.columns import Role
+from sfumato.project.document.model import Source
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.panels.releases import PANEL
 from sfumato.ui.panels.releases.ledger import BUNDLE, LEVELS, RECIPIENT, STATE
-from sfumato.ui.panels.releases.order_card import Candidate
+from sfumato.ui.panels.releases.order_card import Candidate, make_all
 from sfumato.ui.panels.releases.panel import dropped_bundle
 from sfumato.ui.widgets.messages import MessageKind
 from tests.ui.clinic import clinic_document, open_clinic, protected, save_clinic, wait_for_jobs
@@ -103,6 +104,27 @@ def test_the_work_is_saved_in_a_project_first(qtbot, panel, tmp_path):
     panel.session.save_requested.connect(save)
     release(qtbot, panel)
     assert len(list((tmp_path / "out").iterdir())) == 3
+
+
+def test_releases_go_into_the_folder_in_sight_though_the_project_is_saved_elsewhere(
+    qtbot, panel, tmp_path
+):
+    open_clinic(panel.session, protected())
+    shown = tmp_path / "table" / "releases"
+    source = Source(str(shown.parent / "clinic.csv"), "0" * 64, 400)
+    panel.session.edit("Read it", replace(panel.session.document, source=source))
+    wait_for_jobs(qtbot, panel.session)
+    assert panel.form.folder.text() == str(shown)
+
+    def save(then):
+        save_clinic(panel.session, tmp_path)
+        then()
+
+    panel.session.save_requested.connect(save)
+    qtbot.mouseClick(panel.primary, LEFT)
+    wait_for_jobs(qtbot, panel.session)
+    assert panel.form.folder.text() == str(shown)
+    assert len(list(shown.iterdir())) == 3
 
 
 def test_levels_take_as_many_lines_as_they_need(ready):
@@ -252,6 +274,25 @@ def test_cancelling_leaves_nothing_behind(qtbot, ready, tmp_path, monkeypatch):
     assert ready.primary.isEnabled()
     assert texts(ready) == []
     assert not (tmp_path / "releases").exists()
+
+
+def test_cancelling_tells_who_has_a_release_already(qtbot, ready, monkeypatch):
+    made, go_on = threading.Event(), threading.Event()
+
+    def slow(project, table, order, columns, context):
+        make_all(project, table, replace(order, recipients=order.recipients[:1]), columns, context)
+        made.set()
+        while True:
+            context.report(0.5, "Writing")
+            go_on.wait(0.01)
+
+    monkeypatch.setattr("sfumato.ui.panels.releases.panel.make_all", slow)
+    qtbot.mouseClick(ready.primary, LEFT)
+    qtbot.waitUntil(made.is_set)
+    qtbot.mouseClick(ready.form.cancel, LEFT)
+    wait_for_jobs(qtbot, ready.session)
+    [first] = [each.recipient for each in ready.session.project.releases]
+    assert texts(ready) == [f"Stopped. Made already: {first}."]
 
 
 def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_on_screen(qtbot, ready):
@@ -435,5 +476,7 @@ def test_anything_else_is_left_to_the_window(ready, tmp_path):
 
 
 def test_verifying_without_a_project_says_what_it_takes(panel, tmp_path):
+    assert not panel.ledger.verify.isEnabled()
+    assert "open them first" in panel.ledger.verify.toolTip()
     panel.verify(tmp_path)
     assert "against a project" in texts(panel)[0]

@@ -90,7 +90,10 @@ def test_measurements_and_constants_are_proposed_as_insensitive(name, values):
 
 @pytest.mark.parametrize(
     "name",
-    ["diagnosis", "SalaryClass", "hiv_result", "religion", "cost", "Diagnose", "Kosten_EUR"],
+    [
+        *("diagnosis", "SalaryClass", "hiv_result", "religion", "cost", "Diagnose", "Kosten_EUR"),
+        *("Nettoeinkommen", "Behandlungskosten", "Aufnahmediagnose", "Monatsgehalt 2024"),
+    ],
 )
 def test_private_columns_are_pointed_out_and_never_made_sensitive(name):
     found = proposal(name, cycled(["a", "b", "c"]))

@@ -81,6 +81,10 @@ _PRIVATE: Final = _words(
     " einkommen verdienst schulden vermögen kosten konfession partei gewerkschaft straftat"
     " verurteilung maladie santé traitement salaire revenu coût"
 )
+_PRIVATE_ENDINGS: Final = (
+    *("einkommen", "verdienst", "gehalt", "vermögen", "schulden", "kosten", "krankheit"),
+    *("erkrankung", "diagnose", "therapie", "behandlung", "behinderung", "medikament", "befund"),
+)
 _CODES: Final = _words("zip zipcode postcode postal plz postleitzahl code icd")
 
 _FEW_NUMBERS = 12
@@ -196,7 +200,7 @@ def propose(profile: ColumnProfile, labelled: bool = False) -> Proposal:
             and profile.distinct <= _REPEATED * profile.present,
         )
     role, reason = _role(profile, words)
-    private = profile.distinct > 1 and _speaks_of(words, _PRIVATE)
+    private = profile.distinct > 1 and _is_private(words)
     if private:
         # Until the custodian has decided, it counts where people could be found by it.
         role = Role.QUASI_IDENTIFIER if role is Role.INSENSITIVE else role
@@ -217,6 +221,11 @@ def _speaks_of(words: tuple[str, ...], vocabulary: frozenset[str]) -> bool:
     """Return whether a word, or two in a row ("post code"), stand in a vocabulary."""
     pairs = (first + second for first, second in itertools.pairwise(words))
     return any(word in vocabulary for word in itertools.chain(words, pairs))
+
+
+def _is_private(words: tuple[str, ...]) -> bool:
+    """Return whether words speak of what is private, or German ones end so: Nettoeinkommen."""
+    return _speaks_of(words, _PRIVATE) or any(word.endswith(_PRIVATE_ENDINGS) for word in words)
 
 
 def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
@@ -253,7 +262,7 @@ def _identifying(profile: ColumnProfile, words: tuple[str, ...]) -> str:
             _OF_EACH_UNIT,
         ),
         (
-            _numbered(profile) and not _speaks_of(words, _AMOUNTS | _PRIVATE),
+            _numbered(profile) and not (_speaks_of(words, _AMOUNTS) or _is_private(words)),
             _NUMBERING,
         ),
     )

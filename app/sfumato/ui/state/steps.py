@@ -96,6 +96,8 @@ class Steps(QObject):
     """A step's state may be another."""
     checked = Signal()
     """A check of the present settings has ended."""
+    given_up = Signal()
+    """A check of the present settings was cancelled, or failed."""
 
     def __init__(self, opened: Opened, parent: QObject) -> None:
         super().__init__(parent)
@@ -248,6 +250,7 @@ class Steps(QObject):
         """Let the check be made another time, where it was cancelled or failed."""
         if asked is self._asked and job.ending in (Ending.CANCELLED, Ending.BUG):
             self._asked = None
+            self.given_up.emit()
 
     def take_notice(self, _changed: object = None) -> None:
         """Tell that states may be others, and check a complete policy once edits have ended."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from PySide6.QtCore import QModelIndex, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPixmap
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
@@ -48,7 +48,7 @@ from sfumato.ui.widgets.layout import (
 )
 from sfumato.ui.widgets.painted import draw_icon, draw_text, painter_on
 from sfumato.ui.widgets.responsive import Pages
-from sfumato.ui.widgets.tables import Cell, CellsModel, Heading, Index, TableView
+from sfumato.ui.widgets.tables import CELL_MARGINS, Cell, CellsModel, Heading, Index, TableView
 
 HEIGHT: Final = 50
 WIDTH: Final = 160
@@ -475,6 +475,27 @@ class RecipientsTable(TableView):
         self.setSelectionMode(self.SelectionMode.SingleSelection)
         self.wrap_rows(NAME)
         self.selectionModel().currentRowChanged.connect(self._tell)
+        rows.modelReset.connect(self._make_room)
+        rows.dataChanged.connect(self._make_room)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the figures out where names would be cut off beside them."""
+        super().resizeEvent(event)
+        self._make_room()
+
+    def _make_room(self, *_changed: object) -> None:
+        """Show the figures where names keep room for their longest word, or a figure warns."""
+        words = [word for standing in self._rows.rows for word in standing.name.split()]
+        metrics = self.fontMetrics()
+        longest = max(map(metrics.horizontalAdvance, words), default=0)
+        needed = longest + DOT + CELL_MARGINS + Space.INSIDE
+        header = self.horizontalHeader()
+        taken = sum(
+            max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
+            for column in (LEVEL, FIGURE)
+        )
+        warned = any(standing.empty for standing in self._rows.rows)
+        self.setColumnHidden(FIGURE, not warned and self.viewport().width() - taken < needed)
 
     def select(self, name: str) -> None:
         """Choose a recipient without telling anyone."""

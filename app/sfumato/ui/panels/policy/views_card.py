@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -73,6 +73,28 @@ class Line:
     rule: ViewRule | None
     seen: SeenBy | None = None
     place: int = 0
+
+
+def propose_hierarchies(
+    session: Session, then: Callable[[], object], refuse: Callable[[SfumatoError], object]
+) -> None:
+    """Give every quasi-identifier without a hierarchy one, in a job, as one edit."""
+    table = column_source(session.held)
+    if table is None:
+        return
+    before, text = session.document, tr("Propose hierarchies")
+
+    def take(found: tuple[Document, dict[str, str]]) -> None:
+        session.edit(text, found[0])
+        then()
+
+    session.runner.run(
+        tr("Proposing hierarchies"),
+        lambda _context: with_proposed_hierarchies(before, table),
+        session.unless_changed(text, take),
+        refuse,
+        key=PROPOSE_JOB,
+    )
 
 
 class ViewsModel(CellsModel):
@@ -462,22 +484,7 @@ class ViewsCard(Card):
         return with_level(document, name, self.model.names[place - LEVELS], _whole(text or "0"))
 
     def _propose(self) -> None:
-        session, table = self.session, column_source(self.session.held)
-        if table is None:
-            return
-        before, text = session.document, tr("Propose hierarchies")
-
-        def take(found: tuple[Document, dict[str, str]]) -> None:
-            session.edit(text, found[0])
-            self._go_on()
-
-        session.runner.run(
-            tr("Proposing hierarchies"),
-            lambda _context: with_proposed_hierarchies(before, table),
-            session.unless_changed(text, take),
-            self._refuse,
-            key=PROPOSE_JOB,
-        )
+        propose_hierarchies(self.session, self._go_on, self._refuse)
 
     def _state_k(self) -> None:
         session, table = self.session, self.session.source

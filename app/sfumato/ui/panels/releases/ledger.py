@@ -459,8 +459,7 @@ class LedgerCard(Card):
         self.pages.setCurrentWidget(self.empty)
         self.intact = Badge("verify", "muted", "")
         self.show_folder = button(self.tr("Show &folder"), self._ask_for_folder, icon="folder")
-        words = self.tr("Choose a bundle, or drop one here")
-        self.verify = button(self.tr("&Verify a file…"), None, icon="verify", tip=words)
+        self.verify = button(self.tr("&Verify a file…"), None, icon="verify")
         words = self.tr("Copy the chosen lines, or all that are shown, with whole digests")
         self.copy = button(self.tr("&Copy"), self._copy, icon="copy", tip=words)
         self.show_folder.setEnabled(False)
@@ -470,6 +469,15 @@ class LedgerCard(Card):
         deeds = (self.copy, self.show_folder, self.verify)
         self.put(FlowLayout(title, *deeds, apart=1), self.filters, (self.pages, 1))
         self.setMinimumHeight(scaled(300))
+
+    def let_verify(self, ready: bool) -> None:
+        """Let a file be verified, or say what it takes."""
+        self.verify.setEnabled(ready)
+        self.verify.setToolTip(
+            self.tr("Choose a bundle, or drop one here")
+            if ready
+            else self.tr("A file is verified against a project and its table: open them first")
+        )
 
     def _build_filters(self) -> QWidget:
         """Return the choice of what the events are about, beside the words to look for."""

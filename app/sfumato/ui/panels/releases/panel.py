@@ -16,7 +16,8 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.formats.bundles.packages import bundle_at
 from sfumato.formats.language import grouped
-from sfumato.jobs import Job
+from sfumato.jobs import Ending, Job
+from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
 from sfumato.project.release.byproducts import exact_byproducts
 from sfumato.project.release.release_compatibility import exposed_columns
@@ -115,6 +116,7 @@ class ReleasesPanel(Panel):
         session = self.session
         self._job: Job | None = None
         self._folder_proposed = ""
+        self._earlier = 0
         self.setAcceptDrops(True)
         self.set_primary(self.tr("&Release"), "export").clicked.connect(self._release)
         self.pages = Pages(self)
@@ -205,7 +207,7 @@ class ReleasesPanel(Panel):
             else ""
         )
         self.readiness.setVisible(bool(session.document.recipients) and not self._missing())
-        self.ledger.verify.setEnabled(session.project is not None and session.source is not None)
+        self.ledger.let_verify(session.project is not None and session.source is not None)
         self._refresh_button()
         self._choose_page(bool(records))
 
@@ -311,6 +313,7 @@ class ReleasesPanel(Panel):
             self.work.bring(self.readiness.ask)
             return
         if self.session.project is None:
+            self._folder_proposed = ""  # the folder in sight is the one that is meant
             self.session.save_requested.emit(self._start)
         elif self.session.save():
             self._start()
@@ -324,6 +327,7 @@ class ReleasesPanel(Panel):
         self.messages.clear()  # what became of an earlier order would contradict this one
         title = self.tr("Releasing to {names}").format(names=", ".join(order.recipients))
         work = partial(make_all, project, source, order, columns)
+        self._earlier = len(session.steps.releases())
         self._job = session.runner.run(
             title, work, self._tell_made, partial(self.show_error, topic="release"), key=RELEASE_JOB
         )
@@ -337,9 +341,25 @@ class ReleasesPanel(Panel):
 
     def _end(self) -> None:
         """Take notice of what the ledger has now; cancelled work may have made some releases."""
+        stopped = self._job is not None and self._job.ending is Ending.CANCELLED
         self._job = None
         self.form.show_job(None)
         self.session.ledger_changed.emit()
+        if stopped:
+            self._tell_stopped()
+
+    def _tell_stopped(self) -> None:
+        """Say who has a release though the others were cancelled."""
+        made = self.session.steps.releases()[self._earlier :]
+        names = [one.recipient for one in made if one.state is ReleaseState.COMPLETED]
+        if names:
+            words = self.tr("Stopped. Made already: {names}.")
+            self.tell(
+                MessageKind.INFO,
+                words.format(names=", ".join(names)),
+                self.tr("These bundles are whole and stay; the ledger tells of them."),
+                topic="release",
+            )
 
     def _tell_made(self, made: Made) -> None:
         tell_made(self, made, self._show_folder)

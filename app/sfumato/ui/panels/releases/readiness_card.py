@@ -30,9 +30,11 @@ from sfumato.ui.widgets.layout import (
     ScrollPage,
     beside,
     boxed,
+    button,
     clear_layout,
     column,
     label,
+    row,
     say,
 )
 from sfumato.ui.widgets.messages import Message, announce, error_words
@@ -67,7 +69,9 @@ class ReadinessCard(Card):
         self.ask = QWidget(self)
         self.ask.setLayout(column(self.asking, self.reason, spacing=Space.TIGHT))
         self.list = column()
-        self.put(self.note, self.list, self.ask)
+        self.again = button(self.tr("Check again"), self.refresh)
+        self.put(self.note, row(self.again, None), self.list, self.ask)
+        self.again.hide()
         self.ask.hide()
         self.hide()
         for signal in (
@@ -78,6 +82,7 @@ class ReadinessCard(Card):
         ):
             signal.connect(self.refresh)
         session.steps.checked.connect(self._take)
+        session.steps.given_up.connect(self._give_up)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Check what has changed while nobody looked."""
@@ -115,11 +120,17 @@ class ReadinessCard(Card):
         if not self.isVisible():
             return
         steps = self._session.steps
+        self.again.hide()
         steps.check()
         if steps.checking and not self.found:
             say(self.note, self.tr("Checking every recipient's release…"))
         elif steps.found is not self._shown:
             self._show()
+
+    def _give_up(self) -> None:
+        """Offer to check another time."""
+        say(self.note, self.tr("The check of the present settings was stopped."))
+        self.again.show()
 
     def _take(self) -> None:
         if self.isVisible():
@@ -128,6 +139,7 @@ class ReadinessCard(Card):
 
     def _show(self) -> None:
         self._shown = self._session.steps.found
+        self.again.hide()
         page = self.parentWidget()
         while page is not None and not isinstance(page, ScrollPage):
             page = page.parentWidget()

@@ -6,12 +6,14 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QTabWidget, QWidget
+from PySide6.QtWidgets import QTabWidget, QWidget
 
+from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.generalization.lattice import Node
 from sfumato.engine.generalization.search import SearchResult
 from sfumato.formats.language import grouped
 from sfumato.project.publication.generalization_pipeline import Found
+from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number, spoken, typeset
 from sfumato.ui.panels.base import LazyWidget, PanelState
@@ -22,6 +24,7 @@ from sfumato.ui.panels.policy.generalized.finding import Finding
 from sfumato.ui.panels.policy.generalized.other_tables import OtherTablesCard
 from sfumato.ui.panels.policy.generalized.publishing import PublishPage
 from sfumato.ui.panels.policy.generalized.requirements import RequirementsCard
+from sfumato.ui.panels.policy.views_card import propose_hierarchies
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import Segments
@@ -36,7 +39,7 @@ from sfumato.ui.widgets.layout import (
     row,
     say,
 )
-from sfumato.ui.widgets.messages import error_texts
+from sfumato.ui.widgets.messages import Message, error_texts
 from sfumato.ui.widgets.paint_queue import Steps
 from sfumato.ui.widgets.painted import IconLabel
 from sfumato.ui.widgets.responsive import Pages, ResponsiveRow
@@ -145,6 +148,9 @@ class GeneralizedPage(LazyWidget):
             ),
         )
         self.nothing.add_button(button(tr("Go to Attributes"), go, "primary"))
+        self.propose = self.nothing.add_button(
+            button(tr("Propose missing hierarchies"), self._propose)
+        )
         self.ready = EmptyState(
             "table",
             tr("A generalized table instead of perturbed releases"),
@@ -237,6 +243,8 @@ class GeneralizedPage(LazyWidget):
         if decided is None or session.source is None:
             usable = bool(edits.usable(document) and document.sensitive and session.source)
             self.empty.setCurrentWidget(self.ready if usable else self.nothing)
+            proposable = bool(quasi_identifiers(document) and document.sensitive and session.source)
+            self.propose.setVisible(proposable)
             self.pages.setCurrentWidget(self.empty)
         else:
             self.pages.setCurrentWidget(self.work)
@@ -278,6 +286,12 @@ class GeneralizedPage(LazyWidget):
 
     # ----- what the person does
 
+    def _propose(self) -> None:
+        def refuse(error: SfumatoError) -> None:
+            self.told.emit(Message.of_error(error, topic="hierarchies"))
+
+        propose_hierarchies(self.session, self.start.setFocus, refuse)
+
     def _start(self) -> None:
         self.session.edit(tr("Generalize the table"), edits.started(self.session.document))
 
@@ -288,7 +302,7 @@ class GeneralizedPage(LazyWidget):
 PERTURBED, GENERALIZED = "perturbed", "generalized"
 
 
-class Ways(QStackedWidget):
+class Ways(Pages):
     """The two ways to release the table, one in sight.
 
     Parameters
