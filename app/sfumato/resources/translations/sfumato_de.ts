@@ -413,11 +413,6 @@
         <translation>Der Angreifer kennt keine öffentliche Spalte, daher ist die ganze Tabelle eine Gruppe.</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <source>p = {value}</source>
-        <translation>p = {value}</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/audit/released_files.py" line="+84"/>
         <source>The released columns are being made again.</source>
         <translation>Die freigegebenen Spalten werden neu erzeugt.</translation>
@@ -541,7 +536,7 @@
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="+207"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="+206"/>
         <source>Leaks</source>
         <translation>Datenlecks</translation>
     </message>
@@ -2683,7 +2678,7 @@
         <translation>{name} wird zurückverfolgt</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location line="+50"/>
         <source>Computing what tracing costs</source>
         <translation>Die Kosten des Zurückverfolgens werden berechnet</translation>
     </message>
@@ -10619,7 +10614,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="+71"/>
+        <location filename="../../ui/panels/releases/panel.py" line="+68"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -12366,7 +12361,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../engine/generalization/chain.py" line="+1"/>
-        <location filename="../../engine/generalization/search.py" line="+167"/>
+        <location filename="../../engine/generalization/search.py" line="+153"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
@@ -14937,7 +14932,7 @@ Rückgabewerte:
         <translation>Geben Sie Anteile von Werten an, die vorkommen.</translation>
     </message>
     <message>
-        <location line="+191"/>
+        <location line="+161"/>
         <source>The retention probability {retention:g} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {retention:g} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -16069,17 +16064,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Grundgesamtheit, zu der sie gehören und deren Spalten wie hier geschrieben sind.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/search.py" line="-113"/>
-        <source>generalization and subset property</source>
-        <translation>Vergröberungs- und Teilmengeneigenschaft</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>every node</source>
-        <translation>jeder Knoten</translation>
-    </message>
-    <message>
-        <location line="+102"/>
+        <location filename="../../engine/generalization/search.py" line="-9"/>
         <source>All nodes are settled</source>
         <translation>Alle Knoten sind entschieden</translation>
     </message>
@@ -16126,7 +16111,7 @@ Rückgabewerte:
         <translation>Zwischen übernommenen Freigaben wird angepasst</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/base_mechanism.py" line="+168"/>
+        <location filename="../../engine/ladders/base_mechanism.py" line="+166"/>
         <source>Drawing the most trusted release</source>
         <translation>Die Freigabe mit dem höchsten Vertrauen wird gezogen</translation>
     </message>
@@ -16166,7 +16151,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Zahl über 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/estimate.py" line="+271"/>
+        <location filename="../../engine/matrices/estimate.py" line="+245"/>
         <source>Give at least one.</source>
         <translation>Geben Sie mindestens eines an.</translation>
     </message>
@@ -17674,7 +17659,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+24"/>
-        <location filename="../../engine/mechanisms/per_value.py" line="+19"/>
+        <location filename="../../engine/mechanisms/per_value.py" line="+13"/>
         <source>The limits of {value} don&apos;t fit together: ρ1 = {rho1}, ρ2 = {rho2}.</source>
         <translation>Die Grenzen von {value} passen nicht zusammen: ρ1 = {rho1}, ρ2 = {rho2}.</translation>
     </message>
@@ -17694,7 +17679,7 @@ Rückgabewerte:
         <translation>Freigaben werden gezogen</translation>
     </message>
     <message>
-        <location line="-300"/>
+        <location line="-294"/>
         <source>How much of the profile is kept: 1 meets the limits exactly, less keeps less of every value, more exceeds them.</source>
         <translation>Wie viel vom Profil beibehalten wird: 1 hält die Grenzen genau ein, weniger behält von jedem Wert weniger bei, mehr überschreitet sie.</translation>
     </message>
@@ -17714,7 +17699,7 @@ Rückgabewerte:
         <translation>max. p</translation>
     </message>
     <message>
-        <location line="+323"/>
+        <location line="+317"/>
         <source>Per-value limits</source>
         <translation>Grenzen je Wert</translation>
     </message>
@@ -25453,7 +25438,7 @@ Rückgabewerte:
 <context>
     <name>SpacingCard</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="-200"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="-199"/>
         <source>A level of its own for every recipient</source>
         <translation>Eine eigene Stufe für jeden Empfänger</translation>
     </message>
