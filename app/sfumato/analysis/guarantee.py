@@ -582,12 +582,8 @@ def _one_top(shared: Sequence[str], everybody: Sequence[str]) -> str:
     sentence = Sentence("Any group of recipients learns no more than {first} alone.", first=first)
     if not others:
         return sentence
-    if len(others) == 1:
-        same = Sentence("{name} gets the same values as {first}.", name=others[0], first=first)
-    else:
-        same = Sentence(
-            "{names} get the same values as {first}.", names=listed(others), first=first
-        )
+    said = "{names} {count:gets|get} the same values as {first}."
+    same = Sentence(said, names=listed(others), count=len(others), first=first)
     return joined(sentence, same)
 
 

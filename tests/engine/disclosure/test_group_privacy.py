@@ -17,7 +17,6 @@ from sfumato.engine.disclosure.group_privacy import (
     allowed_size,
     passes,
     private_groups,
-    tails,
 )
 from sfumato.engine.disclosure.group_tails import Draw, Tails, release_tails
 from sfumato.engine.table.micro_groups import MicroGroups, value_counts
@@ -25,6 +24,14 @@ from tests.engine.disclosure.group_cases import enumerated_tails, estimated_shar
 from tests.thorough import tried
 
 DESIGN = {"retention": 0.5, "size_of_domain": 10, "epsilon": 0.3}
+
+
+def tails(counts, place, retention, size_of_domain, epsilon):
+    """How likely the estimate of a value's share in a group is too high, and too low."""
+    given, size = np.asarray(counts, dtype=np.int64), np.array([sum(counts)])
+    of_value = given[place : place + 1]
+    found = release_tails(size, of_value, size, retention, size_of_domain, epsilon)
+    return float(found.upper[0]), float(found.lower[0])
 
 
 def test_the_simplified_rule_lets_128_records_pass_whose_true_tails_are_one_per_cent() -> None:

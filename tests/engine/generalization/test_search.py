@@ -18,7 +18,7 @@ from sfumato.engine.generalization.criteria import (
 )
 from sfumato.engine.generalization.publication import Suppressed, equivalence_classes, loss_of
 from sfumato.engine.generalization.risk import risk_of_classes
-from sfumato.engine.generalization.search import Method, search
+from sfumato.engine.generalization.search import search
 from tests.engine.generalization.tables import (
     PARAMETERS,
     beside,
@@ -157,7 +157,6 @@ def test_with_suppression_entropy_diversity_is_not_monotone_and_every_node_is_te
     table = entropy_loses_by_generalizing()
     criteria = [PARAMETERS["entropy"][2]]
     found = search(table, criteria, Silent(), suppression=4 / 14)
-    assert found.method is Method.EVERY_NODE
     assert found.safe.tolist() == [True, False, True]
     assert found.examined == table.lattice.size
 
@@ -182,7 +181,6 @@ def test_what_remains_may_be_more_mixed_than_the_whole_table(criterion):
 
 def test_where_every_node_is_tested_no_level_is_added_to_a_hierarchy():
     found = search(one_mixed_class(), [EntropyDiversity(2.0)], Silent(), suppression=0.6)
-    assert found.method is Method.EVERY_NODE
     assert found.examined == one_mixed_class().lattice.size == 2
 
 

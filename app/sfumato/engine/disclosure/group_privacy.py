@@ -15,7 +15,7 @@ by more than 30 % with a probability of 2 %. The exact test computes the probabi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Final
 
@@ -155,36 +155,6 @@ def passes(found: Tails, delta: float) -> Flags:
     least = np.minimum(found.upper, found.lower)
     most = np.maximum(found.upper, found.lower)
     return (least >= delta - _HAIR) | (most >= 1.0 - delta - _HAIR)
-
-
-def tails(
-    counts: Sequence[int] | npt.NDArray[np.integer],
-    value: int,
-    retention: float,
-    size_of_domain: int,
-    epsilon: float,
-) -> tuple[float, float]:
-    """Return the true probabilities that a perturbed group's estimate is too high or too low.
-
-    Parameters
-    ----------
-    counts
-        How often each value occurs in the group.
-    value
-        The place in `counts` of the value that is estimated; it has to occur.
-    retention, size_of_domain, epsilon
-        The retention probability p, the number of values m and the relative error ε.
-
-    Returns
-    -------
-    tuple of float
-        Pr[(F' - f)/f > ε] and Pr[(F' - f)/f < -ε].
-    """
-    given = np.asarray(counts, dtype=np.int64)
-    size = np.array([given.sum()])
-    _check_retention(retention)
-    found = release_tails(size, given[value : value + 1], size, retention, size_of_domain, epsilon)
-    return float(found.upper[0]), float(found.lower[0])
 
 
 def private_groups(

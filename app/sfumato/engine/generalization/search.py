@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
@@ -49,15 +48,6 @@ from sfumato.engine.generalization.lattice import (
 from sfumato.engine.generalization.verdict import Verdict, Witnesses, judge
 
 
-class Method(StrEnum):
-    """How the safe nodes were found."""
-
-    PROPERTIES = "generalization and subset property"
-    """The criteria are monotone: most nodes follow from others."""
-    EVERY_NODE = "every node"
-    """They are not, since records may be left out: every node was tested."""
-
-
 @dataclass(frozen=True)
 class SearchResult:
     """What is safe.
@@ -74,8 +64,6 @@ class SearchResult:
         How many nodes were grouped and tested; the others follow from these.
     followed
         How many records' classes were followed through the lattice.
-    method
-        How it was found.
     """
 
     names: tuple[str, ...]
@@ -83,7 +71,6 @@ class SearchResult:
     safe: NodeSet = field(repr=False)
     examined: int
     followed: int
-    method: Method
 
     @cached_property
     def minimal(self) -> tuple[Node, ...]:
@@ -149,15 +136,14 @@ def search(
     check_criteria(table, criteria, allowed)
     run = _Search(table, criteria, allowed, context)
     if allowed and not all(criterion.survives_growth for criterion in criteria):
-        method = Method.EVERY_NODE
+        # No node follows from others, since records may be left out.
         run.test_every_node(table.lattice)
     else:
-        method = Method.PROPERTIES
         run.by_properties()
     real = tuple(slice(None, levels) for levels in table.lattice.shape)
     safe = np.ascontiguousarray(run.safe[real])
     context.report(1.0, "All nodes are settled")
-    return SearchResult(table.names, table.lattice, safe, run.examined, run.followed, method)
+    return SearchResult(table.names, table.lattice, safe, run.examined, run.followed)
 
 
 def allowed_records(table: CodedTable, suppression: float) -> int:

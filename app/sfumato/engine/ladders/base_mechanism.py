@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.columns import Codes
 from sfumato.engine.core.progress import Context, Part
-from sfumato.engine.core.values import Floats, Indices, Integers, Words
+from sfumato.engine.core.values import Floats, Integers, Words
 from sfumato.engine.ladders.uniform import TILE, release_codes
 from sfumato.engine.ladders.uniform_cells import ATTEMPTS, Draw, RecordDraws, stream
 from sfumato.engine.randomness.keys import AttributeKey
@@ -112,8 +112,6 @@ def _integer_weights(entries: Floats) -> Integers:
     weights[largest, np.arange(size)] += size * CELL - weights.sum(axis=0)
     return weights
 
-
-Rows = Indices
 
 _TOP_STREAM: Final = stream(Draw.VALUE, cell=0) // ATTEMPTS
 """Streams of this cell are free: the ladder's own cells are numbered from 1."""

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from sfumato.engine.core.errors import EstimationError, LevelError
 from sfumato.engine.core.values import Floats, Integers
-from sfumato.engine.matrices.matrix import PerturbationMatrix, Square, Vector
+from sfumato.engine.matrices.matrix import PerturbationMatrix, Vector
 
 VarianceLaw = Callable[[Vector], Vector]
 """The variances that estimated shares have, shape (m,), if these are the shares; quadratic in
@@ -215,32 +215,6 @@ def estimate_frequencies(
         records=records,
         target=target,
     )
-
-
-def estimate_covariance(
-    counts: Counts, matrix: PerturbationMatrix, target: Target = Target.TABLE
-) -> Square:
-    """Return the covariance of the estimated frequencies, shape (m, m).
-
-    For small domains, and for the error of a sum of values: the sum of a block of it.
-
-    Raises
-    ------
-    EstimationError
-        As `estimate_frequencies` does.
-    PolicyError
-        If the domain is too large for a whole matrix.
-    """
-    observed, records = _shares(counts, matrix)
-    frequencies = matrix.solve(observed)
-    matrix.dense()  # refuses a domain that is too large before anything is built
-    inverse = np.column_stack([matrix.solve(unit) for unit in np.eye(matrix.size)])
-    spread = (inverse * observed) @ inverse.T
-    if target is Target.POPULATION:
-        spread -= np.outer(frequencies, frequencies)
-    else:
-        spread -= np.diag(frequencies)
-    return np.asarray(spread / records, dtype=np.float64)
 
 
 def expected_standard_errors(

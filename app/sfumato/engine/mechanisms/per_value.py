@@ -311,12 +311,6 @@ def positions_by_name(domain: Domain) -> dict[str, int]:
     return positions
 
 
-def merged(limits: Sequence[Limit], changed: Sequence[Limit]) -> tuple[Limit, ...]:
-    """Return the limits with those of some values replaced, the others in their order."""
-    replaced = {limit.value for limit in changed}
-    return (*(limit for limit in limits if limit.value not in replaced), *changed)
-
-
 def _gamma(limit: Limit) -> float:
     try:
         return gamma_for_rho(limit.rho1, limit.rho2)

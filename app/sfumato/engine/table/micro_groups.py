@@ -328,15 +328,6 @@ class ValuesMet:
         return values.reindex(range(len(values) + 1)) if self._missing else values
 
 
-def without(groups: MicroGroups, dropped: Sequence[str]) -> MicroGroups:
-    """Return the groups that remain when some public attributes are not known.
-
-    Works on the groups' distinct tuples; the rows are only renumbered.
-    """
-    kept = tuple(each for each in groups.attributes if each.name not in dropped)
-    return regrouped(groups, kept)
-
-
 def regrouped(groups: MicroGroups, attributes: Sequence[PublicAttribute]) -> MicroGroups:
     """Return groups merged by other attributes, each of which has one code a present group.
 

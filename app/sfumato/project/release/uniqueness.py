@@ -302,15 +302,9 @@ def _unique_records(found: AloneInRelease, shown: str) -> str:
             smallest=found.smallest,
             **named,
         )
-    if found.alone == 1:
-        return Sentence(
-            "1 of {records:,} {records:record|records} is unique on {shown}: anyone who knows"
-            " these values of a person can find the person's row.",
-            **named,
-        )
     return Sentence(
         "{alone:,} of {records:,} {records:record|records} {alone:is|are} unique on {shown}:"
-        " anyone who knows these values of such a person can find the person's row.",
+        " anyone who knows these values of {alone:a|such a} person can find the person's row.",
         alone=found.alone,
         **named,
     )
@@ -320,16 +314,11 @@ def exact_sentence(exact: Sequence[str]) -> str:
     """Say that columns are published as they are; empty where there are none."""
     if not exact:
         return ""
-    if len(exact) == 1:
-        return Sentence(
-            "{column} is published unchanged: nothing promised here protects a person from"
-            " someone who knows that value of theirs.",
-            column=exact[0],
-        )
     return Sentence(
-        "{columns} are published unchanged: nothing promised here protects a person from someone"
-        " who knows these values of theirs.",
+        "{columns} {count:is|are} published unchanged: nothing promised here protects a person from"
+        " someone who knows {count:that value|these values} of theirs.",
         columns=_named(exact),
+        count=len(exact),
     )
 
 
@@ -345,18 +334,10 @@ def publication_sentence(found: AloneInPublication) -> str:
             smallest=found.smallest,
             **named,
         )
-    if found.alone == 1:
-        return Sentence(
-            "On {columns} and the generalized columns together, 1 of {records:,}"
-            " {records:record|records} is unique: anyone who knows these values of a person finds"
-            " the row, and {sensitive} in it.",
-            sensitive=found.sensitive,
-            **named,
-        )
     return Sentence(
         "On {columns} and the generalized columns together, {alone:,} of {records:,}"
-        " {records:record|records} {alone:is|are} unique: anyone who knows these values of such a"
-        " person finds the row, and {sensitive} in it.",
+        " {records:record|records} {alone:is|are} unique: anyone who knows these values of"
+        " {alone:a|such a} person finds the row, and {sensitive} in it.",
         alone=found.alone,
         sensitive=found.sensitive,
         **named,
@@ -388,14 +369,11 @@ def publication_advice(exact: Sequence[str]) -> str:
     """Say what can be done about columns that are published as they are; empty without any."""
     if not exact:
         return ""
-    if len(exact) == 1:
-        return Sentence(
-            "Make it a quasi-identifier with a hierarchy and tick it, or mark it as identifying,"
-            " so that it is left out."
-        )
     return Sentence(
-        "Make them quasi-identifiers with hierarchies and tick them, or mark them as identifying,"
-        " so that they are left out."
+        "Make {count:it a quasi-identifier with a hierarchy and tick it|them quasi-identifiers with"
+        " hierarchies and tick them}, or mark {count:it|them} as identifying, so that"
+        " {count:it is|they are} left out.",
+        count=len(exact),
     )
 
 
@@ -405,17 +383,11 @@ def left_out_sentence(document: Document) -> str:
     if not names or document.generalization is None:
         return ""
     shown = document.generalization.sensitive
-    if len(names) == 1:
-        return Sentence(
-            "{column} is also sensitive and is left out: the condition on each class covers"
-            " {shown} only.",
-            column=names[0],
-            shown=shown,
-        )
     return Sentence(
-        "{columns} are also sensitive and are left out: the condition on each class covers"
-        " {shown} only.",
+        "{columns} {count:is|are} also sensitive and {count:is|are} left out: the condition on each"
+        " class covers {shown} only.",
         columns=_named(names),
+        count=len(names),
         shown=shown,
     )
 

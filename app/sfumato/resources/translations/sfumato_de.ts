@@ -353,7 +353,7 @@
 <context>
     <name>Audit</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/group_risk.py" line="+60"/>
+        <location filename="../../ui/panels/audit/pages/group_risk.py" line="+57"/>
         <source>exact test</source>
         <translation>exakter Test</translation>
     </message>
@@ -413,12 +413,7 @@
         <translation>Der Angreifer kennt keine öffentliche Spalte, daher ist die ganze Tabelle eine Gruppe.</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <source>p = {value}</source>
-        <translation>p = {value}</translation>
-    </message>
-    <message>
-        <location filename="../../ui/panels/audit/released_files.py" line="+99"/>
+        <location filename="../../ui/panels/audit/released_files.py" line="+84"/>
         <source>The released columns are being made again.</source>
         <translation>Die freigegebenen Spalten werden neu erzeugt.</translation>
     </message>
@@ -470,7 +465,7 @@
         <translation>(Rundung): Sie stimmen überein</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition.py" line="+276"/>
+        <location filename="../../ui/panels/audit/pages/coalition.py" line="+274"/>
         <source>Whose records are in most danger?</source>
         <translation>Wessen Datensätze sind am stärksten gefährdet?</translation>
     </message>
@@ -501,7 +496,7 @@
         <translation>Ein neuer Empfänger</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/count_queries.py" line="+150"/>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="+148"/>
         <source>Count queries</source>
         <translation>Auszählungen</translation>
     </message>
@@ -511,7 +506,7 @@
         <translation>Freigegebene Werte werden ausgezählt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity.py" line="+368"/>
+        <location filename="../../ui/panels/audit/pages/diversity.py" line="+359"/>
         <source>Other holders</source>
         <translation>Andere Stellen</translation>
     </message>
@@ -536,12 +531,12 @@
         <translation>Kleine Gruppen werden geprüft</translation>
     </message>
     <message>
-        <location line="+163"/>
+        <location line="+149"/>
         <source>{test}, were no record repeated</source>
         <translation>{test}, wenn kein Datensatz wiederholt würde</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="+211"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="+206"/>
         <source>Leaks</source>
         <translation>Datenlecks</translation>
     </message>
@@ -611,7 +606,7 @@
         <translation>Sobald Empfänger Vertrauensstufen haben, wählen Sie hier eine Zeile und sehen, auf welcher Stufe sich ihr Wert ändert und was jeder Empfänger davon sieht.</translation>
     </message>
     <message>
-        <location line="+89"/>
+        <location line="+86"/>
         <source>missing</source>
         <translation>fehlt</translation>
     </message>
@@ -731,12 +726,12 @@
         <translation>Bisher freigegeben</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Which releases are weighed</source>
         <translation>Welche Freigaben bewertet werden</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+17"/>
         <source>Coalition</source>
         <translation>Koalition</translation>
     </message>
@@ -746,7 +741,7 @@
         <translation>Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/groups.py" line="+211"/>
+        <location filename="../../ui/panels/audit/groups.py" line="+209"/>
         <source>Nothing to examine yet</source>
         <translation>Noch nichts zu prüfen</translation>
     </message>
@@ -756,7 +751,7 @@
         <translation>Sobald ein sensibles Merkmal mit einer Liste von Werten ein Verfahren hat und jemand es erhalten soll, zeigt diese Seite, was seine kleinen Gruppen preisgeben.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+63"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+74"/>
         <source>All figures</source>
         <translation>Alle Zahlen</translation>
     </message>
@@ -766,7 +761,7 @@
         <translation>Alle Zahlen: {question}</translation>
     </message>
     <message>
-        <location line="+17"/>
+        <location line="+15"/>
         <source>Danger</source>
         <translation>Gefahr</translation>
     </message>
@@ -781,7 +776,7 @@
         <translation>Geschützt</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/audit/pages/base.py" line="+36"/>
+        <location filename="../../ui/panels/audit/pages/base.py" line="+37"/>
         <source>Go to Policy</source>
         <translation>Zum Regelwerk</translation>
     </message>
@@ -837,7 +832,7 @@
 <context>
     <name>AuditPanel</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="+279"/>
+        <location filename="../../ui/panels/audit/panel.py" line="+275"/>
         <source>Report…</source>
         <translation>Bericht&#xa0;…</translation>
     </message>
@@ -980,29 +975,9 @@
 <context>
     <name>CoalitionPage</name>
     <message>
-        <source>As planned</source>
-        <translation type="vanished">Wie geplant</translation>
-    </message>
-    <message>
-        <source>Released so far</source>
-        <translation type="vanished">Bisher freigegeben</translation>
-    </message>
-    <message>
-        <source>Which releases are weighed</source>
-        <translation type="vanished">Welche Freigaben bewertet werden</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/audit/pages/coalition.py" line="+212"/>
         <source>&amp;Attribute</source>
         <translation>&amp;Merkmal</translation>
-    </message>
-    <message>
-        <source>Coalition</source>
-        <translation type="vanished">Koalition</translation>
-    </message>
-    <message>
-        <source>Who might put their releases together?</source>
-        <translation type="vanished">Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
         <location line="+29"/>
@@ -1077,7 +1052,7 @@
 <context>
     <name>CountQueriesPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/count_queries.py" line="+12"/>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="+11"/>
         <source>Ask</source>
         <translation>Fragen</translation>
     </message>
@@ -1087,7 +1062,7 @@
         <translation>Wie viele Datensätze haben diese öffentlichen Werte und diesen sensiblen Wert?</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+17"/>
         <source>What protecting small groups costs</source>
         <translation>Was der Schutz kleiner Gruppen kostet</translation>
     </message>
@@ -1097,7 +1072,7 @@
         <translation>Erzeugt einfache und geschützte Freigaben dieses Merkmals für verschiedene p, ε, δ und Tabellengrößen und stellt jeder davon 5.000 zufällige Anfragen. Nichts wird freigegeben.</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+6"/>
         <source>Compare</source>
         <translation>Vergleichen</translation>
     </message>
@@ -1511,13 +1486,13 @@
 <context>
     <name>FindingCard</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="-171"/>
-        <location line="+20"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="-167"/>
+        <location line="+18"/>
         <source>Whose copy is it?</source>
         <translation>Wessen Kopie ist es?</translation>
     </message>
     <message>
-        <location line="-18"/>
+        <location line="-16"/>
         <source>Choose the found &amp;file…</source>
         <translation>Gefundene &amp;Datei wählen&#xa0;…</translation>
     </message>
@@ -1527,7 +1502,7 @@
         <translation>Freigaben, aus denen die Datei stammen kann</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+17"/>
         <source>Choose a file that turned up where it should not be. A part of a release is enough, in any order, with columns missing, or mixed from two recipients&apos; files.</source>
         <translation>Wählen Sie eine Datei, die aufgetaucht ist, wo sie nicht hingehört. Ein Teil einer Freigabe genügt, in beliebiger Reihenfolge, mit fehlenden Spalten oder gemischt aus den Dateien zweier Empfänger.</translation>
     </message>
@@ -1677,7 +1652,7 @@
 <context>
     <name>GroupRiskPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/group_risk.py" line="-147"/>
+        <location filename="../../ui/panels/audit/pages/group_risk.py" line="-132"/>
         <source>Exact</source>
         <translation>Exakt</translation>
     </message>
@@ -1692,12 +1667,12 @@
         <translation>Vereinfacht</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+2"/>
         <source>Test</source>
         <translation>Test</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+12"/>
         <source>The relative error that an estimate should exceed</source>
         <translation>Der relative Fehler, den ein Schätzwert überschreiten soll</translation>
     </message>
@@ -2428,7 +2403,7 @@
 <context>
     <name>HoldersModel</name>
     <message>
-        <location filename="../../ui/panels/audit/holders.py" line="-90"/>
+        <location filename="../../ui/panels/audit/holders.py" line="-86"/>
         <source>How far the release multiplies anyone&apos;s odds at most (γ)</source>
         <translation>Um welchen Faktor die Freigabe die Chancen auf irgendetwas höchstens erhöht (γ)</translation>
     </message>
@@ -2637,7 +2612,7 @@
 <context>
     <name>KnowledgeButton</name>
     <message>
-        <location filename="../../ui/panels/audit/groups.py" line="-139"/>
+        <location filename="../../ui/panels/audit/groups.py" line="-137"/>
         <source>What the attacker knows</source>
         <translation>Was der Angreifer weiß</translation>
     </message>
@@ -2683,7 +2658,7 @@
 <context>
     <name>LeakPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="+141"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="+139"/>
         <source>The found file</source>
         <translation>Die gefundene Datei</translation>
     </message>
@@ -2703,7 +2678,7 @@
         <translation>{name} wird zurückverfolgt</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location line="+50"/>
         <source>Computing what tracing costs</source>
         <translation>Die Kosten des Zurückverfolgens werden berechnet</translation>
     </message>
@@ -2929,7 +2904,7 @@
         <translation>Suchen</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+12"/>
         <source>What the ledger tells of</source>
         <translation>Was das Freigabeverzeichnis berichtet</translation>
     </message>
@@ -2937,7 +2912,7 @@
 <context>
     <name>LedgerModel</name>
     <message>
-        <location line="-198"/>
+        <location line="-195"/>
         <source>Entries {number}</source>
         <translation>Einträge {number}</translation>
     </message>
@@ -3498,12 +3473,12 @@
 <context>
     <name>NoisyAnswersPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+14"/>
+        <location filename="../../ui/panels/audit/pages/noisy_answers.py" line="+13"/>
         <source>Groups</source>
         <translation>Gruppen</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>The privacy loss of one answer</source>
         <translation>Der Privatheitsverlust einer Antwort</translation>
     </message>
@@ -3574,29 +3549,9 @@
 <context>
     <name>NumbersPage</name>
     <message>
-        <source>As planned</source>
-        <translation type="vanished">Wie geplant</translation>
-    </message>
-    <message>
-        <source>Released so far</source>
-        <translation type="vanished">Bisher freigegeben</translation>
-    </message>
-    <message>
-        <source>Which releases are weighed</source>
-        <translation type="vanished">Welche Freigaben bewertet werden</translation>
-    </message>
-    <message>
         <location filename="../../ui/panels/audit/pages/numbers.py" line="+17"/>
         <source>What rounding and bounds give away</source>
         <translation>Was Rundung und Grenzen preisgeben</translation>
-    </message>
-    <message>
-        <source>Coalition</source>
-        <translation type="vanished">Koalition</translation>
-    </message>
-    <message>
-        <source>Who might put their releases together?</source>
-        <translation type="vanished">Wer könnte Freigaben zusammenlegen?</translation>
     </message>
     <message>
         <location line="+4"/>
@@ -3929,12 +3884,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+5"/>
-        <location line="+17"/>
+        <location line="+16"/>
         <source>Format</source>
         <translation>Format</translation>
     </message>
     <message>
-        <location line="-16"/>
+        <location line="-15"/>
         <source>Folder</source>
         <translation>Ordner</translation>
     </message>
@@ -3974,12 +3929,12 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Begründung, wird im Freigabeverzeichnis festgehalten</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>As</source>
         <translation>Als</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+7"/>
         <source>Into</source>
         <translation>Ziel</translation>
     </message>
@@ -4054,8 +4009,8 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>OtherHolders</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/diversity.py" line="+16"/>
-        <location line="+8"/>
+        <location filename="../../ui/panels/audit/pages/diversity.py" line="+14"/>
+        <location line="+6"/>
         <source>Our table</source>
         <translation>Unsere Tabelle</translation>
     </message>
@@ -4070,7 +4025,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Werte, die übrig bleiben sollen, l</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+2"/>
         <source>What each table contributes</source>
         <translation>Was jede Tabelle beiträgt</translation>
     </message>
@@ -4095,7 +4050,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Kombinationen</translation>
     </message>
     <message>
-        <location line="+55"/>
+        <location line="+50"/>
         <source>as it would be published</source>
         <translation>wie sie veröffentlicht würde</translation>
     </message>
@@ -4125,17 +4080,17 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>diese Tabelle</translation>
     </message>
     <message>
-        <location line="-314"/>
+        <location line="-295"/>
         <source>What the tables tell about one person</source>
         <translation>Was die Tabellen über eine Person verraten</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+1"/>
         <source>Choose the class that the person is in, in each table.</source>
         <translation>Wählen Sie in jeder Tabelle die Klasse, in der die Person ist.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+14"/>
         <source>Where it is known how many people they share</source>
         <translation>Wo bekannt ist, wie viele Personen sie gemeinsam haben</translation>
     </message>
@@ -4145,7 +4100,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Anteil der Personen in allen anderen Klassen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Table whose class the share is of</source>
         <translation>Tabelle, auf deren Klasse sich der Anteil bezieht</translation>
     </message>
@@ -4161,7 +4116,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
     </message>
     <message>
         <location line="+3"/>
-        <location line="+51"/>
+        <location line="+50"/>
         <source>Every way in which these people can have the values is then equally likely.</source>
         <translation>Jede Möglichkeit, wie diese Personen die Werte haben können, ist dann gleich wahrscheinlich.</translation>
     </message>
@@ -4191,7 +4146,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>{records} {records:Person|Personen}, {instances} {instances:Möglichkeit|Möglichkeiten}. Dann sind die Wahrscheinlichkeiten: {chances}</translation>
     </message>
     <message>
-        <location line="-267"/>
+        <location line="-258"/>
         <source>Some classes of these tables share no value at all</source>
         <translation>Einige Klassen dieser Tabellen haben gar keinen Wert gemeinsam</translation>
     </message>
@@ -4329,7 +4284,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
 <context>
     <name>Overview</name>
     <message>
-        <location filename="../../ui/panels/audit/panel.py" line="-320"/>
+        <location filename="../../ui/panels/audit/panel.py" line="-316"/>
         <source>Find a &amp;person…</source>
         <translation>&amp;Person suchen&#xa0;…</translation>
     </message>
@@ -4435,32 +4390,20 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Weitere Spalten</translation>
     </message>
     <message>
-        <location line="+14"/>
-        <location line="+5"/>
+        <location line="+12"/>
+        <location line="+4"/>
         <source>The rows that fit</source>
         <translation>Die passenden Zeilen</translation>
     </message>
     <message>
-        <location line="-4"/>
+        <location line="-3"/>
         <source>For your eyes only: the likeliest first, as the table has them.</source>
         <translation>Nur für Ihre Augen: die wahrscheinlichsten zuerst, wie die Tabelle sie hat.</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+14"/>
         <source>What the attacker has</source>
         <translation>Was der Angreifer hat</translation>
-    </message>
-    <message>
-        <source>As planned</source>
-        <translation type="vanished">Wie geplant</translation>
-    </message>
-    <message>
-        <source>Released so far</source>
-        <translation type="vanished">Bisher freigegeben</translation>
-    </message>
-    <message>
-        <source>Which releases are weighed</source>
-        <translation type="vanished">Welche Freigaben bewertet werden</translation>
     </message>
     <message>
         <location line="+3"/>
@@ -4468,8 +4411,8 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Wessen Dateien der Angreifer hat</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <location line="+9"/>
+        <location line="+2"/>
+        <location line="+10"/>
         <source>Believed beforehand</source>
         <translation>Vorab angenommen</translation>
     </message>
@@ -4479,7 +4422,7 @@ Strg+Eingabe zeigt die Zeilen.</translation>
         <translation>Für wie wahrscheinlich es gehalten wird</translation>
     </message>
     <message>
-        <location line="+49"/>
+        <location line="+48"/>
         <source>not known</source>
         <translation>nicht bekannt</translation>
     </message>
@@ -6371,7 +6314,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{mechanism} (empfohlen)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="+373"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="+371"/>
         <location filename="../../ui/panels/policy/lists.py" line="+21"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
@@ -6397,7 +6340,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="-236"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="-234"/>
         <source>Protect together</source>
         <translation>Gemeinsam schützen</translation>
     </message>
@@ -6467,7 +6410,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Zahlen</translation>
     </message>
     <message>
-        <location line="+41"/>
+        <location line="+39"/>
         <source>Set a level</source>
         <translation>Stufe festlegen</translation>
     </message>
@@ -6507,7 +6450,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Verfahren</translation>
     </message>
     <message>
-        <location line="+20"/>
+        <location line="+19"/>
         <source>Linear</source>
         <translation>Linear</translation>
     </message>
@@ -6643,7 +6586,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Reihenfolge der Zeilen</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+5"/>
         <source>The original table</source>
         <translation>Die Originaltabelle</translation>
     </message>
@@ -6654,24 +6597,24 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+4"/>
-        <location line="+98"/>
+        <location line="+92"/>
         <source>Original</source>
         <translation>Original</translation>
     </message>
     <message>
-        <location line="-98"/>
-        <location line="+98"/>
+        <location line="-92"/>
+        <location line="+92"/>
         <source>Published</source>
         <translation>Veröffentlicht</translation>
     </message>
     <message>
-        <location line="-82"/>
+        <location line="-81"/>
         <location line="+1"/>
         <source>Statistics</source>
         <translation>Kennzahlen</translation>
     </message>
     <message>
-        <location line="+25"/>
+        <location line="+24"/>
         <source>Making the table…</source>
         <translation>Die Tabelle wird erzeugt&#xa0;…</translation>
     </message>
@@ -6780,12 +6723,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Welche Kombinationen aufgeführt werden</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <source>Column to filter by</source>
         <translation>Spalte, nach der gefiltert wird</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>at least</source>
         <translation>mindestens</translation>
     </message>
@@ -6824,24 +6767,24 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+29"/>
+        <location line="+27"/>
         <source>Pin</source>
         <translation>Anheften</translation>
     </message>
     <message>
-        <location line="-28"/>
-        <location line="+30"/>
+        <location line="-26"/>
+        <location line="+28"/>
         <source>Choose</source>
         <translation>Wählen</translation>
     </message>
     <message>
-        <location line="-30"/>
+        <location line="-28"/>
         <source>Publish with these levels</source>
         <translation>Mit diesen Stufen veröffentlichen</translation>
     </message>
     <message>
-        <location line="+11"/>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="+147"/>
+        <location line="+9"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="+140"/>
         <source>Levels: {levels}</source>
         <translation>Stufen: {levels}</translation>
     </message>
@@ -6855,19 +6798,19 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="-84"/>
         <location line="+82"/>
-        <location line="+154"/>
+        <location line="+152"/>
         <source>safe</source>
         <translation>sicher</translation>
     </message>
     <message>
-        <location line="-234"/>
+        <location line="-232"/>
         <location line="+79"/>
-        <location line="+155"/>
+        <location line="+153"/>
         <source>not safe</source>
         <translation>nicht sicher</translation>
     </message>
     <message>
-        <location line="-233"/>
+        <location line="-231"/>
         <source>Unpin</source>
         <translation>Lösen</translation>
     </message>
@@ -6944,7 +6887,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>angeheftet</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+8"/>
         <source>Candidates side by side</source>
         <translation>Kandidaten nebeneinander</translation>
     </message>
@@ -7301,7 +7244,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+6"/>
-        <location line="+125"/>
+        <location line="+124"/>
         <source>Generalize the table</source>
         <translation>Tabelle vergröbern</translation>
     </message>
@@ -7388,22 +7331,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Eine sichere Kombination ist minimal: Sie lässt sich nicht genauer machen und zugleich sicher halten.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/publishing.py" line="-84"/>
+        <location filename="../../ui/panels/policy/generalized/publishing.py" line="-77"/>
         <source>What this table promises</source>
         <translation>Was diese Tabelle zusagt</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+7"/>
         <source>What it does not promise</source>
         <translation>Was sie nicht zusagt</translation>
     </message>
     <message>
-        <location line="+15"/>
+        <location line="+11"/>
         <source>Publish</source>
         <translation>Veröffentlichen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+2"/>
         <location line="+10"/>
         <source>Format</source>
         <translation>Format</translation>
@@ -7460,7 +7403,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Sie widerspricht dem, was früher freigegeben wurde. Sie können sie dennoch veröffentlichen, wenn Sie eine Begründung angeben, die das Freigabeverzeichnis festhält.</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+9"/>
         <source>Publish…</source>
         <translation>Veröffentlichen&#xa0;…</translation>
     </message>
@@ -7596,12 +7539,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+14"/>
-        <location line="+137"/>
+        <location line="+134"/>
         <source>Require {criterion}</source>
         <translation>{criterion} verlangen</translation>
     </message>
     <message>
-        <location line="-130"/>
+        <location line="-127"/>
         <source>Drop {criterion}</source>
         <translation>Auf {criterion} verzichten</translation>
     </message>
@@ -7616,12 +7559,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>&amp;Sensibles Merkmal, unverändert gezeigt</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+2"/>
         <source>Columns to generalize</source>
         <translation>Zu vergröbernde Spalten</translation>
     </message>
     <message>
-        <location line="+9"/>
+        <location line="+8"/>
         <source>Required of every equivalence class</source>
         <translation>Von jeder Äquivalenzklasse verlangt</translation>
     </message>
@@ -7942,7 +7885,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+253"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+252"/>
         <source>Paste</source>
         <translation>Einfügen</translation>
     </message>
@@ -8718,7 +8661,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{about} wird über θ verglichen</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-483"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-482"/>
         <source>Counts of the table with noise of about ± {spread} {spread:record|records}, drawn once. The retention probabilities, which recipients see, disclose at most ε0; every limit includes it.</source>
         <translation>Häufigkeiten der Tabelle mit einem Rauschen von etwa ± {spread} {spread:Datensatz|Datensätzen}, einmal gezogen. Die Beibehaltungswahrscheinlichkeiten, die Empfänger sehen, verraten höchstens ε0; jede Grenze enthält das.</translation>
     </message>
@@ -8778,7 +8721,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Nach Seltenheit setzen</translation>
     </message>
     <message>
-        <location line="+4"/>
+        <location line="+3"/>
         <source>Very sensitive below</source>
         <translation>Sehr sensibel unter</translation>
     </message>
@@ -8833,7 +8776,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{given} {given:Anteil|Anteile} für {size} {size:Wert|Werte}: Für jeden ist einer nötig.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-125"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="-124"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every limit; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Grenze enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -10394,7 +10337,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>QueryForm</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/count_queries.py" line="-183"/>
+        <location filename="../../ui/panels/audit/pages/count_queries.py" line="-176"/>
         <source>any</source>
         <translation>beliebig</translation>
     </message>
@@ -10402,12 +10345,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>QuestionBar</name>
     <message>
-        <location filename="../../ui/panels/audit/groups.py" line="+21"/>
+        <location filename="../../ui/panels/audit/groups.py" line="+20"/>
         <source>Attribute</source>
         <translation>Merkmal</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>Recipient</source>
         <translation>Empfänger</translation>
     </message>
@@ -10605,7 +10548,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>RecordPage</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/record.py" line="-74"/>
+        <location filename="../../ui/panels/audit/pages/record.py" line="-72"/>
         <source>What each recipient sees of the record</source>
         <translation>Was jeder Empfänger von dem Datensatz sieht</translation>
     </message>
@@ -10625,7 +10568,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Was jeder Empfänger von diesem Datensatz sieht</translation>
     </message>
     <message>
-        <location line="+30"/>
+        <location line="+28"/>
         <source>Walking down one record&apos;s ladder</source>
         <translation>Die Leiter eines Datensatzes wird durchlaufen</translation>
     </message>
@@ -10653,7 +10596,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasedFiles</name>
     <message>
-        <location filename="../../ui/panels/audit/released_files.py" line="-133"/>
+        <location filename="../../ui/panels/audit/released_files.py" line="-132"/>
         <source>In the files as released</source>
         <translation>In den freigegebenen Dateien</translation>
     </message>
@@ -10663,7 +10606,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Zahlen oben sind Mittelwerte über das Rauschen. Hier werden die freigegebenen Werte selbst betrachtet, Datensatz für Datensatz.</translation>
     </message>
     <message>
-        <location line="+34"/>
+        <location line="+33"/>
         <source>Weighing the released files</source>
         <translation>Die freigegebenen Dateien werden bewertet</translation>
     </message>
@@ -10671,7 +10614,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="+71"/>
+        <location filename="../../ui/panels/releases/panel.py" line="+68"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -10918,7 +10861,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Bericht, wie er geschrieben wird</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+13"/>
         <source>Progress of the report</source>
         <translation>Fortschritt des Berichts</translation>
     </message>
@@ -11446,7 +11389,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{first} und {rest}</translation>
     </message>
     <message>
-        <location line="-5"/>
+        <location line="+56"/>
+        <source>{names} {count:gets|get} the same values as {first}.</source>
+        <translation>{names} {count:erhält|erhalten} dieselben Werte wie {first}.</translation>
+    </message>
+    <message>
+        <location line="-61"/>
         <source>{name}&apos;s level of {key}</source>
         <translation>die Stufe von {name} bei {key}</translation>
     </message>
@@ -11471,17 +11419,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Keine Gruppe von Empfängern erfährt mehr als {first} allein.</translation>
     </message>
     <message>
-        <location line="+4"/>
-        <source>{name} gets the same values as {first}.</source>
-        <translation>{name} erhält dieselben Werte wie {first}.</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <source>{names} get the same values as {first}.</source>
-        <translation>{names} erhalten dieselben Werte wie {first}.</translation>
-    </message>
-    <message>
-        <location line="+9"/>
+        <location line="+12"/>
         <source>From the releases of {key}, any group of recipients learns no more than from {name}&apos;s alone.</source>
         <translation>Aus den Freigaben von {key} erfährt keine Gruppe von Empfängern mehr als aus der an {name} allein.</translation>
     </message>
@@ -11529,7 +11467,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location line="+1"/>
         <location filename="../../commands/recipients.py" line="+293"/>
         <location filename="../../commands/release.py" line="+46"/>
-        <location filename="../../project/release/release.py" line="+453"/>
+        <location filename="../../project/release/release.py" line="+452"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -12423,7 +12361,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../engine/generalization/chain.py" line="+1"/>
-        <location filename="../../engine/generalization/search.py" line="+167"/>
+        <location filename="../../engine/generalization/search.py" line="+153"/>
         <source>Choose a share from 0 to below 1.</source>
         <translation>Wählen Sie einen Anteil von 0 bis unter 1.</translation>
     </message>
@@ -14994,7 +14932,7 @@ Rückgabewerte:
         <translation>Geben Sie Anteile von Werten an, die vorkommen.</translation>
     </message>
     <message>
-        <location line="+191"/>
+        <location line="+161"/>
         <source>The retention probability {retention:g} is not between 0 and 1.</source>
         <translation>Die Beibehaltungswahrscheinlichkeit {retention:g} liegt nicht zwischen 0 und 1.</translation>
     </message>
@@ -16126,17 +16064,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Grundgesamtheit, zu der sie gehören und deren Spalten wie hier geschrieben sind.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/search.py" line="-113"/>
-        <source>generalization and subset property</source>
-        <translation>Vergröberungs- und Teilmengeneigenschaft</translation>
-    </message>
-    <message>
-        <location line="+2"/>
-        <source>every node</source>
-        <translation>jeder Knoten</translation>
-    </message>
-    <message>
-        <location line="+102"/>
+        <location filename="../../engine/generalization/search.py" line="-9"/>
         <source>All nodes are settled</source>
         <translation>Alle Knoten sind entschieden</translation>
     </message>
@@ -16183,7 +16111,7 @@ Rückgabewerte:
         <translation>Zwischen übernommenen Freigaben wird angepasst</translation>
     </message>
     <message>
-        <location filename="../../engine/ladders/base_mechanism.py" line="+168"/>
+        <location filename="../../engine/ladders/base_mechanism.py" line="+166"/>
         <source>Drawing the most trusted release</source>
         <translation>Die Freigabe mit dem höchsten Vertrauen wird gezogen</translation>
     </message>
@@ -16223,7 +16151,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Zahl über 0.</translation>
     </message>
     <message>
-        <location filename="../../engine/matrices/estimate.py" line="+271"/>
+        <location filename="../../engine/matrices/estimate.py" line="+245"/>
         <source>Give at least one.</source>
         <translation>Geben Sie mindestens eines an.</translation>
     </message>
@@ -17731,7 +17659,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+24"/>
-        <location filename="../../engine/mechanisms/per_value.py" line="+19"/>
+        <location filename="../../engine/mechanisms/per_value.py" line="+13"/>
         <source>The limits of {value} don&apos;t fit together: ρ1 = {rho1}, ρ2 = {rho2}.</source>
         <translation>Die Grenzen von {value} passen nicht zusammen: ρ1 = {rho1}, ρ2 = {rho2}.</translation>
     </message>
@@ -17751,7 +17679,7 @@ Rückgabewerte:
         <translation>Freigaben werden gezogen</translation>
     </message>
     <message>
-        <location line="-300"/>
+        <location line="-294"/>
         <source>How much of the profile is kept: 1 meets the limits exactly, less keeps less of every value, more exceeds them.</source>
         <translation>Wie viel vom Profil beibehalten wird: 1 hält die Grenzen genau ein, weniger behält von jedem Wert weniger bei, mehr überschreitet sie.</translation>
     </message>
@@ -17771,7 +17699,7 @@ Rückgabewerte:
         <translation>max. p</translation>
     </message>
     <message>
-        <location line="+323"/>
+        <location line="+317"/>
         <source>Per-value limits</source>
         <translation>Grenzen je Wert</translation>
     </message>
@@ -21530,7 +21458,7 @@ Rückgabewerte:
         <translation>Wählen Sie unter: {public}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/plan.py" line="+183"/>
+        <location filename="../../project/release/plan.py" line="+175"/>
         <source>The plan is of version {found}, and this program reads version {version}.</source>
         <translation>Der Plan hat die Version {found}, und dieses Programm liest Version {version}.</translation>
     </message>
@@ -21540,17 +21468,7 @@ Rückgabewerte:
         <translation>Erstellen Sie den Plan mit dieser Version neu.</translation>
     </message>
     <message>
-        <location line="+193"/>
-        <source>Released columns are ready</source>
-        <translation>Freigegebene Spalten sind bereit</translation>
-    </message>
-    <message>
-        <location line="+175"/>
-        <source>Releasing {key}</source>
-        <translation>{key} wird freigegeben</translation>
-    </message>
-    <message>
-        <location line="+32"/>
+        <location line="+331"/>
         <source>The plan does not say how the columns are read, so rows can&apos;t be released in batches.</source>
         <translation>Der Plan sagt nicht, wie die Spalten gelesen werden, daher lassen sich Zeilen nicht in Teilen freigeben.</translation>
     </message>
@@ -21764,7 +21682,7 @@ Rückgabewerte:
         <translation>Wertebereich, Klassen, Einstellungen des Verfahrens, die Spalten seiner Gruppen, die Schutzeinheit oder der Datensatzschlüssel sind nicht mehr so wie bei der Freigabe.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_columns.py" line="+211"/>
+        <location filename="../../project/release/release_columns.py" line="+178"/>
         <source>Every column is identifying, so there is nothing to release.</source>
         <translation>Jede Spalte ist direkt identifizierend, daher gibt es nichts freizugeben.</translation>
     </message>
@@ -22026,23 +21944,38 @@ Rückgabewerte:
         <translation>Einzigartig allein in den Quasi-Identifikatoren ({columns}): {alone:,}.</translation>
     </message>
     <message>
+        <location line="+49"/>
+        <source>{alone:,} of {records:,} {records:record|records} {alone:is|are} unique on {shown}: anyone who knows these values of {alone:a|such a} person can find the person&apos;s row.</source>
+        <translation>{alone:,} von {records:,} {records:Datensatz|Datensätzen} {alone:ist|sind} in {shown} einzigartig: Wer diese Werte {alone:einer|einer solchen} Person kennt, kann ihre Zeile finden.</translation>
+    </message>
+    <message>
+        <location line="+12"/>
+        <source>{columns} {count:is|are} published unchanged: nothing promised here protects a person from someone who knows {count:that value|these values} of theirs.</source>
+        <translation>{columns} {count:wird|werden} unverändert veröffentlicht: Nichts hier Zugesagtes schützt eine Person vor jemandem, der {count:diesen Wert|diese Werte} von ihr kennt.</translation>
+    </message>
+    <message>
+        <location line="+20"/>
+        <source>On {columns} and the generalized columns together, {alone:,} of {records:,} {records:record|records} {alone:is|are} unique: anyone who knows these values of {alone:a|such a} person finds the row, and {sensitive} in it.</source>
+        <translation>In {columns} und den vergröberten Spalten zusammen {alone:ist|sind} {alone:,} von {records:,} {records:Datensatz|Datensätzen} einzigartig: Wer diese Werte {alone:einer|einer solchen} Person kennt, findet die Zeile und darin {sensitive}.</translation>
+    </message>
+    <message>
+        <location line="+35"/>
+        <source>Make {count:it a quasi-identifier with a hierarchy and tick it|them quasi-identifiers with hierarchies and tick them}, or mark {count:it|them} as identifying, so that {count:it is|they are} left out.</source>
+        <translation>Machen Sie sie zu {count:einem Quasi-Identifikator mit Hierarchie|Quasi-Identifikatoren mit Hierarchien} und kreuzen Sie sie an, oder kennzeichnen Sie sie als direkt identifizierend, sodass sie weggelassen {count:wird|werden}.</translation>
+    </message>
+    <message>
+        <location line="+14"/>
+        <source>{columns} {count:is|are} also sensitive and {count:is|are} left out: the condition on each class covers {shown} only.</source>
+        <translation>{columns} {count:ist|sind} auch sensibel und {count:wird|werden} weggelassen: Die Bedingung an jede Klasse gilt nur für {shown}.</translation>
+    </message>
+    <message>
         <location filename="../../analysis/readiness_checks.py" line="-252"/>
-        <location filename="../../project/release/uniqueness.py" line="+6"/>
+        <location filename="../../project/release/uniqueness.py" line="-124"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique units are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Einheiten voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location filename="../../project/release/uniqueness.py" line="+62"/>
-        <source>{column} is published unchanged: nothing promised here protects a person from someone who knows that value of theirs.</source>
-        <translation>{column} wird unverändert veröffentlicht: Nichts hier Zugesagtes schützt eine Person vor jemandem, der diesen Wert von ihr kennt.</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>{columns} are published unchanged: nothing promised here protects a person from someone who knows these values of theirs.</source>
-        <translation>{columns} werden unverändert veröffentlicht: Nichts hier Zugesagtes schützt eine Person vor jemandem, der diese Werte von ihr kennt.</translation>
-    </message>
-    <message>
-        <location line="-51"/>
+        <location filename="../../project/release/uniqueness.py" line="+16"/>
         <source>No unit (records with the same {unit}) is unique on {shown}; the smallest group with the same values has records of {smallest:,} of {units:,} {units:unit|units}.</source>
         <translation>Keine Einheit (Datensätze mit gleichem {unit}) ist in {shown} einzigartig; die kleinste Gruppe mit gleichen Werten hat Datensätze von {smallest:,} der {units:,} {units:Einheit|Einheiten}.</translation>
     </message>
@@ -22057,32 +21990,12 @@ Rückgabewerte:
         <translation>Kein Datensatz ist in {shown} einzigartig; die kleinste Gruppe mit gleichen Werten hat {smallest:,} von {records:,} {records:Datensatz|Datensätzen}.</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <source>1 of {records:,} {records:record|records} is unique on {shown}: anyone who knows these values of a person can find the person&apos;s row.</source>
-        <translation>1 von {records:,} {records:Datensatz|Datensätzen} ist in {shown} einzigartig: Wer diese Werte einer Person kennt, kann ihre Zeile finden.</translation>
-    </message>
-    <message>
-        <location line="+5"/>
-        <source>{alone:,} of {records:,} {records:record|records} {alone:is|are} unique on {shown}: anyone who knows these values of such a person can find the person&apos;s row.</source>
-        <translation>{alone:,} von {records:,} {records:Datensatz|Datensätzen} {alone:ist|sind} in {shown} einzigartig: Wer diese Werte einer solchen Person kennt, kann ihre Zeile finden.</translation>
-    </message>
-    <message>
-        <location line="+31"/>
+        <location line="+32"/>
         <source>No record is unique on {columns} and the generalized columns together; the smallest group with the same values has {smallest:,} of {records:,} {records:record|records}.</source>
         <translation>Kein Datensatz ist in {columns} und den vergröberten Spalten zusammen einzigartig; die kleinste Gruppe mit gleichen Werten hat {smallest:,} von {records:,} {records:Datensatz|Datensätzen}.</translation>
     </message>
     <message>
-        <location line="+7"/>
-        <source>On {columns} and the generalized columns together, 1 of {records:,} {records:record|records} is unique: anyone who knows these values of a person finds the row, and {sensitive} in it.</source>
-        <translation>In {columns} und den vergröberten Spalten zusammen ist 1 von {records:,} {records:Datensatz|Datensätzen} einzigartig: Wer diese Werte einer Person kennt, findet die Zeile und darin {sensitive}.</translation>
-    </message>
-    <message>
-        <location line="+7"/>
-        <source>On {columns} and the generalized columns together, {alone:,} of {records:,} {records:record|records} {alone:is|are} unique: anyone who knows these values of such a person finds the row, and {sensitive} in it.</source>
-        <translation>In {columns} und den vergröberten Spalten zusammen {alone:ist|sind} {alone:,} von {records:,} {records:Datensatz|Datensätzen} einzigartig: Wer diese Werte einer solchen Person kennt, findet die Zeile und darin {sensitive}.</translation>
-    </message>
-    <message>
-        <location line="+14"/>
+        <location line="+20"/>
         <source>No unit (records with the same {unit}) is unique on {columns} and the generalized columns together; the smallest group with the same values has records of {smallest:,} of {units:,} {units:unit|units}.</source>
         <translation>Keine Einheit (Datensätze mit gleichem {unit}) ist in {columns} und den vergröberten Spalten zusammen einzigartig; die kleinste Gruppe mit gleichen Werten hat Datensätze von {smallest:,} der {units:,} {units:Einheit|Einheiten}.</translation>
     </message>
@@ -22092,27 +22005,7 @@ Rückgabewerte:
         <translation>In {columns} und den vergröberten Spalten zusammen {alone:ist|sind} {alone:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) einzigartig: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen und darin {sensitive}.</translation>
     </message>
     <message>
-        <location line="+15"/>
-        <source>Make it a quasi-identifier with a hierarchy and tick it, or mark it as identifying, so that it is left out.</source>
-        <translation>Machen Sie sie zu einem Quasi-Identifikator mit Hierarchie und kreuzen Sie sie an, oder kennzeichnen Sie sie als direkt identifizierend, sodass sie weggelassen wird.</translation>
-    </message>
-    <message>
-        <location line="+4"/>
-        <source>Make them quasi-identifiers with hierarchies and tick them, or mark them as identifying, so that they are left out.</source>
-        <translation>Machen Sie sie zu Quasi-Identifikatoren mit Hierarchien und kreuzen Sie sie an, oder kennzeichnen Sie sie als direkt identifizierend, sodass sie weggelassen werden.</translation>
-    </message>
-    <message>
-        <location line="+13"/>
-        <source>{column} is also sensitive and is left out: the condition on each class covers {shown} only.</source>
-        <translation>{column} ist auch sensibel und wird weggelassen: Die Bedingung an jede Klasse gilt nur für {shown}.</translation>
-    </message>
-    <message>
-        <location line="+6"/>
-        <source>{columns} are also sensitive and are left out: the condition on each class covers {shown} only.</source>
-        <translation>{columns} sind auch sensibel und werden weggelassen: Die Bedingung an jede Klasse gilt nur für {shown}.</translation>
-    </message>
-    <message>
-        <location line="+32"/>
+        <location line="+61"/>
         <source>All records of a unit (with the same {unit}) are in the table, however many. Conditions on {sensitive} count records: several of one unit in a class count each.</source>
         <translation>Alle Datensätze einer Einheit (mit gleichem {unit}) sind in der Tabelle, wie viele es auch sind. Bedingungen an {sensitive} zählen Datensätze: Mehrere einer Einheit in einer Klasse zählen jeder für sich.</translation>
     </message>
@@ -24558,7 +24451,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/joint.py" line="+179"/>
-        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+363"/>
+        <location filename="../../ui/panels/policy/mechanisms/per_value/editor.py" line="+362"/>
         <source>Finding what keeps most</source>
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
@@ -25545,7 +25438,7 @@ Rückgabewerte:
 <context>
     <name>SpacingCard</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/leak.py" line="-202"/>
+        <location filename="../../ui/panels/audit/pages/leak.py" line="-199"/>
         <source>A level of its own for every recipient</source>
         <translation>Eine eigene Stufe für jeden Empfänger</translation>
     </message>
@@ -25570,7 +25463,7 @@ Rückgabewerte:
         <translation>Wieder gleiche Stufe</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+20"/>
         <source>Computing how many rows would name a recipient…</source>
         <translation>Berechnet wird, wie viele Zeilen einen Empfänger benennen würden&#xa0;…</translation>
     </message>
@@ -25858,7 +25751,7 @@ Rückgabewerte:
 <context>
     <name>WhatIf</name>
     <message>
-        <location filename="../../ui/panels/audit/pages/coalition.py" line="-137"/>
+        <location filename="../../ui/panels/audit/pages/coalition.py" line="-138"/>
         <source>What if I add a recipient?</source>
         <translation>Was, wenn ich einen Empfänger hinzufüge?</translation>
     </message>
@@ -25868,7 +25761,7 @@ Rückgabewerte:
         <translation>Wählen Sie eine Stufe. Nichts wird freigegeben, und nichts wird gespeichert.</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+45"/>
         <source>Weighing one more recipient</source>
         <translation>Ein weiterer Empfänger wird bewertet</translation>
     </message>

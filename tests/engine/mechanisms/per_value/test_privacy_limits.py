@@ -9,7 +9,6 @@ from sfumato.engine.matrices.privacy import gamma_for_rho
 from sfumato.engine.mechanisms.per_value import (
     Limit,
     PrivacyLimits,
-    merged,
     positions_by_name,
 )
 from sfumato.engine.mechanisms.retention_profiles import BreachMode
@@ -71,9 +70,3 @@ def test_plain_values_that_are_no_limits_are_refused(plain):
 def test_two_values_with_one_name_are_refused():
     with pytest.raises(PolicyError, match="Values 1 and 2"):
         positions_by_name(Domain((1, 2), {1: "same", 2: "same"}))
-
-
-def test_merging_replaces_the_limits_of_the_values_that_changed():
-    before = (Limit("flu", 0.1, 0.2), Limit("HIV", 0.1, 0.2))
-    after = merged(before, (Limit("HIV", 0.2, 0.3),))
-    assert after == (before[0], Limit("HIV", 0.2, 0.3))

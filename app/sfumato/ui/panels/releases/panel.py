@@ -31,7 +31,7 @@ from sfumato.ui.panels.releases.ledger import LedgerCard
 from sfumato.ui.panels.releases.order_card import Made, OrderCard, Refusal, candidates_of, make_all
 from sfumato.ui.panels.releases.readiness_card import ReadinessCard
 from sfumato.ui.state.settings import is_on
-from sfumato.ui.widgets.files import DropHint, table_filters
+from sfumato.ui.widgets.files import DropHint, dropped_file, table_filters
 from sfumato.ui.widgets.layout import EmptyState, ScrollPage, button
 from sfumato.ui.widgets.messages import Action, MessageKind, error_texts
 from sfumato.ui.widgets.paint_queue import Steps
@@ -40,13 +40,10 @@ from sfumato.ui.widgets.responsive import Pages
 
 def dropped_bundle(mime: QMimeData) -> Path | None:
     """Return the bundle that is being dropped; None for anything else."""
-    files = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
-    if len(files) != 1:
-        return None
-    path = files[0]
-    is_folder = path.is_dir() and (path / DATAPACKAGE_NAME).is_file()
-    is_file = path.is_file() and (path.suffix.lower() == ".zip" or path.name == DATAPACKAGE_NAME)
-    return path if is_folder or is_file else None
+    path = dropped_file(mime)
+    if path is None or path.is_dir() or path.suffix.lower() == ".zip":
+        return path
+    return path if path.name == DATAPACKAGE_NAME else None
 
 
 REFUSALS_TOLD: Final = 2

@@ -35,7 +35,7 @@ from sfumato.plots.groups import (
 )
 from sfumato.project.document.model import PolicyEntry
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.look.wording import number, spoken, told, typeset
+from sfumato.ui.look.wording import spoken, told, typeset
 from sfumato.ui.panels.audit.groups import GroupsPage, GroupsTable
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import NumberField, Segments
@@ -150,11 +150,6 @@ def whole_table_sentence(knows: tuple[str, ...]) -> str:
     if knows:
         return ""
     return tr("The attacker knows no public column, so the whole table is one group.")
-
-
-def level_text(retention: float) -> str:
-    """Return a retention probability as it is written."""
-    return tr("p = {value}", value=number(retention))
 
 
 class GroupRiskPage(GroupsPage):

@@ -16,7 +16,6 @@ from sfumato.analysis.tracing_price import TracingPrice, tracing_price
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part
 from sfumato.engine.table.table import Table
-from sfumato.formats.bundles.datapackage import DATAPACKAGE_NAME
 from sfumato.plots.axes import percent
 from sfumato.project.document.edits import USUAL_SPACING, WIDEST_SPACING, with_spacing
 from sfumato.project.document.model import Document
@@ -29,7 +28,7 @@ from sfumato.ui.look.wording import typeset
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.base import PanelState
 from sfumato.ui.widgets.fields import NumberField
-from sfumato.ui.widgets.files import table_filters
+from sfumato.ui.widgets.files import dropped_file, table_filters
 from sfumato.ui.widgets.layout import Card, button, label, row
 from sfumato.ui.widgets.messages import Message, MessageKind, error_texts
 from sfumato.ui.widgets.painted import IconLabel
@@ -305,9 +304,8 @@ class LeakPage(AuditPage):
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Trace what was dropped."""
-        path = Path(event.mimeData().urls()[0].toLocalFile())
-        bundle = path.is_dir() and (path / DATAPACKAGE_NAME).is_file()
-        if bundle or path.is_file():
+        path = dropped_file(event.mimeData())
+        if path is not None:
             event.acceptProposedAction()
             self.trace(path)
 
