@@ -254,6 +254,7 @@ def test_cancelling_leaves_nothing_behind(qtbot, ready, tmp_path, monkeypatch):
     assert not (tmp_path / "releases").exists()
 
 
+@pytest.mark.slow
 def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_on_screen(qtbot, ready):
     release(qtbot, ready)
     document = ready.session.document
@@ -330,6 +331,7 @@ def test_a_release_s_folder_is_on_screen(qtbot, ready, tmp_path, monkeypatch):
     assert opened == [str(tmp_path / "releases")]
 
 
+@pytest.mark.slow
 def test_a_bundle_that_was_moved_is_told(qtbot, ready, tmp_path):
     release(qtbot, ready)
     (tmp_path / "releases").rename(tmp_path / "moved")
@@ -402,6 +404,7 @@ def mime(*paths):
     return made
 
 
+@pytest.mark.slow
 def test_a_bundle_is_verified_by_dropping_it(qtbot, ready, tmp_path):
     release(qtbot, ready)
     data = mime(bundles(tmp_path)[0])
