@@ -128,7 +128,7 @@ def of_groups(rows):
     return found
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @case
 @few
 def test_small_groups_are_those_of_the_whole_table(ward, monkeypatch, case, size):
@@ -157,7 +157,7 @@ def of_queries(rows):
     return found
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @case
 @size
 def test_queries_and_noisy_answers_are_those_of_the_whole_table(ward, monkeypatch, case, size):
@@ -214,7 +214,7 @@ def of_files(rows):
     return found
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @case
 @few
 @pytest.mark.parametrize("cells", [1 << 23, 0])

@@ -97,7 +97,7 @@ def check_same(wanted, found):
             assert (own.before, own.after) == (other.before, other.after)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("facts", FACTS)
 def test_a_person_is_found_in_parts_as_in_the_whole_table(ward, case, facts):
@@ -115,6 +115,7 @@ def test_a_person_is_found_in_parts_as_in_the_whole_table(ward, case, facts):
                     assert each.shown[name].astype(str).tolist() == rows.tolist()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", ["views", "units"])
 def test_what_is_believed_beforehand_counts_in_parts_too(ward, case):
     frame, change = CASES[case]
@@ -125,7 +126,7 @@ def test_what_is_believed_beforehand_counts_in_parts_too(ward, case):
         assert not np.array_equal(found.beliefs[0].before, found.beliefs[0].common)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [False, True])
 def test_a_release_is_weighed_by_the_policy_it_was_made_by(ward, tmp_path, units):
     frame, change = CASES["units" if units else "views"]

@@ -144,6 +144,7 @@ def test_a_reason_for_what_columns_tell_stands_for_these_figures_only():
         require_ready(found_in(accepted, visits(told=0.8)), ["Public"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("deed", [Deed.PROTECT, Deed.COARSEN, Deed.DROP])
 def test_each_remedy_keeps_columns_from_telling_an_attribute(deed):
     document, table = accounts(), books()

@@ -319,6 +319,7 @@ def test_what_open_columns_tell(qtbot, opened, line, material):
 _HOW = ("no other column", "open columns")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("attribute", ["illness", "therapy"])
 def test_which_small_groups_are_given_away(qtbot, opened, line, material, attribute):
     page = opened(GroupRiskPage)
@@ -430,6 +431,7 @@ def test_which_leak_it_is(qtbot, opened, line, tmp_path):
     assert page.finding.verdict.text() in line.output
 
 
+@pytest.mark.slow
 def test_what_a_single_record_shows_is_in_the_files(qtbot, opened, line):
     page = opened(RecordPage)
     choose(page.attribute, "illness")

@@ -7,16 +7,15 @@ import pytest
 
 from sfumato.engine.ladders.brownian import on_grid
 
-pytest.importorskip("sklearn")
-from sklearn.datasets import load_iris
-
-from tests.benchmarks.gaussian_learning import SCHEMES, accuracies
-
 
 @pytest.mark.slow
 def test_classifiers_do_as_well_on_a_ladder_as_on_independent_noise():
     """With these seeds, once and for all; equal accuracies fail for one choice in 1,000."""
-    features, classes = load_iris(return_X_y=True)
+    # Imported here: it takes a second, which nobody waits for who leaves the test out.
+    datasets = pytest.importorskip("sklearn.datasets")
+    from tests.benchmarks.gaussian_learning import SCHEMES, accuracies
+
+    features, classes = datasets.load_iris(return_X_y=True)
     levels = [on_grid(level) for level in (0.05, 0.25, 1.0)]
     found = {scheme: accuracies(features, classes, levels, 8, scheme) for scheme in SCHEMES}
     for classifier in found["ladder"]:

@@ -103,6 +103,7 @@ def test_a_slow_baseline_is_measured_less_often_and_what_was_found_is_told():
     assert (figures["baseline"], figures["nodes"]) == ("slow", 7)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "words"),
     [

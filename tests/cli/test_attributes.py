@@ -118,6 +118,7 @@ def test_what_becomes_sensitive_is_drawn_once_for_a_unit_where_it_is_the_same_in
     assert 'constant = ["water"]' in line.output
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("arguments", "stated", "alike"),
     [
@@ -145,6 +146,7 @@ def test_the_role_and_the_pseudonym_are_given_in_one_step(ward):
     assert "town: identifying, categorical, leaves as a pseudonym, shared by nobody" in said
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

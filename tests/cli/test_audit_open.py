@@ -146,6 +146,7 @@ def paired(released, truth):
     return joined
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("recipient", ["Bank", "Public"])
 def test_an_attacker_with_the_file_alone_does_no_better_than_told(books, recipient):
     """Reads the exported file and nothing else, and learns all it guesses by from that."""

@@ -55,6 +55,7 @@ def commands(made, name):
     )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [LONG, DEEP, "a\0b.csv", "a\udcffb.csv", "\ud800", "", "."])
 def test_a_name_that_no_file_has_is_told(made, name):
     before = made.project.read_bytes()

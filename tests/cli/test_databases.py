@@ -32,6 +32,7 @@ def init(line, database, *more):
     return line.run("init", line.project, "--database", database, "--rules", rules, *more)
 
 
+@pytest.mark.few(1)
 def test_a_table_of_a_database_gives_the_release_that_its_file_gives(line, database):
     assert init(line, database, "--table", "ward") == 0, line.remarks
     assert line.release() == 0, line.remarks

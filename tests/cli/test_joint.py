@@ -100,6 +100,7 @@ def combinations(data, told):
     return 2 * data["illness"].map(illness.index) + data["ward"].map(ward.index)
 
 
+@pytest.mark.few(1)
 def test_the_files_follow_the_chain_that_their_packages_describe(released):
     """An independent check from the exported files: the law of true, first and second values."""
     _, truth, ((told, first, _), (also, second, _)) = released
@@ -119,6 +120,7 @@ def test_the_files_follow_the_chain_that_their_packages_describe(released):
     assert statistic < freedom + 4.9 * math.sqrt(2 * freedom) + 12
 
 
+@pytest.mark.few(1)
 def test_the_odds_that_are_told_follow_from_what_is_published(released):
     _, _, made = released
     for told, _, bundle in made:
@@ -129,6 +131,7 @@ def test_the_odds_that_are_told_follow_from_what_is_published(released):
         assert "illness and ward" in (bundle / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.few(1)
 def test_the_audit_tells_of_combinations_and_of_each_column(released):
     line, truth, made = released
     row = made[0][1].iloc[0]

@@ -38,6 +38,7 @@ def test_the_kept_bundles_are_of_both_recipients():
     assert len(BUNDLES) == 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bundle", BUNDLES, ids=lambda bundle: bundle.name)
 def test_a_kept_project_releases_the_same_bytes_and_the_kept_values_verify(line, bundle):
     package = described(bundle)

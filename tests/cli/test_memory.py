@@ -66,6 +66,7 @@ def test_what_can_not_be_read_in_parts_is_read_as_a_whole_and_it_is_said(line):
     assert WHOLE in line.remarks
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_without_a_record_key_all_is_done_in_parts_but_plans_for_clusters(line, ending):
     source, rules = source_in(line.folder, ending), line.folder / "rules.toml"
@@ -211,6 +212,7 @@ def test_a_bundle_is_verified_in_parts(long, format_name):
     assert "It has all 40 records" in long.output
 
 
+@pytest.mark.few(1)
 @BOTH
 def test_a_view_is_released_and_verified_in_parts(long):
     view = ("--propose", "--recipient", "Clinic A", "--k", "2", "--level", "sex=1")
@@ -274,7 +276,7 @@ def test_a_zipped_or_foreign_bundle_is_refused_in_parts(long):
     assert "Unpack it" in long.remarks
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("ending", "units"), [("csv", False), ("parquet", False), ("csv", True)])
 def test_views_are_found_in_parts_as_in_memory(line, ending, units):
     frame = table(400).frame.astype(str)
@@ -401,6 +403,7 @@ suppression = 0.2
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_generalized_table_is_searched_and_published_in_parts_as_in_memory(line, ending):
     frame = table(60).frame.assign(age=[20 + 7 * i % 50 for i in range(60)])

@@ -112,7 +112,7 @@ def test_any_partitions_give_the_release_that_is_made_here(sent, cuts):
     assert sent.as_released(made).equals(sent.released)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", ["units", "units as in the table", "groups", "groups as in the table"]
 )
@@ -194,6 +194,7 @@ def test_some_of_the_groups_in_these_tests_are_drawn_from(by_case):
             assert (drawn < attribute.groups.sizes).any()
 
 
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore:The inplace keyword")
 @pytest.mark.parametrize("case", ["rows alone", "groups"])
 def test_a_frame_of_texts_that_dask_read_from_csv_is_released_as_the_plan_reads_it(
@@ -242,6 +243,7 @@ def strict(tmp_path):
     return send(tmp_path, STRICT)
 
 
+@pytest.mark.slow
 def test_rows_that_are_too_few_to_be_shown_are_suppressed_on_a_cluster_too(strict):
     table = dd.from_pandas(strict.table.to_pandas(), npartitions=4)
     plan, source = read_plan(strict.folder / "plan.json"), in_folder(strict)

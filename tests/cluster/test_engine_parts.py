@@ -104,7 +104,7 @@ CASES = {
 IN_TEXTS = {"rows alone", "two rows of a unit", "units as in the table", "groups"}
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("case", "ending"),
     [*((case, "parquet") for case in CASES), *((case, "csv") for case in sorted(IN_TEXTS))],
@@ -157,6 +157,7 @@ def test_units_that_differ_in_what_is_drawn_once_are_refused_on_a_cluster(ward, 
         adapter.release(dd.from_pandas(frame, npartitions=3), plan, source)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", [299, 300])
 def test_a_table_that_changes_while_the_engine_works_is_refused(ward, tmp_path, monkeypatch, rows):
     made_by = engines.MAKERS["dask"]

@@ -111,6 +111,7 @@ def expected(column: pd.Series, domain: Domain, level: float) -> np.ndarray:
     return len(column) * np.column_stack(parts)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_python_code_gives_the_numbers_that_the_engine_gives(tmp_path, format_name):
     contents = case().contents
@@ -244,6 +245,7 @@ def test_the_r_code_is_well_formed(format_name):
             assert r_problems(block) == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.skipif(RSCRIPT is None, reason="R is not installed")
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_r_parses_the_code(tmp_path, format_name):
@@ -271,6 +273,7 @@ def has_r_packages(*packages: str) -> bool:
     return done.returncode == 0
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_r_code_gives_the_numbers_that_the_engine_gives(tmp_path, format_name):
     contents = case().contents

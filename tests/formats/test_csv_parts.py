@@ -153,7 +153,7 @@ CASES = {
 }
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("case", CASES)
 def test_parts_are_read_as_the_whole(case):
     text, options, wanted = CASES[case]
@@ -294,7 +294,7 @@ def text_of(rows, end="\n", strange=""):
     return end.join(["id,note,last", *(f"{i},{shown[i % 5]},x{i}" for i in range(rows)), ""])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])

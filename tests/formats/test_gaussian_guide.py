@@ -96,6 +96,7 @@ def test_the_r_code_gives_the_regression_that_the_python_code_gives(tmp_path):
     assert found[names].to_numpy() == pytest.approx(outcome[names].to_numpy(), abs=1e-5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_r_code_gives_the_means_that_the_python_code_gives(tmp_path, format_name):
     bundle(tmp_path, format_name)

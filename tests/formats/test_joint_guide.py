@@ -115,6 +115,7 @@ def test_the_python_code_gives_the_engines_estimates_of_columns_and_pairs(tmp_pa
     assert triage["count"].to_numpy() == pytest.approx(sums)
 
 
+@pytest.mark.few(1)
 @KINDS
 @pytest.mark.parametrize("format_name", ["csv", "dta"])
 def test_the_r_code_gives_the_numbers_that_the_python_code_gives(tmp_path, limits, format_name):

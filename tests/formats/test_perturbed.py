@@ -307,6 +307,7 @@ for (place in seq_along(out)) {
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
 def test_python_and_r_give_the_same_figures(folder, programs, monkeypatch):
     readme = (folder / "README.md").read_text(encoding="utf-8")
@@ -376,6 +377,7 @@ def run_in_r(folder, data, code):
     return done.stdout
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("way", list(WAYS)[:1], indirect=True)
 @pytest.mark.parametrize("language", ["Python", "R"])
 @pytest.mark.parametrize("call", ['regression(data, "days", "income")', 'impute(data, "income")'])

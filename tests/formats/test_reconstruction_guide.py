@@ -96,6 +96,7 @@ def test_the_python_code_gives_the_estimates_and_intervals_that_the_preview_show
     assert np.all(wanted.standard_errors > 2 * alone.standard_errors), "copies matter here"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["csv", "dta", "published"])
 def test_the_r_code_gives_the_numbers_that_the_python_code_gives(bundles, name):
     (found,) = run_r(bundles[name])

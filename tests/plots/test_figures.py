@@ -43,7 +43,7 @@ def drawn(build, style=STYLES["light"]):
     return figure
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", BUILDERS)
 @pytest.mark.parametrize("look", STYLES)
 def test_every_plot_draws_on_the_page_s_own_ground(name, look):
@@ -64,6 +64,7 @@ def test_every_plot_has_a_sentence_and_data(name):
     assert len(lines) == len(figure.data) + 1 > 3
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", BUILDERS)
 def test_every_plot_tells_its_values_under_the_pointer(name):
     figure = drawn(BUILDERS[name])
@@ -75,6 +76,7 @@ def test_every_plot_tells_its_values_under_the_pointer(name):
     assert figure.text_at(-5, -5) == ""
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", BUILDERS)
 def test_the_headline_is_wrapped_and_never_covers_the_axes(name):
     figure = BUILDERS[name](STYLES["light"])
@@ -103,6 +105,7 @@ def test_a_corner_and_a_margin_are_kept_free():
     assert all(box.y1 <= height - 20 for box in boxes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_plots_can_be_written_in_every_format(kind):
     stream = BytesIO()

@@ -66,6 +66,7 @@ def test_any_cutting_in_any_order_gives_the_rows_of_the_whole_release(made, cuts
     assert again.equals(whole)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("limits", [{}, {"others": {"rho1": 0.1, "rho2": 0.6}}])
 @settings(max_examples=5)
 @given(cuts=st.lists(st.integers(0, ROWS), max_size=4))
@@ -255,6 +256,7 @@ def test_a_plan_reads_no_more_columns_than_it_needs():
     assert plan.bind(KEYS).release_batch(as_batch(table)).num_rows == table.rows
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("levels", [{"age": 1, "zip": 2, "grade": 1}, {"age": 1, "zip": 3}])
 def test_rows_that_a_view_suppresses_are_suppressed_in_every_batch(levels):
     table = hospital()

@@ -196,7 +196,7 @@ BAD = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", BAD)
 def test_a_file_that_does_not_fit_is_refused_in_the_same_words_in_parts(ward, tmp_path, case):
     match, change, words = BAD[case]
@@ -212,6 +212,7 @@ def test_a_file_that_does_not_fit_is_refused_in_the_same_words_in_parts(ward, tm
     assert "Secret" not in whole
 
 
+@pytest.mark.slow
 def test_rows_of_a_file_that_can_not_be_read_are_refused_in_parts(ward, tmp_path):
     frame, path = frame_of(), tmp_path / "earlier.csv"
     earlier(frame, 0).to_csv(path, index=False)
@@ -230,6 +231,7 @@ def test_rows_of_a_file_that_can_not_be_read_are_refused_in_parts(ward, tmp_path
             assert re.search(words, whole)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["person", "zip"])
 def test_a_table_whose_key_is_missing_or_repeated_is_refused_in_parts(ward, tmp_path, name):
     frame, path = frame_of(), tmp_path / "earlier.csv"

@@ -148,6 +148,7 @@ def test_a_bundle_made_in_parts_is_that_of_the_whole_table(
     assert sizes.max() > 50 > sizes.min()  # some groups are drawn from, others left whole
 
 
+@pytest.mark.few(1)
 def test_a_table_whose_groups_are_too_small_to_be_drawn_from_is_released_in_parts(
     opened, tmp_path, monkeypatch
 ):

@@ -82,6 +82,7 @@ def test_the_rows_of_several_files_stand_as_they_do_in_memory(ward, tmp_path):
         assert same_in_parts(project, tmp_path) == len(frame)
 
 
+@pytest.mark.slow
 def test_rows_that_are_left_out_do_not_count(ward, tmp_path, monkeypatch):
     options = replace(OPTIONS["csv"], ragged_rows=RaggedRows.SKIP, bad_values=BadValues.SKIP)
     monkeypatch.setitem(OPTIONS, "csv", options)
@@ -138,7 +139,7 @@ def alone(name):
     return change
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("name", ["illness", "ward", "dose", "zip", "visits", "far"])
 def test_a_column_that_leaves_alone_is_written_as_in_memory(ward, tmp_path, name, format_name):
@@ -146,6 +147,7 @@ def test_a_column_that_leaves_alone_is_written_as_in_memory(ward, tmp_path, name
         assert same_in_parts(project, tmp_path, format_name) == len(frame_of())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("truly", [0, 1], ids=["none", "one"])
 def test_a_missing_value_that_is_drawn_stands_in_its_line(ward, tmp_path, truly):
     frame = frame_of()

@@ -107,7 +107,7 @@ CASES = {
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("case", CASES)
@@ -127,6 +127,7 @@ def test_a_table_published_in_parts_is_that_of_the_whole_table(
     assert [str(c.finding) for c in told[0].checks] == [str(c.finding) for c in told[1].checks]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["sav", "dta"])
 def test_files_that_are_made_in_memory_hold_the_published_rows(ward, tmp_path, format_name):
     frame = frame_of().assign(far=lambda f: f["far"].replace(float("inf"), 7.0))
@@ -136,6 +137,7 @@ def test_files_that_are_made_in_memory_hold_the_published_rows(ward, tmp_path, f
     assert report.holds, report.failed
 
 
+@pytest.mark.slow
 def test_rows_may_leave_as_they_stand_in_the_table(ward, tmp_path):
     def change(document):
         document = generalizing(suppression=0.2)(document)
@@ -161,6 +163,7 @@ def test_units_are_counted_in_parts_as_in_memory(ward, tmp_path, suppressed):
     assert shown.groupby(["age", "zip", "grade"]).size().min() >= 4
 
 
+@pytest.mark.slow
 def test_beside_other_tables_and_in_a_population_it_is_the_same(ward, tmp_path):
     frame = frame_of()
     other = other_table(tmp_path, frame)

@@ -150,7 +150,7 @@ def stored_by_parts(frame, path):
             file.write_table(pa.Table.from_pandas(part, whole.schema, preserve_index=False))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 def test_what_is_known_from_all_rows_only_is_released_in_parts_as_in_memory(
     ward, tmp_path, format_name
@@ -175,7 +175,7 @@ def test_what_is_known_from_all_rows_only_is_released_in_parts_as_in_memory(
         assert severity.cat.categories.tolist() == ["low", "middle", "high", "worst"]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("format_name", ["parquet", "csv"])
 @pytest.mark.parametrize("order", ["", "The register is public."], ids=["keyed", "as in table"])
@@ -296,6 +296,7 @@ MISFITS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", MISFITS)
 def test_a_row_that_does_not_fit_is_named_and_nothing_is_left(ward, tmp_path, case):
     name, row, value, kind, words = MISFITS[case]
@@ -379,6 +380,7 @@ def test_a_text_that_changed_between_two_passes_is_refused_and_nothing_is_left(w
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ward.csv", "ward.sfumato"]
 
 
+@pytest.mark.slow
 def test_an_attribute_in_bins_is_counted_by_bin_and_a_misfit_is_named(ward, tmp_path):
     def binned(document, edges=(0.0, 10.0, 31.0)):
         columns = tuple(
@@ -411,6 +413,7 @@ def test_an_attribute_in_bins_is_counted_by_bin_and_a_misfit_is_named(ward, tmp_
     assert f"first in row {first}." in str(refused.value)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("format_name", ["sav", "dta"])
 def test_formats_that_are_made_in_memory_are_refused(ward, tmp_path, format_name):
     with ward(frame_of()) as project, pytest.raises(SfumatoError, match="300 rows"):
@@ -474,6 +477,7 @@ def findings(project, table):
     return [one for each in found for one in each.findings]
 
 
+@pytest.mark.slow
 def test_checks_of_views_in_parts_count_in_all_rows(ward):
     with ward(frame_of(), seen_coarsely(*VIEWS["a chain"])) as project:
         wanted, told = (findings(project, table) for table in (whole_of(project), long_of(project)))
@@ -612,6 +616,7 @@ def written(file):
     file.seek(place)
 
 
+@pytest.mark.slow
 @settings(max_examples=tried(15))
 @given(
     rows=st.integers(6, 60),

@@ -189,6 +189,7 @@ MISFITS = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", MISFITS)
 def test_a_row_that_does_not_fit_is_named(folder, case):
     name, value, stated, words = MISFITS[case]
@@ -250,6 +251,7 @@ def whole_document(folder, rules, **more):
     return document, " ".join(note.text for note in told)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", [None, 2, 9], ids=["all rows", "two rows", "more than any has"])
 def test_rows_belong_to_units_in_parts_as_in_memory(folder, rows):
     write_homes(folder)

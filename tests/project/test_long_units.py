@@ -124,6 +124,7 @@ def test_views_count_units_in_parts_as_in_memory(ward, tmp_path, k):
         assert f"{what}, and k = {k} was promised" in kept[0]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("weights", [False, True])
 def test_the_checks_before_a_release_count_units(ward, weights):
     def change(document):

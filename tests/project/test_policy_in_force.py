@@ -90,7 +90,7 @@ def some_rows(path, count=80, seed=4):
     return frame.iloc[np.random.default_rng(seed).permutation(len(frame))[:count]]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("edited", CHANGES)
 def test_an_untouched_bundle_holds_after_the_policy_has_changed(project, tmp_path, edited):
     paths = [release(project, tmp_path / "out", name) for name in NAMES]
@@ -109,7 +109,7 @@ def test_nothing_is_said_of_a_policy_that_is_as_it_was(project, tmp_path):
     assert "Policy" not in {check.title for check in verify(project, path).checks}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("edited", CHANGES)
 def test_a_leak_is_traced_after_the_policy_has_changed(project, tmp_path, edited):
     for name in NAMES:

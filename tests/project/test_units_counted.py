@@ -77,6 +77,7 @@ def units_per_class(rows, truth, columns):
     return joined.groupby(columns, dropna=False)["household"].transform("nunique"), joined
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("most_rows", [9, 2])
 def test_every_class_of_an_exported_file_has_rows_of_k_households(tmp_path, most_rows):
     frame = with_ages()
@@ -132,6 +133,7 @@ def test_a_k_above_the_number_of_units_is_refused_by_name():
     assert f"belong to {k - 1} units" in seen.problem
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("most_rows", [9, 2])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_unique_units_are_those_that_pandas_counts_among_the_rows_that_leave(most_rows, seed):

@@ -151,7 +151,7 @@ def test_a_pdf_has_pages_and_a_title(material, tmp_path, themed):
     assert [entry.name for entry in tmp_path.glob("*.part")] == []
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @needs_limits
 @pytest.mark.parametrize("name", ["report.pdf", "report.html"])
 @pytest.mark.parametrize("room", [0, 4_096, 12_288])

@@ -88,6 +88,7 @@ def test_a_copy_of_other_noise_is_told_with_what_it_gives_away(panel, ask, tmp_p
     assert dialog.submit.text().replace("&", "") == "Adopt beside the ladder"
 
 
+@pytest.mark.slow
 def test_true_numbers_are_no_release_to_adopt(panel, ask, tmp_path):
     path = tmp_path / "true.csv"
     TABLE.frame.to_csv(path, index=False)

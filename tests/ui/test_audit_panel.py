@@ -267,6 +267,7 @@ def test_all_pages_of_a_question_are_in_sight_in_the_smallest_window(panel):
         assert tab.fontMetrics().horizontalAdvance(tab.text()) <= tab.width()
 
 
+@pytest.mark.slow
 def test_the_arrow_keys_move_through_all_questions(panel, filled):
     offered = panel.questions.offered
     tab = panel.questions.tab_of(offered[0])

@@ -148,6 +148,7 @@ def test_the_comparison_over_the_tolerance_runs_in_a_job(qtbot, editor):
     assert "expected" in page.words.text()
 
 
+@pytest.mark.slow
 def test_the_comparison_can_be_cancelled(qtbot, editor):
     qtbot.mouseClick(editor.result.view.button_for("curve"), LEFT)
     page = editor.result.curve

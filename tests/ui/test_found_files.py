@@ -74,7 +74,7 @@ def verify(window, qtbot):
     return report
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["folder", "description", "data", "zip"])
 def test_a_dropped_bundle_is_verified_and_the_result_is_in_sight(
     window, qtbot, released, tmp_path, kind
@@ -133,6 +133,7 @@ def test_a_dropped_part_of_a_release_is_traced_and_the_result_is_in_sight(
     assert "come from the release to" in page.finding.verdict.text()
 
 
+@pytest.mark.slow
 def test_a_changed_file_that_is_verified_leads_on_to_tracing(
     window, qtbot, released, answers, tmp_path
 ):

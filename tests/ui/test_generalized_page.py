@@ -300,6 +300,7 @@ def add_other(qtbot, panel, path):
     return dialog
 
 
+@pytest.mark.slow
 def test_another_holders_table_is_added_and_counted(qtbot, panel, tmp_path):
     distinct = (CriterionChoice("distinct-diversity", {"l": 2}),)
     page = searched(qtbot, panel, criteria=distinct)

@@ -109,6 +109,7 @@ def test_the_risk_of_each_recipient_is_counted(qtbot, made):
     assert page.curves.figure.data["records"].max() > 0
 
 
+@pytest.mark.slow
 def test_people_are_looked_up_by_what_the_chosen_recipient_sees(qtbot, made):
     document, _ = with_proposed_hierarchies(protected(), clinic_of_groups())
     document, _ = with_levels(document, "Public", {"age": 2})
@@ -189,6 +190,7 @@ def test_another_epsilon_is_another_question(qtbot, made):
     assert "90 %" in text(page.limits_text)
 
 
+@pytest.mark.slow
 def test_what_releasing_less_would_change_is_drawn(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -197,6 +199,7 @@ def test_what_releasing_less_would_change_is_drawn(qtbot, made):
     assert any("bins" in change for change in changes)
 
 
+@pytest.mark.slow
 def test_a_chosen_group_shows_its_true_distribution_beside_the_reconstruction(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")

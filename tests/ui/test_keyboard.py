@@ -166,6 +166,7 @@ class Windows(QObject):
         return False
 
 
+@pytest.mark.slow
 def test_no_panel_opens_a_window_that_takes_the_keyboard_away(keys):
     windows, application = Windows(), QApplication.instance()
     application.installEventFilter(windows)

@@ -36,6 +36,7 @@ def generalized(saved, qtbot):
     return panel.ways.page
 
 
+@pytest.mark.few(1)
 @both
 def test_a_generalized_table_is_searched_looked_at_and_published_in_parts(
     generalized, saved, qtbot, tmp_path, monkeypatch

@@ -114,6 +114,7 @@ class TestOpening:
         assert f"{ROWS:,} records" in page.about.text()
         assert [profile.distinct for profile in session.insight().profiles] == [ROWS, 60, 4, 2]
 
+    @pytest.mark.few(1)
     @both
     def test_rows_are_read_where_they_are_looked_for(self, opened, qtbot):
         page = opened.panels["data"].loaded
@@ -193,7 +194,7 @@ def test_a_release_rests_on_what_the_check_before_it_found(saved, qtbot, monkeyp
     assert told == ["Releasing the rows"] * len(PROBABILITY)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
 def test_what_is_measured_of_numbers_says_from_which_rows(opened, qtbot, mechanism):
     panel, session = panel_of(opened, qtbot, "attributes"), opened.session
@@ -501,6 +502,7 @@ def protected_by_person(window, qtbot, most_rows=1):
 
 
 class TestUnits:
+    @pytest.mark.slow
     def test_what_is_the_same_in_all_rows_of_a_unit_is_found_in_all_rows(self, grouped, qtbot):
         window, frame = grouped
         panel = panel_of(window, qtbot, "attributes")
@@ -585,6 +587,7 @@ class TestHierarchies:
         settle(qtbot, opened.session)
         return panel.detail.hierarchy
 
+    @pytest.mark.slow
     def test_the_editor_knows_the_values_of_all_rows(self, opened, section, qtbot):
         click(section.edit)
         settle(qtbot, opened.session)
@@ -624,6 +627,7 @@ def test_how_much_memory_a_table_may_take_is_chosen_in_the_menu(window, qtbot, p
     assert "opened from now on" in messages(window.current.messages)[0]
 
 
+@pytest.mark.slow
 def test_an_earlier_release_is_adopted_beside_all_rows(saved, qtbot, tmp_path, answers):
     session, rng = saved.session, np.random.default_rng(3)
     frame = clinic_table(ROWS).frame

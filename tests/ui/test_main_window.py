@@ -103,6 +103,7 @@ class TestSteps:
         qtbot.waitUntil(lambda: not window.rail.compact)
         assert window.rail.width() > folded
 
+    @pytest.mark.slow
     def test_the_window_fits_small_screens(self, themed, window, qtbot, clinic):
         load_table(window, qtbot, clinic)
         window.resize(1100, 720)

@@ -92,7 +92,7 @@ def test_every_dialog_is_walked_through():
     assert names == set(MAKERS)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", MAKERS, ids=lambda kind: kind.__name__)
 def test_a_dialog_is_reached_by_letters_and_enter_presses_what_has_the_focus(
     window, qtbot, tmp_path, kind

@@ -175,6 +175,7 @@ def test_levels_that_were_lowered_by_a_hair_are_weighed_as_they_are(qtbot, page,
     assert [level_text(held) for held in page.model.coalition][1] == "σ² = 1.05"
 
 
+@pytest.mark.slow
 def test_somebody_who_knows_the_distribution_gains_nothing_on_the_ladder(filled):
     for data in filled._weighed.bayes:
         assert data.apart < 1e-9

@@ -100,6 +100,7 @@ def test_a_new_recipient_starts_at_the_lowest_preset_and_is_named_at_once(qtbot,
     assert statement(filled, "University") == {"rho1": 0.1, "rho2": 0.25}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("typed", "said"), [("public", "is already a recipient"), (" ", "needs a name")]
 )

@@ -295,6 +295,7 @@ def test_cancelling_tells_who_has_a_release_already(qtbot, ready, monkeypatch):
     assert texts(ready) == [f"Stopped. Made already: {first}."]
 
 
+@pytest.mark.slow
 def test_a_column_that_was_perturbed_before_needs_a_reason_to_be_on_screen(qtbot, ready):
     release(qtbot, ready)
     document = ready.session.document
@@ -371,6 +372,7 @@ def test_a_release_s_folder_is_on_screen(qtbot, ready, tmp_path, monkeypatch):
     assert opened == [str(tmp_path / "releases")]
 
 
+@pytest.mark.slow
 def test_a_bundle_that_was_moved_is_told(qtbot, ready, tmp_path):
     release(qtbot, ready)
     (tmp_path / "releases").rename(tmp_path / "moved")
@@ -443,6 +445,7 @@ def mime(*paths):
     return made
 
 
+@pytest.mark.slow
 def test_a_bundle_is_verified_by_dropping_it(qtbot, ready, tmp_path):
     release(qtbot, ready)
     data = mime(bundles(tmp_path)[0])

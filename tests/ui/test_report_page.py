@@ -38,6 +38,7 @@ def test_the_report_is_shown_as_it_will_be_written(filled):
     assert "Internal." in text
 
 
+@pytest.mark.slow
 def test_the_outsiders_variant_asks_for_a_threshold(qtbot, filled):
     assert not filled.threshold.isVisible()
     qtbot.mouseClick(filled.audience.button_for(Audience.OUTSIDE), LEFT)

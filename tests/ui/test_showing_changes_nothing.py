@@ -17,7 +17,7 @@ def limits_with(theta):
     return settings if theta is None else {**settings, "theta": theta}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("theta", [6.7891234, 1.0000123, 5000.0, None])
 @pytest.mark.parametrize("statement", LEVELS)
 def test_limits_and_levels_of_any_precision_stay_as_they_are(qtbot, session, theta, statement):

@@ -142,6 +142,7 @@ def test_what_is_no_k_share_or_level_changes_nothing(qtbot, card, row, text):
     assert card.problem
 
 
+@pytest.mark.slow
 def test_hierarchies_are_proposed_for_a_whole_survey_at_once(qtbot, card):
     frame, session = survey(), card.session
     kinds = dict(zip(QUASI, (Kind.CATEGORICAL, Kind.NUMERIC, Kind.DATE, Kind.TEXT), strict=True))
@@ -184,6 +185,7 @@ def test_without_quasi_identifiers_or_recipients_there_is_no_card(card):
     assert not card.isVisible()
 
 
+@pytest.mark.slow
 def test_with_a_unit_of_protection_the_card_counts_units(qtbot, card):
     table = card.session.table
     frame = table.frame.copy()

@@ -155,6 +155,7 @@ def test_a_file_of_one_release_or_of_none_is_not_said_to_be_mixed():
     assert named(case.trace(rows, *other.mixed((0, 1), Rule.AVERAGE, rng))) == set()
 
 
+@pytest.mark.slow
 def test_trials_name_no_innocent():
     found = trials(24)
     assert found["innocent named"] == 0

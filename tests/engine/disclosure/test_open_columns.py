@@ -192,6 +192,7 @@ def test_chances_are_true_on_average(shown, banded):
     assert believed == pytest.approx(found.guessed, abs=0.03)
 
 
+@pytest.mark.slow
 def test_a_value_that_another_column_names_is_guessed_whatever_its_number(shown, rng):
     district = rng.integers(0, 150, ROWS)
     found = values(district, 150, OpenColumn("code", None, (district * 7) % 150))

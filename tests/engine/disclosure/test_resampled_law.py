@@ -141,7 +141,7 @@ def group_law(size, own, sample, how):
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sampling", list(Sampling))
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_a_hundred_thousand_releases_miss_as_often_as_the_law_says(sampling, share):
@@ -218,7 +218,7 @@ def test_the_variance_of_estimates_is_that_of_listing_every_outcome(rows, sample
         assert exact - 1e-9 <= found[value] <= 1.25 * exact + slack
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_intervals_from_blind_draws_hold_the_truth_as_often_as_they_say(share):
     repetitions, domain, top = 1_500, 4, 0.5

@@ -35,6 +35,7 @@ def test_independent_releases_approach_certainty_and_the_ladder_does_not():
         assert point.independent >= point.on_ladder - point.independent_error - 1e-9
 
 
+@pytest.mark.slow
 def test_growth_is_exact_where_outcomes_are_few_and_continuous_where_they_are_drawn(monkeypatch):
     levels = levels_between(0.1, 0.5, 20)
     matrices = [uniform_matrix(p, 2) for p in levels]

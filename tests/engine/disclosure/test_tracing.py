@@ -225,6 +225,7 @@ def test_the_likelihood_of_a_mixture_is_the_highest_on_a_grid() -> None:
         assert shares[candidate] == pytest.approx(best[candidate + 1], abs=0.03)
 
 
+@pytest.mark.slow
 def test_the_rows_computed_for_near_levels_suffice(public: Codes) -> None:
     """At least 99 % are promised; below 93 of 100 would be a false alarm once in 10,000."""
     generator = np.random.default_rng(SEED + 7)
@@ -239,6 +240,7 @@ def test_the_rows_computed_for_near_levels_suffice(public: Codes) -> None:
     assert trials.success(leaks) >= 0.93
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("levels", [(0.97, 0.5), (0.9, 0.1)])
 def test_the_rows_computed_suffice_beside_the_table_too(
     public: Codes, levels: tuple[float, float]

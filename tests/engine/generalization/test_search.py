@@ -274,6 +274,7 @@ def test_what_no_generalization_can_keep_is_refused_with_what_would_help(
     assert raised.value.remedy
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("kind", sorted(PARAMETERS))
 @pytest.mark.parametrize("suppression", [0.0, 0.3])
 @given(table=coded_tables(), several=st.integers(0, 3), seed=st.integers(0, 99))

@@ -69,6 +69,7 @@ def test_records_with_something_missing_are_left_out():
     assert found.rows == 7200
 
 
+@pytest.mark.slow
 def test_both_attackers_are_asked_where_anything_is_formed():
     pair = (attribute(rows=1000), attribute(rows=1000, name="other"))
     pair = (pair[0], Attribute("other", Kind.NUMERIC, numbers=pair[1].numbers[::-1].copy()))

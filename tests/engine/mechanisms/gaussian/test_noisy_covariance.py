@@ -110,6 +110,7 @@ def test_the_same_table_and_key_give_the_same_covariance_and_others_another():
     assert other.covariance != one
 
 
+@pytest.mark.slow
 def test_two_tables_that_differ_in_a_record_give_results_of_nearly_equal_probability():
     """Events that the spread is above some number, over 600 keys for each table.
 

@@ -108,6 +108,7 @@ def test_the_optimum_is_that_of_the_full_linear_program(mode, program):
     assert frequencies @ profile.retention == pytest.approx(best, abs=1e-6)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("mode", list(BreachMode))
 @pytest.mark.parametrize("size", [2, 3, 50, 20_000])
 def test_every_constraint_holds_when_recomputed_one_by_one(mode, size):

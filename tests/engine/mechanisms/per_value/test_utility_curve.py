@@ -24,6 +24,7 @@ def test_fine_grain_keeps_more_records_and_both_grow_with_the_tolerance():
     assert sorted(uniform) == uniform
 
 
+@pytest.mark.slow
 def test_errors_from_theory_agree_with_repetition():
     # The ratio of the observed to the expected error over 40 draws of 12 frequencies is within
     # 1 ± 0.25 but for a chance below 1e-4 (a chi-square with about 200 degrees of freedom).

@@ -168,6 +168,7 @@ def test_recipients_are_told_how_many_draws_a_group_comes_from_only_where_nothin
     assert open_draws.parameters["draws_by_group_size"] == []
 
 
+@pytest.mark.slow
 def test_intervals_are_as_wide_as_the_copies_make_them(column):
     attribute, chosen = column.attribute, settings(column)
     truth = attribute.frequencies

@@ -67,6 +67,7 @@ def test_as_published_every_value_of_every_group_keeps_its_tails(counts, retenti
         assert low >= Fraction(str(delta)) - Fraction(1, 10**9) or high >= 1 - Fraction(str(delta))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("limits", [BLIND, replace(BLIND, epsilon=0.5, delta=0.1)])
 def test_how_many_are_drawn_of_a_group_does_not_depend_on_the_sizes_of_others(limits):
     sizes = np.array([1, 2, 5, 7, 12, 40, 41, 77, 300, 5000])
@@ -128,7 +129,7 @@ def test_blindly_nothing_but_a_groups_size_decides():
     assert all(np.array_equal(found[0], other) for other in found[1:])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sampling", list(Sampling))
 @pytest.mark.parametrize("counts", [(9, 3), (12, 0), (6, 5, 4)])
 def test_a_hundred_thousand_repetitions_miss_as_often_as_promised(counts, sampling):
