@@ -107,7 +107,7 @@ def texts_of(checkout: Path) -> tuple[Text, ...]:
 def _texts_in(files: tuple[tuple[str, str], ...]) -> tuple[Text, ...]:
     """Return the texts of files, each with its place and its code; the same code is read once."""
     searching = gc.isenabled()
-    gc.disable()  # The trees of all files grow until the end; to search them takes half of the time.
+    gc.disable()  # to search the trees of all files as they grow takes half of the time
     try:
         modules = [_Module(place, code) for place, code in files]
         speakers = {speaker: way for module in modules for speaker, way in module.speakers()}

@@ -11,9 +11,9 @@ from sfumato.engine.ladders.brownian import on_grid
 @pytest.mark.slow
 def test_classifiers_do_as_well_on_a_ladder_as_on_independent_noise():
     """With these seeds, once and for all; equal accuracies fail for one choice in 1,000."""
-    # Imported here: it takes a second, which nobody waits for who leaves the test out.
     datasets = pytest.importorskip("sklearn.datasets")
-    from tests.benchmarks.gaussian_learning import SCHEMES, accuracies
+    # Imported here: it takes a second, which nobody waits for who leaves the test out.
+    from tests.benchmarks.gaussian_learning import SCHEMES, accuracies  # noqa: PLC0415
 
     features, classes = datasets.load_iris(return_X_y=True)
     levels = [on_grid(level) for level in (0.05, 0.25, 1.0)]
