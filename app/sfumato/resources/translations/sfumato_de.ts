@@ -152,7 +152,7 @@
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="+473"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="+474"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
     </message>
@@ -944,7 +944,7 @@
 <context>
     <name>CandidatesModel</name>
     <message>
-        <location filename="../../ui/panels/releases/order_card.py" line="+198"/>
+        <location filename="../../ui/panels/releases/order_card.py" line="+195"/>
         <source>Last release</source>
         <translation>Letzte Freigabe</translation>
     </message>
@@ -1004,7 +1004,7 @@
 <context>
     <name>CodingEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="-294"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="-295"/>
         <source>Multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -1353,7 +1353,7 @@
         <translation>{count} {count:Spalte|Spalten}</translation>
     </message>
     <message>
-        <location line="+107"/>
+        <location line="+108"/>
         <source>{count} {count:value|values}</source>
         <translation>{count} {count:Wert|Werte}</translation>
     </message>
@@ -1368,12 +1368,12 @@
         <translation>{count} {count:Wert|Werte}: Klassen und fehlend</translation>
     </message>
     <message>
-        <location line="-101"/>
+        <location line="-102"/>
         <source>A role chosen here is given to all of them.</source>
         <translation>Eine hier gewählte Rolle erhalten sie alle.</translation>
     </message>
     <message>
-        <location line="+65"/>
+        <location line="+66"/>
         <source>Mark {column} as {role} too: same reason</source>
         <translation>Auch {column} als {role} kennzeichnen: gleicher Grund</translation>
     </message>
@@ -2834,17 +2834,17 @@
         <translation>&amp;Ordner zeigen</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+1"/>
         <source>&amp;Verify a file…</source>
         <translation>Datei ü&amp;berprüfen&#xa0;…</translation>
     </message>
     <message>
-        <location line="-1"/>
+        <location line="+15"/>
         <source>Choose a bundle, or drop one here</source>
         <translation>Wählen Sie ein Datenpaket oder legen Sie es hier ab</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="-13"/>
         <source>&amp;Copy</source>
         <translation>&amp;Kopieren</translation>
     </message>
@@ -2854,7 +2854,12 @@
         <translation>Die gewählten Zeilen oder alle gezeigten kopieren, mit vollständigen Hashwerten</translation>
     </message>
     <message>
-        <location line="+14"/>
+        <location line="+16"/>
+        <source>A file is verified against a project and its table: open them first</source>
+        <translation>Eine Datei wird gegen ein Projekt und seine Tabelle überprüft: Öffnen Sie diese zuerst</translation>
+    </message>
+    <message>
+        <location line="+7"/>
         <source>All</source>
         <translation>Alle</translation>
     </message>
@@ -2912,7 +2917,7 @@
 <context>
     <name>LedgerModel</name>
     <message>
-        <location line="-195"/>
+        <location line="-203"/>
         <source>Entries {number}</source>
         <translation>Einträge {number}</translation>
     </message>
@@ -6061,7 +6066,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../ui/panels/policy/generalized/before_after.py" line="+125"/>
         <location filename="../../ui/panels/policy/generalized/other_tables.py" line="+142"/>
         <location line="+59"/>
-        <location filename="../../ui/panels/policy/panel.py" line="+204"/>
+        <location filename="../../ui/panels/policy/panel.py" line="+224"/>
         <source>Reading {name}</source>
         <translation>{name} wird gelesen</translation>
     </message>
@@ -6282,7 +6287,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ein Regelwerk schützt, was niemand über eine Person erfahren darf: eine Diagnose, ein Einkommen, einen Beruf. Kennzeichnen Sie zuerst eine solche Spalte als sensibel.</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/generalized/page.py" line="+146"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="+149"/>
         <location filename="../../ui/panels/policy/lists.py" line="+4"/>
         <location line="+82"/>
         <source>Go to Attributes</source>
@@ -6314,7 +6319,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{mechanism} (empfohlen)</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="+371"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="+374"/>
         <location filename="../../ui/panels/policy/lists.py" line="+21"/>
         <source>Remove the protection</source>
         <translation>Schutz entfernen</translation>
@@ -6340,7 +6345,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Der Schutz von {attribute} passt nicht dazu</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/entry_page.py" line="-234"/>
+        <location filename="../../ui/panels/policy/entry_page.py" line="-237"/>
         <source>Protect together</source>
         <translation>Gemeinsam schützen</translation>
     </message>
@@ -6375,7 +6380,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Korrelation {value} mit {partner}</translation>
     </message>
     <message>
-        <location line="+53"/>
+        <location line="+56"/>
         <source>High trust</source>
         <translation>Hohes Vertrauen</translation>
     </message>
@@ -6637,7 +6642,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="+73"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="+140"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+162"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
@@ -7233,7 +7238,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Eine vergröberte Tabelle zeigt wahre sensible Werte und gröbere öffentliche: eine Altersgruppe statt eines Alters. Kennzeichnen Sie eine sensible Spalte und geben Sie den Spalten, an denen Personen erkannt werden könnten, die Rolle Quasi-Identifikator und eine Hierarchie.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+11"/>
         <source>A generalized table instead of perturbed releases</source>
         <translation>Eine vergröberte Tabelle statt verfremdeter Freigaben</translation>
     </message>
@@ -7244,12 +7249,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+6"/>
-        <location line="+124"/>
+        <location line="+132"/>
         <source>Generalize the table</source>
         <translation>Tabelle vergröbern</translation>
     </message>
     <message>
-        <location line="-113"/>
+        <location line="-121"/>
         <location filename="../../ui/panels/policy/generalized/requirements.py" line="+142"/>
         <source>Requirements</source>
         <translation>Anforderungen</translation>
@@ -7281,7 +7286,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+2"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+275"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+276"/>
         <source>Discard</source>
         <translation>Verwerfen</translation>
     </message>
@@ -7291,7 +7296,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Vergröberte Tabelle verwerfen; Rückgängig stellt sie wieder her</translation>
     </message>
     <message>
-        <location line="+81"/>
+        <location line="+89"/>
         <source>Discard the generalized table</source>
         <translation>Vergröberte Tabelle verwerfen</translation>
     </message>
@@ -7634,7 +7639,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was mit herausragenden Datensätzen geschieht</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/base.py" line="+213"/>
+        <location filename="../../ui/panels/policy/mechanisms/base.py" line="+237"/>
         <source>Or state the level exactly, by any of these:</source>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
@@ -7691,7 +7696,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location filename="../../ui/panels/policy/mechanisms/base.py" line="+21"/>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+175"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+182"/>
         <source>Trusted partner</source>
         <translation>Vertrauter Partner</translation>
     </message>
@@ -7708,7 +7713,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Öffentlichkeit</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+15"/>
+        <location filename="../../ui/panels/policy/mechanisms/gaussian.py" line="+21"/>
         <source>Uncertainty if normal</source>
         <translation>Unsicherheit bei Normalverteilung</translation>
     </message>
@@ -7718,7 +7723,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Unsicherheit von {name} bei Normalverteilung</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+20"/>
         <source>{name} by {units}</source>
         <translation>{name} um {units}</translation>
     </message>
@@ -7729,12 +7734,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+18"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+204"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+205"/>
         <source>From {rows} {rows:record|records}, the mean can be estimated to within {means} (95&#x202f;%).</source>
         <translation>Aus {rows} {rows:Datensatz|Datensätzen} lässt sich der Mittelwert auf {means} genau schätzen (95&#xa0;%).</translation>
     </message>
     <message>
-        <location line="+13"/>
+        <location line="+14"/>
         <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="+9"/>
         <source>Moves {parts}, typically.</source>
         <translation>Verschiebt typischerweise {parts}.</translation>
@@ -7750,7 +7755,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{others} und {last}</translation>
     </message>
     <message>
-        <location line="-414"/>
+        <location line="-429"/>
         <source>multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -7776,7 +7781,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-158"/>
+        <location filename="../../ui/panels/policy/mechanisms/laplace.py" line="-159"/>
         <source>Measured with noise</source>
         <translation>Verrauscht gemessen</translation>
     </message>
@@ -9014,7 +9019,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Die Tabelle ist groß; das dauert einen Moment.</translation>
     </message>
     <message>
-        <location line="+209"/>
+        <location line="+214"/>
         <source>Working out the protection of {name}</source>
         <translation>Der Schutz von {name} wird ermittelt</translation>
     </message>
@@ -9196,7 +9201,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+56"/>
-        <location line="+70"/>
+        <location line="+91"/>
         <source>Recipients</source>
         <translation>Empfänger</translation>
     </message>
@@ -9306,18 +9311,19 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{figure} von {units:,} {units:Einheit|Einheiten}; {unique:,} {unique:Datensatz gehört|Datensätze gehören} zu Einheiten, die in ihrer Klasse allein sind</translation>
     </message>
     <message>
-        <location line="+29"/>
+        <location filename="../../ui/panels/policy/generalized/page.py" line="-227"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+29"/>
         <source>Propose missing hierarchies</source>
         <translation>Fehlende Hierarchien vorschlagen</translation>
     </message>
     <message>
-        <location line="+1"/>
-        <location line="+289"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+1"/>
+        <location line="+279"/>
         <source>Find levels</source>
         <translation>Stufen suchen</translation>
     </message>
     <message>
-        <location line="-287"/>
+        <location line="-277"/>
         <source>Find the levels that lose least, for each recipient&apos;s k and share</source>
         <translation>Die Stufen suchen, die für k und Anteil jedes Empfängers am wenigsten verlieren</translation>
     </message>
@@ -9357,7 +9363,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Diese festlegen</translation>
     </message>
     <message>
-        <location line="+84"/>
+        <location line="+89"/>
         <source>Counting what each recipient sees</source>
         <translation>Gezählt wird, was jeder Empfänger sieht</translation>
     </message>
@@ -9387,7 +9393,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ändern, was Empfänger sehen</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="-382"/>
         <source>Propose hierarchies</source>
         <translation>Hierarchien vorschlagen</translation>
     </message>
@@ -9397,7 +9403,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Hierarchien werden vorgeschlagen</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+401"/>
         <source>State proposed k</source>
         <translation>Vorgeschlagenes k festlegen</translation>
     </message>
@@ -10289,7 +10295,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PseudonymEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="-381"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="-382"/>
         <source>Dropped</source>
         <translation>Weggelassen</translation>
     </message>
@@ -10419,7 +10425,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="+57"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="+59"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
@@ -10434,14 +10440,24 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Begründung, wird im Freigabeverzeichnis und im Bericht festgehalten</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+5"/>
+        <source>Check again</source>
+        <translation>Erneut prüfen</translation>
+    </message>
+    <message>
+        <location line="+35"/>
         <source>Give a reason for what stays open</source>
         <translation>Begründen, was offen bleibt</translation>
     </message>
     <message>
-        <location line="+18"/>
+        <location line="+19"/>
         <source>Checking every recipient&apos;s release…</source>
         <translation>Die Freigabe jedes Empfängers wird geprüft&#xa0;…</translation>
+    </message>
+    <message>
+        <location line="+6"/>
+        <source>The check of the present settings was stopped.</source>
+        <translation>Die Prüfung der jetzigen Einstellungen wurde angehalten.</translation>
     </message>
     <message>
         <location line="+24"/>
@@ -10614,7 +10630,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>Releases</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="+68"/>
+        <location filename="../../ui/panels/releases/panel.py" line="+69"/>
         <source>{count} {count:release is|releases are} in {folder}.</source>
         <translation>{count} {count:Freigabe liegt|Freigaben liegen} in {folder}.</translation>
     </message>
@@ -10667,7 +10683,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReleasesPanel</name>
     <message>
-        <location filename="../../ui/panels/releases/panel.py" line="+24"/>
+        <location filename="../../ui/panels/releases/panel.py" line="+25"/>
         <location line="+115"/>
         <source>&amp;Release</source>
         <translation>&amp;Freigeben</translation>
@@ -10768,12 +10784,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Ordner für die Datenpakete</translation>
     </message>
     <message>
-        <location line="+22"/>
+        <location line="+23"/>
         <source>Releasing to {names}</source>
         <translation>Freigabe an {names}</translation>
     </message>
     <message>
-        <location line="+26"/>
+        <location line="+28"/>
+        <source>Stopped. Made already: {names}.</source>
+        <translation>Angehalten. Bereits erstellt: {names}.</translation>
+    </message>
+    <message>
+        <location line="+4"/>
+        <source>These bundles are whole and stay; the ledger tells of them.</source>
+        <translation>Diese Datenpakete sind vollständig und bleiben; das Freigabeverzeichnis nennt sie.</translation>
+    </message>
+    <message>
+        <location line="+11"/>
         <source>The bundle is not at {path} any more.</source>
         <translation>Das Datenpaket liegt nicht mehr unter {path}.</translation>
     </message>
@@ -11223,7 +11249,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+19"/>
-        <location filename="../../commands/audit.py" line="+339"/>
+        <location filename="../../commands/audit.py" line="+341"/>
         <source>The table of {holder} has no such class.</source>
         <translation>Die Tabelle von {holder} hat keine solche Klasse.</translation>
     </message>
@@ -11283,7 +11309,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Das Risiko wird gemessen</translation>
     </message>
     <message>
-        <location filename="../../analysis/guarantee.py" line="+44"/>
+        <location filename="../../analysis/guarantee.py" line="+48"/>
         <source>Attributes that depend on each other tell about each other, so whoever holds several may learn more of one than its own promise says.</source>
         <translation>Voneinander abhängige Merkmale verraten etwas übereinander; wer mehrere hat, kann daher über eines mehr erfahren, als dessen eigene Zusage sagt.</translation>
     </message>
@@ -11354,7 +11380,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Berichtigen Sie den Wertebereich von {columns}: Er passt noch nicht zur Tabelle.</translation>
     </message>
     <message>
-        <location line="+40"/>
+        <location line="+39"/>
         <source>{first} and {second} depend on each other (correlation {written}), but are protected apart: whoever holds both learns more about each than its own promise says. Tick them under “Protect together” in the policy.</source>
         <translation>{first} und {second} hängen voneinander ab (Korrelation {written}), sind aber getrennt geschützt: Wer beide hat, erfährt über jedes mehr, als dessen eigene Zusage sagt. Kreuzen Sie sie im Regelwerk unter „Gemeinsam schützen“ an.</translation>
     </message>
@@ -11369,7 +11395,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{key}: {promise}</translation>
     </message>
     <message>
-        <location line="+37"/>
+        <location line="+38"/>
         <source>{name}&apos;s level of {key} and view of the quasi-identifiers</source>
         <translation>die Stufe von {name} bei {key} und die Sicht auf die Quasi-Identifikatoren</translation>
     </message>
@@ -11399,12 +11425,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>die Stufe von {name} bei {key}</translation>
     </message>
     <message>
-        <location line="-125"/>
+        <location line="-126"/>
         <source>The table is read in parts, and whether rows seem to belong to one person is not looked for yet. Audit does so under Pooled rows, and so does the check before a release.</source>
         <translation>Die Tabelle wird in Teilen gelesen, und ob Zeilen zu einer Person zu gehören scheinen, wurde noch nicht gesucht. Das tut die Prüfung unter „Zusammengefasste Zeilen“ und ebenso die Prüfung vor einer Freigabe.</translation>
     </message>
     <message>
-        <location line="+159"/>
+        <location line="+160"/>
         <source>Because numbers of {names} are rounded or bounded, a group can learn a little more about them; the audit measures how much.</source>
         <translation>Weil Zahlen von {names} gerundet oder begrenzt sind, kann eine Gruppe etwas mehr über sie erfahren; die Prüfung misst, wie viel.</translation>
     </message>
@@ -11466,8 +11492,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../commands/recipients.py" line="+293"/>
-        <location filename="../../commands/release.py" line="+46"/>
-        <location filename="../../project/release/release.py" line="+452"/>
+        <location filename="../../commands/release.py" line="+48"/>
+        <location filename="../../project/release/release.py" line="+453"/>
         <source>Its recipients are: {known}.</source>
         <translation>Seine Empfänger sind: {known}.</translation>
     </message>
@@ -11856,9 +11882,9 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beispielzeilen werden freigegeben</translation>
     </message>
     <message>
-        <location filename="../../analysis/findings.py" line="+151"/>
+        <location filename="../../analysis/findings.py" line="+166"/>
         <location line="+24"/>
-        <location filename="../../report/sections.py" line="+402"/>
+        <location filename="../../report/sections.py" line="+416"/>
         <source>Open columns</source>
         <translation>Offene Spalten</translation>
     </message>
@@ -11883,7 +11909,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{columns} in {bins} einteilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="+106"/>
+        <location filename="../../analysis/readiness_checks.py" line="+116"/>
         <source>{deeds}, together: {figures}</source>
         <translation>{deeds}, zusammen: {figures}</translation>
     </message>
@@ -11891,12 +11917,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <location filename="../../analysis/findings.py" line="+2"/>
         <location line="+36"/>
         <location filename="../../analysis/readiness_checks.py" line="+33"/>
-        <location line="+366"/>
+        <location line="+375"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-362"/>
+        <location filename="../../analysis/readiness_checks.py" line="-371"/>
         <source>Band {column} in {bins}</source>
         <translation>{column} in {bins} einteilen</translation>
     </message>
@@ -11963,7 +11989,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>zusammengefasste Zeilen</translation>
     </message>
     <message>
-        <location filename="../../analysis/small_groups.py" line="+632"/>
+        <location filename="../../analysis/small_groups.py" line="+633"/>
         <source>Ready for queries</source>
         <translation>Bereit für Anfragen</translation>
     </message>
@@ -11973,17 +11999,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Anfragen werden beantwortet</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness.py" line="+89"/>
+        <location filename="../../analysis/readiness.py" line="+129"/>
         <source>Checking {name}</source>
         <translation>{name} wird geprüft</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+3"/>
         <source>Every recipient is checked</source>
         <translation>Jeder Empfänger ist geprüft</translation>
     </message>
     <message>
-        <location line="+103"/>
+        <location line="+110"/>
         <source>Not ready to release to {names}. {findings}</source>
         <translation>Nicht bereit zur Freigabe an {names}. {findings}</translation>
     </message>
@@ -12010,7 +12036,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="-150"/>
-        <location line="+225"/>
+        <location line="+226"/>
         <location filename="../../analysis/view_checks.py" line="+335"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
@@ -12056,7 +12082,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location line="-202"/>
+        <location line="-203"/>
         <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
@@ -12086,7 +12112,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
     </message>
     <message>
-        <location line="+155"/>
+        <location line="+156"/>
         <source>{count} {count:label|labels} of {columns} {count:has|have} fewer than {least} {least:record|records}{count:| each}.</source>
         <translation>{count} {count:Ausprägung|Ausprägungen} von {columns} {count:hat|haben jeweils} weniger als {least} {least:Datensatz|Datensätze}.</translation>
     </message>
@@ -12117,7 +12143,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+11"/>
-        <location filename="../../project/verification/long_verification.py" line="+102"/>
+        <location filename="../../project/verification/long_verification.py" line="+103"/>
         <location filename="../../project/verification/verify.py" line="+324"/>
         <location line="+6"/>
         <source>Promises</source>
@@ -12129,7 +12155,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Für {names} ist zugesagt, wie viel eine Freigabe höchstens verrät.</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+12"/>
+        <location line="+2"/>
         <source>Released before</source>
         <translation>Früher freigegeben</translation>
     </message>
@@ -12139,7 +12166,8 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Exakte Nebenprodukte</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="-4"/>
+        <location line="+10"/>
         <location filename="../../engine/mechanisms/reconstruction/promise.py" line="+208"/>
         <source>{sentence}.</source>
         <translation>{sentence}.</translation>
@@ -12151,6 +12179,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+4"/>
+        <location line="+2"/>
         <source>By-products</source>
         <translation>Nebenprodukte</translation>
     </message>
@@ -12236,7 +12265,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Gleiche Datensätze werden gezählt</translation>
     </message>
     <message>
-        <location filename="../../analysis/small_groups.py" line="-348"/>
+        <location filename="../../analysis/small_groups.py" line="-349"/>
         <source>In none of the {groups:,} {groups:group|groups} of people alike can {recipient} estimate the shares of {name} closely.</source>
         <translation>In keiner der {groups:,} {groups:Gruppe|Gruppen} gleicher Personen kann {recipient} die Anteile von {name} genau schätzen.</translation>
     </message>
@@ -12266,7 +12295,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Für diese Freigabe gibt es keinen veröffentlichten Test.</translation>
     </message>
     <message>
-        <location line="+73"/>
+        <location line="+74"/>
         <source>Making groups without part of {attribute}</source>
         <translation>Gruppen ohne einen Teil von {attribute} werden gebildet</translation>
     </message>
@@ -12414,7 +12443,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+25"/>
-        <location filename="../../project/release/views.py" line="+338"/>
+        <location filename="../../project/release/views.py" line="+335"/>
         <source>{recipient} is to see {column} at level {level}, and its hierarchy ends at level {highest}.</source>
         <translation>{recipient} soll {column} auf Stufe {level} sehen, und die Hierarchie endet auf Stufe {highest}.</translation>
     </message>
@@ -12906,7 +12935,7 @@ Rückgabewerte:
         <translation>Bewerten, was das Zusammenlegen von Freigaben oder Zeilen und offene Spalten verraten.</translation>
     </message>
     <message>
-        <location filename="../../commands/audit.py" line="-296"/>
+        <location filename="../../commands/audit.py" line="-298"/>
         <source>a member of the coalition: a recipient, or who holds an adopted release; may be given several times</source>
         <translation>ein Mitglied der Koalition: ein Empfänger oder der Inhaber einer übernommenen Freigabe; mehrfach möglich</translation>
     </message>
@@ -12931,7 +12960,7 @@ Rückgabewerte:
         <translation>Kein sensibles Merkmal des Regelwerks ist in allen Zeilen gleich, die einen Wert einer anderen Spalte teilen.</translation>
     </message>
     <message>
-        <location line="+115"/>
+        <location line="+117"/>
         <source>What --believes says of {column} can&apos;t be read.</source>
         <translation>Was --believes über {column} sagt, ist nicht lesbar.</translation>
     </message>
@@ -13012,7 +13041,7 @@ Rückgabewerte:
         <translation>Sagen, ob Freigaben bereit sind.</translation>
     </message>
     <message>
-        <location filename="../../commands/release.py" line="-13"/>
+        <location filename="../../commands/release.py" line="-14"/>
         <source>CAUTION</source>
         <translation>VORSICHT</translation>
     </message>
@@ -13028,13 +13057,13 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../commands/recipients.py" line="-1"/>
-        <location filename="../../commands/release.py" line="+12"/>
+        <location filename="../../commands/release.py" line="+13"/>
         <location filename="../../project/release/release.py" line="-1"/>
         <source>The project has no recipient called {name}.</source>
         <translation>Das Projekt hat keinen Empfänger namens {name}.</translation>
     </message>
     <message>
-        <location filename="../../commands/release.py" line="+15"/>
+        <location filename="../../commands/release.py" line="+19"/>
         <source>not ready to release</source>
         <translation>nicht bereit zur Freigabe</translation>
     </message>
@@ -13323,7 +13352,7 @@ Rückgabewerte:
     <message>
         <location filename="../../commands/init.py" line="+45"/>
         <location filename="../../formats/files.py" line="+27"/>
-        <location filename="../../project/project_file.py" line="+554"/>
+        <location filename="../../project/project_file.py" line="+558"/>
         <source>Choose another name.</source>
         <translation>Wählen Sie einen anderen Namen.</translation>
     </message>
@@ -14120,7 +14149,8 @@ Rückgabewerte:
         <translation>Das Projekt und sein Freigabeverzeichnis sind so, wie Sfumato sie geschrieben hat.</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location filename="../../commands/release.py" line="-173"/>
+        <location filename="../../commands/shared/command.py" line="+2"/>
         <source>Seal and ledger</source>
         <translation>Siegel und Freigabeverzeichnis</translation>
     </message>
@@ -15219,23 +15249,13 @@ Rückgabewerte:
         <translation>Wählen Sie ein k von 1 bis zur Zahl der Datensätze.</translation>
     </message>
     <message>
-        <location line="+11"/>
-        <source>Every record shares its published values with records of at least {others}. Records with the same {unit} are one unit; several of them together may fit fewer.</source>
-        <translation>Jeder Datensatz teilt seine veröffentlichten Werte mit Datensätzen von mindestens {others}. Datensätze mit gleichem {unit} sind eine Einheit; auf mehrere davon zusammen passen womöglich weniger.</translation>
-    </message>
-    <message>
-        <location line="+3"/>
-        <location filename="../../project/release/views.py" line="+45"/>
+        <location line="+14"/>
+        <location filename="../../project/release/views.py" line="+39"/>
         <source>one other unit</source>
         <translation>einer anderen Einheit</translation>
     </message>
     <message>
-        <location line="+5"/>
-        <source>Everybody shares their published values with at least {others}.</source>
-        <translation>Jeder teilt seine veröffentlichten Werte mit mindestens {others}.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location line="+6"/>
         <location filename="../../project/release/views.py" line="-9"/>
         <source>one other</source>
         <translation>einem anderen</translation>
@@ -15262,13 +15282,23 @@ Rückgabewerte:
         <translation>{count:,} anderen {count:Einheit|Einheiten}</translation>
     </message>
     <message>
-        <location line="+8"/>
+        <location line="+2"/>
+        <source>Every record shares its values in the generalized columns with records of at least {others}. Records with the same {unit} are one unit; several of them together may fit fewer.</source>
+        <translation>Jeder Datensatz teilt seine Werte in den vergröberten Spalten mit Datensätzen von mindestens {others}. Datensätze mit gleichem {unit} sind eine Einheit; auf mehrere davon zusammen passen womöglich weniger.</translation>
+    </message>
+    <message>
+        <location line="+6"/>
         <location filename="../../project/release/views.py" line="-5"/>
         <source>{count:,} {count:other|others}</source>
         <translation>{count:,} anderen</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+2"/>
+        <source>Everybody shares their values in the generalized columns with at least {others}.</source>
+        <translation>Jeder teilt seine Werte in den vergröberten Spalten mit mindestens {others}.</translation>
+    </message>
+    <message>
+        <location line="+26"/>
         <source>Nobody&apos;s value can be narrowed to fewer than {l} {l:value|values}.</source>
         <translation>Niemandes Wert lässt sich auf weniger als {l} {l:Wert|Werte} eingrenzen.</translation>
     </message>
@@ -15818,7 +15848,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+1"/>
-        <location filename="../../project/document/entry_plan.py" line="+279"/>
+        <location filename="../../project/document/entry_plan.py" line="+278"/>
         <location filename="../../project/rules/text.py" line="+242"/>
         <source>Keep one of them.</source>
         <translation>Behalten Sie eine davon.</translation>
@@ -15844,7 +15874,7 @@ Rückgabewerte:
         <translation>Es gibt keine Hierarchie der Art {kind}.</translation>
     </message>
     <message>
-        <location filename="../../engine/generalization/hierarchies/tree.py" line="+105"/>
+        <location filename="../../engine/generalization/hierarchies/tree.py" line="+108"/>
         <source>Column {column} mixes values of two types, so no hierarchy can order them.</source>
         <translation>Spalte {column} mischt Werte zweier Typen, daher kann keine Hierarchie sie ordnen.</translation>
     </message>
@@ -16661,12 +16691,7 @@ Rückgabewerte:
         <translation>Legen Sie für jedes Merkmal einen Eintrag im Regelwerk an.</translation>
     </message>
     <message>
-        <location filename="../../engine/mechanisms/categorical.py" line="+32"/>
-        <source>Column {column} is numeric without bins, so it can&apos;t be protected by {mechanism}.</source>
-        <translation>Spalte {column} enthält Zahlen ohne Klassen, daher kann {mechanism} sie nicht schützen.</translation>
-    </message>
-    <message>
-        <location line="+1"/>
+        <location filename="../../engine/mechanisms/categorical.py" line="+33"/>
         <source>Group its numbers into bins, or choose a mechanism for numbers.</source>
         <translation>Teilen Sie ihre Zahlen in Klassen ein oder wählen Sie ein Verfahren für Zahlen.</translation>
     </message>
@@ -16701,7 +16726,12 @@ Rückgabewerte:
         <translation>Werte des Wertebereichs</translation>
     </message>
     <message>
-        <location line="+0"/>
+        <location line="-255"/>
+        <source>{mechanism} works on categories, and column {column} is numeric without bins.</source>
+        <translation>{mechanism} setzt Kategorien voraus, und die Spalte {column} enthält Zahlen ohne Klassen.</translation>
+    </message>
+    <message>
+        <location line="+255"/>
         <source>What a value can become.</source>
         <translation>Was aus einem Wert werden kann.</translation>
     </message>
@@ -16770,8 +16800,8 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+25"/>
-        <source>A level of {mechanism} can&apos;t be stated by {given}.</source>
-        <translation>Eine Stufe von {mechanism} lässt sich nicht durch {given} angeben.</translation>
+        <source>{mechanism}: a level can&apos;t be stated by {given}.</source>
+        <translation>{mechanism}: Eine Stufe lässt sich nicht durch {given} angeben.</translation>
     </message>
     <message>
         <location line="+1"/>
@@ -18689,7 +18719,7 @@ Rückgabewerte:
         <translation>Jede Spalte ist untersucht</translation>
     </message>
     <message>
-        <location filename="../../engine/table/proposals.py" line="+203"/>
+        <location filename="../../engine/table/proposals.py" line="+207"/>
         <source>Its name suggests something that people keep private: mark it as sensitive if nobody may learn it about a person.</source>
         <translation>Der Name deutet auf etwas hin, das Menschen für sich behalten: Kennzeichnen Sie es als sensibel, wenn niemand es über eine Person erfahren darf.</translation>
     </message>
@@ -18701,17 +18731,17 @@ Rückgabewerte:
         <translation>ganze Zahl</translation>
     </message>
     <message>
-        <location filename="../../engine/table/proposals.py" line="+33"/>
+        <location filename="../../engine/table/proposals.py" line="+38"/>
         <source>Its name says that it tells who somebody is.</source>
         <translation>Der Name sagt, dass es verrät, wer jemand ist.</translation>
     </message>
     <message>
-        <location line="-133"/>
+        <location line="-138"/>
         <source>Its name and its values look like a number for each record.</source>
         <translation>Name und Werte sehen nach einer Nummer für jeden Datensatz aus.</translation>
     </message>
     <message>
-        <location line="+141"/>
+        <location line="+146"/>
         <source>It looks like free text, which can name people.</source>
         <translation>Es sieht nach Freitext aus, der Personen nennen kann.</translation>
     </message>
@@ -18721,7 +18751,7 @@ Rückgabewerte:
         <translation>Fast jeder Datensatz hat einen eigenen Text, daher verrät der Text, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="-143"/>
+        <location line="-148"/>
         <source>Its name and its values look like a number or a name for each household, company or other unit: a few rows share each of them.</source>
         <translation>Name und Werte sehen nach einer Nummer oder einem Namen für jeden Haushalt, jeden Betrieb oder eine andere Einheit aus: Wenige Zeilen teilen sich jeden davon.</translation>
     </message>
@@ -18731,7 +18761,7 @@ Rückgabewerte:
         <translation>Die ganzen Zahlen sehen nach einer Nummerierung der Datensätze aus, daher verraten sie, wessen Datensatz es ist.</translation>
     </message>
     <message>
-        <location line="+187"/>
+        <location line="+192"/>
         <source>It has no values.</source>
         <translation>Sie hat keine Werte.</translation>
     </message>
@@ -19195,6 +19225,7 @@ Rückgabewerte:
     </message>
     <message>
         <location line="-26"/>
+        <location filename="../../report/sections.py" line="-56"/>
         <source>coded</source>
         <translation>kodiert</translation>
     </message>
@@ -20557,7 +20588,7 @@ Rückgabewerte:
         <translation>Prüfen Sie, ob die Datei da ist, Sie sie verwenden dürfen und auf dem Datenträger Platz ist; versuchen Sie es dann erneut: {title}.</translation>
     </message>
     <message>
-        <location filename="../../project/project_file.py" line="-155"/>
+        <location filename="../../project/project_file.py" line="-158"/>
         <source>it was interrupted, and then an unsealed state was accepted</source>
         <translation>Sie wurde unterbrochen, und danach wurde ein nicht versiegelter Zustand angenommen</translation>
     </message>
@@ -20822,7 +20853,7 @@ Rückgabewerte:
         <translation>Bringen Sie die Datei so zurück, wie sie herausgegeben wurde. An andere Werte angepasste Stufen lägen nicht auf der Leiter dessen, was ihr Inhaber hat.</translation>
     </message>
     <message>
-        <location filename="../../project/document/entry_plan.py" line="-180"/>
+        <location filename="../../project/document/entry_plan.py" line="-179"/>
         <source>{recipient} has no trust level for {entry}.</source>
         <translation>{recipient} hat keine Vertrauensstufe für {entry}.</translation>
     </message>
@@ -20832,7 +20863,7 @@ Rückgabewerte:
         <translation>Legen Sie die Stufe im Regelwerk fest.</translation>
     </message>
     <message>
-        <location line="+115"/>
+        <location line="+114"/>
         <source>{column} says which rows belong together, and it would be released.</source>
         <translation>{column} sagt, welche Zeilen zusammengehören, und würde freigegeben.</translation>
     </message>
@@ -21045,7 +21076,7 @@ Rückgabewerte:
         <translation>Stellen Sie eine Kopie des Projekts aus der Zeit vor der Änderung wieder her. Bis dahin können Sie das Projekt schreibgeschützt öffnen und seine Einträge mit den freigegebenen Dateien vergleichen.</translation>
     </message>
     <message>
-        <location filename="../../project/project_file.py" line="+156"/>
+        <location filename="../../project/project_file.py" line="+159"/>
         <source>Check the name, or choose the project where it is now.</source>
         <translation>Prüfen Sie den Namen oder wählen Sie das Projekt dort, wo es jetzt liegt.</translation>
     </message>
@@ -21061,7 +21092,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird kodiert</translation>
     </message>
     <message>
-        <location filename="../../project/publication/generalization_pipeline.py" line="+42"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="+40"/>
         <source>The chosen levels are none of the lattice&apos;s: a hierarchy has changed since.</source>
         <translation>Die gewählten Stufen gehören nicht zum Verband: Eine Hierarchie hat sich seither geändert.</translation>
     </message>
@@ -21125,7 +21156,7 @@ Rückgabewerte:
         <translation>Geben Sie den Quasi-Identifikatoren Hierarchien und legen Sie fest, was von jeder Klasse verlangt wird.</translation>
     </message>
     <message>
-        <location filename="../../project/publication/generalization_pipeline.py" line="-152"/>
+        <location filename="../../project/publication/generalization_pipeline.py" line="-150"/>
         <source>Give it one under Attributes, or leave the column out of the generalization.</source>
         <translation>Geben Sie ihr unter Merkmale eine oder lassen Sie die Spalte bei der Vergröberung weg.</translation>
     </message>
@@ -21207,7 +21238,7 @@ Rückgabewerte:
     <message>
         <location filename="../../formats/bundles/datapackage.py" line="-42"/>
         <location filename="../../formats/bundles/readme.py" line="-129"/>
-        <location filename="../../project/publication/publish.py" line="+65"/>
+        <location filename="../../project/publication/publish.py" line="+71"/>
         <source>the public</source>
         <translation>die Öffentlichkeit</translation>
     </message>
@@ -21242,7 +21273,7 @@ Rückgabewerte:
         <translation>Suchen Sie nach Bezeichnungen, die zwei Klassen teilen, und geben Sie ihnen verschiedene Namen.</translation>
     </message>
     <message>
-        <location line="+43"/>
+        <location line="+45"/>
         <source>{sensitive} was perturbed for {recipient} on {day}, and a generalized table shows its true values: whoever has both can tell which perturbed values are true, and whose they are</source>
         <translation>{sensitive} wurde am {day} für {recipient} verfremdet, und eine vergröberte Tabelle zeigt die wahren Werte: Wer beides hat, kann sagen, welche verfremdeten Werte wahr sind und wem sie gehören</translation>
     </message>
@@ -21250,6 +21281,11 @@ Rückgabewerte:
         <location line="+12"/>
         <source>{column} was released ungeneralized to {recipient} on {day}, so whoever has both finds people in it by their exact values</source>
         <translation>{column} wurde am {day} unvergröbert an {recipient} freigegeben; wer beides hat, findet darin Personen an ihren genauen Werten</translation>
+    </message>
+    <message>
+        <location line="+10"/>
+        <source>another edition of the table was published on {day}, so whoever has both sees in the differences the {sensitive} of people who came, left or changed</source>
+        <translation>am {day} wurde eine andere Ausgabe der Tabelle veröffentlicht; wer beide hat, sieht daher an den Unterschieden den Wert von {sensitive} derer, die hinzukamen, ausschieden oder sich änderten</translation>
     </message>
     <message>
         <location line="+10"/>
@@ -21262,7 +21298,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird beschrieben</translation>
     </message>
     <message>
-        <location line="+94"/>
+        <location line="+98"/>
         <source>{rows:,} {rows:record|records} that stood out {rows:was|were} left out.</source>
         <translation>{rows:,} herausragende {rows:Datensatz wurde|Datensätze wurden} weggelassen.</translation>
     </message>
@@ -21358,7 +21394,7 @@ Rückgabewerte:
         <translation>Sie konnte ihren endgültigen Namen nicht erhalten</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="+236"/>
+        <location filename="../../project/release/byproducts.py" line="+237"/>
         <source>The number of records, and how many of them share values of the columns released unchanged, are disclosed exactly.</source>
         <translation>Die Zahl der Datensätze und wie viele davon Werte der unverändert freigegebenen Spalten teilen, wird genau offengelegt.</translation>
     </message>
@@ -21373,7 +21409,12 @@ Rückgabewerte:
         <translation>Die Werte oder Klassen von {names} wurden aus der Tabelle übernommen; wer sie sieht, weiß also, dass jemand jeden davon hat. Keine Zahl hier enthält das; es gilt, bis sie als die Werte bestätigt sind, die vorkommen könnten.</translation>
     </message>
     <message>
-        <location line="+28"/>
+        <location line="+35"/>
+        <source>Groups of {names} without a name of their own are called after the first and the last of their values that occur, rounded or cut off where the column is: anyone who sees the labels can tell that somebody has each of these values, the lowest and the highest among them.</source>
+        <translation>Gruppen von {names} ohne eigenen Namen heißen nach dem ersten und dem letzten ihrer vorkommenden Werte, gerundet oder abgeschnitten, wo die Spalte es ist: Wer die Bezeichnungen sieht, kann sagen, dass jemand jeden dieser Werte hat, darunter den niedrigsten und den höchsten.</translation>
+    </message>
+    <message>
+        <location line="+35"/>
         <source>Compute its settings again (per-value limits: solve them again with noisy counts), or state a reason for releasing anyway, which the ledger keeps.</source>
         <translation>Berechnen Sie die Einstellungen neu (Grenzen je Wert: lösen Sie sie mit verrauschten Häufigkeiten erneut) oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
@@ -21488,12 +21529,12 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+184"/>
+        <location filename="../../project/release/long_table.py" line="+203"/>
         <source>Matching records</source>
         <translation>Datensätze werden zugeordnet</translation>
     </message>
     <message>
-        <location line="+100"/>
+        <location line="+140"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -21504,7 +21545,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/attacker.py" line="-254"/>
-        <location filename="../../project/release/long_survey.py" line="+252"/>
+        <location filename="../../project/release/long_survey.py" line="+257"/>
         <source>Grouping records</source>
         <translation>Datensätze werden gruppiert</translation>
     </message>
@@ -21530,12 +21571,12 @@ Rückgabewerte:
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
-        <location filename="../../project/publication/publish.py" line="-29"/>
+        <location filename="../../project/publication/publish.py" line="-30"/>
         <location filename="../../project/release/long_survey.py" line="+83"/>
-        <location filename="../../project/release/long_table.py" line="-350"/>
-        <location line="+183"/>
-        <location filename="../../project/release/long_views.py" line="+550"/>
-        <location filename="../../project/release/prepared.py" line="+149"/>
+        <location filename="../../project/release/long_table.py" line="-390"/>
+        <location line="+223"/>
+        <location filename="../../project/release/long_views.py" line="+551"/>
+        <location filename="../../project/release/prepared.py" line="+177"/>
         <source>Looking at the rows</source>
         <translation>Zeilen werden betrachtet</translation>
     </message>
@@ -21545,7 +21586,7 @@ Rückgabewerte:
         <translation>Die Tabelle wird in Teilen gelesen: Welche Zahlen häufig sind, ist aus {some:,} von {rows:,} {rows:Zeile|Zeilen} bekannt, gleichmäßig gezogen.</translation>
     </message>
     <message>
-        <location filename="../../analysis/person_rows.py" line="+144"/>
+        <location filename="../../analysis/person_rows.py" line="+143"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to look for a person by it in parts.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Ausprägung|Ausprägungen}, zu viele, um in Teilen nach ihr eine Person zu suchen.</translation>
     </message>
@@ -21565,8 +21606,8 @@ Rückgabewerte:
         <location filename="../../formats/tables/parquet.py" line="-248"/>
         <location filename="../../project/publication/prepared.py" line="-74"/>
         <location filename="../../project/release/groups.py" line="+74"/>
-        <location filename="../../project/release/long_table.py" line="-155"/>
-        <location filename="../../project/release/long_views.py" line="-405"/>
+        <location filename="../../project/release/long_table.py" line="-195"/>
+        <location filename="../../project/release/long_views.py" line="-406"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
     </message>
@@ -21657,7 +21698,7 @@ Rückgabewerte:
         <translation>Geben Sie die ganze Tabelle auf einmal frei.</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="-240"/>
+        <location filename="../../project/release/byproducts.py" line="-283"/>
         <source>{names} share the pseudonyms of {column}: together they can lay their rows beside each other, and know of each {column} all that any of them was given.</source>
         <translation>{names} teilen die Pseudonyme von {column}: Gemeinsam können sie ihre Zeilen nebeneinanderlegen und wissen zu jedem {column} alles, was irgendeiner von ihnen erhalten hat.</translation>
     </message>
@@ -21665,11 +21706,6 @@ Rückgabewerte:
         <location line="+19"/>
         <source>Other recipients have the same pseudonyms of {column}: whoever pools releases with theirs can lay the rows beside each other.</source>
         <translation>Andere Empfänger haben dieselben Pseudonyme von {column}: Wer Freigaben mit ihren zusammenlegt, kann die Zeilen nebeneinanderlegen.</translation>
-    </message>
-    <message>
-        <location line="+11"/>
-        <source>Rows with the same pseudonym of {column} belong together, in one release and in all later ones to the same recipient.</source>
-        <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger.</translation>
     </message>
     <message>
         <location filename="../../project/release/regenerate.py" line="+326"/>
@@ -21702,7 +21738,7 @@ Rückgabewerte:
         <translation>Geben Sie ihr unter Merkmale eine Rolle oder öffnen Sie die Tabelle, für die dieses Projekt angelegt wurde.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="+54"/>
+        <location filename="../../project/release/release_compatibility.py" line="+60"/>
         <source>The source table changed since the first release ({date}), and this project tells records apart by their position in it.</source>
         <translation>Die Quelltabelle hat sich seit der ersten Freigabe ({date}) geändert, und dieses Projekt unterscheidet Datensätze nach ihrer Position darin.</translation>
     </message>
@@ -21727,7 +21763,7 @@ Rückgabewerte:
         <translation>{name} wurde am {day} für {recipient} verfremdet und würde jetzt unverändert freigegeben</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="+14"/>
         <source>{name} was published with its true values in a generalized table on {day}, so whoever has both can tell which perturbed values are true</source>
         <translation>{name} wurde am {day} mit den wahren Werten in einer vergröberten Tabelle veröffentlicht; wer beides hat, kann sagen, welche verfremdeten Werte wahr sind</translation>
     </message>
@@ -21737,17 +21773,27 @@ Rückgabewerte:
         <translation>{name} wurde am {day} unverändert an {recipient} freigegeben; es jetzt zu verfremden, verbirgt dort nichts</translation>
     </message>
     <message>
-        <location line="+7"/>
+        <location line="-13"/>
         <source>{name} was shown to {recipient} on {day} as a pseudonym and would now be released as it is</source>
         <translation>{name} wurde {recipient} am {day} als Pseudonym gezeigt und würde jetzt unverändert freigegeben</translation>
     </message>
     <message>
-        <location line="+12"/>
+        <location line="-106"/>
+        <source>An earlier release of these records contradicts this one: whoever has both can tell more than is promised here.</source>
+        <translation>Eine frühere Freigabe dieser Datensätze widerspricht dieser: Wer beide hat, kann mehr sagen, als hier zugesagt ist.</translation>
+    </message>
+    <message>
+        <location line="+111"/>
+        <source>{name} was released as it is to {recipient} on {day}, so a pseudonym in its place hides nothing from them</source>
+        <translation>{name} wurde am {day} unverändert an {recipient} freigegeben; ein Pseudonym an seiner Stelle verbirgt dort nichts</translation>
+    </message>
+    <message>
+        <location line="+13"/>
         <source>{name} was generalized in the table published on {day} and would now be released with its exact values</source>
         <translation>{name} war in der am {day} veröffentlichten Tabelle vergröbert und würde jetzt mit den genauen Werten freigegeben</translation>
     </message>
     <message>
-        <location line="+32"/>
+        <location line="+33"/>
         <source>Give the column the role it had then, drop it by marking it as identifying, or release in spite of it by stating a reason, which the ledger keeps.</source>
         <translation>Geben Sie der Spalte die Rolle von damals, lassen Sie sie weg, indem Sie sie als direkt identifizierend kennzeichnen, oder geben Sie trotzdem frei und begründen Sie es; das Freigabeverzeichnis hält es fest.</translation>
     </message>
@@ -21807,7 +21853,12 @@ Rückgabewerte:
         <translation>{key} wird aus {count} Ausgaben der Tabelle freigegeben.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="+6"/>
+        <source>Whoever has several editions can find out which records only one of them has, however many share what is shown of these.</source>
+        <translation>Wer mehrere Ausgaben hat, kann herausfinden, welche Datensätze nur eine von ihnen hat, gleich wie viele in dem übereinstimmen, was von diesen gezeigt wird.</translation>
+    </message>
+    <message>
+        <location line="+3"/>
         <source>For a record that has changed, the loss counts once for each value it has had.</source>
         <translation>Bei einem geänderten Datensatz zählt der Verlust einmal für jeden Wert, den er hatte.</translation>
     </message>
@@ -21889,7 +21940,7 @@ Rückgabewerte:
         <translation>Einzigartige Datensätze werden gezählt</translation>
     </message>
     <message>
-        <location line="+11"/>
+        <location line="+9"/>
         <source>No column is released unperturbed, so nobody can be looked up.</source>
         <translation>Keine Spalte wird unverfremdet freigegeben, daher lässt sich niemand suchen.</translation>
     </message>
@@ -21969,7 +22020,7 @@ Rückgabewerte:
         <translation>{columns} {count:ist|sind} auch sensibel und {count:wird|werden} weggelassen: Die Bedingung an jede Klasse gilt nur für {shown}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-252"/>
+        <location filename="../../analysis/readiness_checks.py" line="-261"/>
         <location filename="../../project/release/uniqueness.py" line="-124"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique units are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Einheiten voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
@@ -22005,7 +22056,12 @@ Rückgabewerte:
         <translation>In {columns} und den vergröberten Spalten zusammen {alone:ist|sind} {alone:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) einzigartig: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen und darin {sensitive}.</translation>
     </message>
     <message>
-        <location line="+61"/>
+        <location line="+65"/>
+        <source>A missing {sensitive} counts as a value of its own: whoever knows that a person&apos;s is not missing can rule it out.</source>
+        <translation>Fehlt der Wert von {sensitive}, so zählt das als eigener Wert: Wer weiß, dass er bei einer Person nicht fehlt, kann ihn ausschließen.</translation>
+    </message>
+    <message>
+        <location line="+11"/>
         <source>All records of a unit (with the same {unit}) are in the table, however many. Conditions on {sensitive} count records: several of one unit in a class count each.</source>
         <translation>Alle Datensätze einer Einheit (mit gleichem {unit}) sind in der Tabelle, wie viele es auch sind. Bedingungen an {sensitive} zählen Datensätze: Mehrere einer Einheit in einer Klasse zählen jeder für sich.</translation>
     </message>
@@ -22120,17 +22176,17 @@ Rückgabewerte:
         <translation>Zeile für Zeile gezogen, auf einer Stufe, die für alle zusammen gilt: {names}.</translation>
     </message>
     <message>
-        <location filename="../../project/release/release_compatibility.py" line="+39"/>
+        <location filename="../../project/release/release_compatibility.py" line="+40"/>
         <source>The quasi-identifiers were released to {earlier} on {day} by a view that is neither wholly finer nor wholly coarser than {recipient}&apos;s, so whoever has both can tell more people apart than either view lets them</source>
         <translation>Die Quasi-Identifikatoren wurden am {day} an {earlier} in einer Sicht freigegeben, die weder durchweg feiner noch durchweg gröber als die von {recipient} ist; wer beide hat, kann daher mehr Personen unterscheiden, als jede Sicht für sich zulässt</translation>
     </message>
     <message>
-        <location line="+50"/>
+        <location line="+90"/>
         <source>Choose levels that are all as high as those, or all as low, or state a reason for releasing anyway, which the ledger keeps.</source>
         <translation>Wählen Sie Stufen, die alle mindestens so hoch oder alle höchstens so hoch wie jene sind, oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
     <message>
-        <location filename="../../project/release/views.py" line="-281"/>
+        <location filename="../../project/release/views.py" line="-272"/>
         <source>The quasi-identifier {column} has no hierarchy, so {recipient} can&apos;t be given a coarser view of it.</source>
         <translation>Der Quasi-Identifikator {column} hat keine Hierarchie, daher kann {recipient} keine gröbere Sicht darauf erhalten.</translation>
     </message>
@@ -22150,7 +22206,7 @@ Rückgabewerte:
         <translation>Geben Sie {less} Stufe {fine} oder höher oder {more} Stufe {coarse} oder niedriger.</translation>
     </message>
     <message>
-        <location line="+186"/>
+        <location line="+183"/>
         <source>At {recipient}&apos;s levels {suppressed:,} of {rows:,} {rows:record|records} {suppressed:has|have} to be suppressed for k = {k}, and at most {allowed:,} may be.</source>
         <translation>Auf den Stufen von {recipient} {suppressed:muss|müssen} {suppressed:,} von {rows:,} {rows:Datensatz|Datensätzen} unterdrückt werden, um k = {k} einzuhalten; höchstens {allowed:,} {allowed:darf|dürfen} es sein.</translation>
     </message>
@@ -22170,7 +22226,7 @@ Rückgabewerte:
         <translation>Lassen Sie die Stufen erneut suchen, erhöhen Sie einige davon oder lassen Sie mehr Datensätze unterdrücken.</translation>
     </message>
     <message>
-        <location line="+51"/>
+        <location line="+45"/>
         <source>{names} are shown at the levels chosen; no k is asked.</source>
         <translation>{names} werden auf den gewählten Stufen gezeigt; es wird kein k verlangt.</translation>
     </message>
@@ -22190,7 +22246,12 @@ Rückgabewerte:
         <translation>Höchstens {share:.1%} der Datensätze zeigen für sie alle nur *.</translation>
     </message>
     <message>
-        <location filename="../../project/release/byproducts.py" line="+7"/>
+        <location filename="../../project/release/byproducts.py" line="+11"/>
+        <source>Rows with the same pseudonym of {column} belong together, in one release and in all later ones to the same recipient. What they show together can be unique where none of them is by itself: no count of unique records and no size of a group includes that.</source>
+        <translation>Zeilen mit demselben Pseudonym von {column} gehören zusammen, in einer Freigabe und in allen späteren an denselben Empfänger. Was sie zusammen zeigen, kann einzigartig sein, wo es keine von ihnen für sich ist: Keine Anzahl einzigartiger Datensätze und keine Größe einer Gruppe berücksichtigt das.</translation>
+    </message>
+    <message>
+        <location line="+8"/>
         <source>Mend these rows in the source table, or give the column another role than that of a weight.</source>
         <translation>Berichtigen Sie diese Zeilen in der Quelltabelle oder geben Sie der Spalte eine andere Rolle als die eines Gewichts.</translation>
     </message>
@@ -23035,7 +23096,7 @@ Rückgabewerte:
         <location filename="../../project/verification/found.py" line="+98"/>
         <location line="+9"/>
         <location line="+10"/>
-        <location filename="../../project/verification/long_verification.py" line="+196"/>
+        <location filename="../../project/verification/long_verification.py" line="+203"/>
         <location filename="../../project/verification/verify.py" line="-231"/>
         <location line="+37"/>
         <location line="+10"/>
@@ -23240,20 +23301,19 @@ Rückgabewerte:
         <translation>{words}, das ist Zeile {record:,} der Quelltabelle</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+25"/>
+        <location filename="../../project/verification/long_verification.py" line="+26"/>
         <location filename="../../project/verification/rows.py" line="+76"/>
-        <location filename="../../report/sections.py" line="+227"/>
+        <location filename="../../report/sections.py" line="+283"/>
         <source>Records</source>
         <translation>Datensätze</translation>
     </message>
     <message>
-        <location line="-187"/>
-        <location line="+185"/>
+        <location line="-186"/>
         <source>Its values are of other types.</source>
         <translation>Seine Werte haben andere Typen.</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+185"/>
         <source>It can&apos;t be compared. {error}</source>
         <translation>Es kann nicht verglichen werden. {error}</translation>
     </message>
@@ -23484,7 +23544,7 @@ Rückgabewerte:
         <translation>Die Freigabe wurde daraus erstellt: {rows:,} {rows:Datensatz|Datensätze}.</translation>
     </message>
     <message>
-        <location line="+82"/>
+        <location line="+80"/>
         <source>Its {rows:,} {rows:row|rows} in {classes:,} {classes:class|classes} keep {kept}.</source>
         <translation>Die {rows:,} {rows:Zeile|Zeilen} in {classes:,} {classes:Klasse|Klassen} halten {kept} ein.</translation>
     </message>
@@ -23504,12 +23564,12 @@ Rückgabewerte:
         <translation>Es hat {found:,} {found:Zeile|Zeilen}; veröffentlicht {made:wurde|wurden} {made:,}.</translation>
     </message>
     <message>
-        <location line="-115"/>
+        <location line="-113"/>
         <source>It has changed since the release was made. Verify with the table of then.</source>
         <translation>Sie hat sich seit der Freigabe geändert. Überprüfen Sie mit der damaligen Tabelle.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="-185"/>
+        <location filename="../../project/verification/long_verification.py" line="-193"/>
         <location filename="../../project/verification/verify.py" line="+34"/>
         <location line="+11"/>
         <source>It can&apos;t be made again. {error}</source>
@@ -23518,20 +23578,20 @@ Rückgabewerte:
     <message>
         <location line="-12"/>
         <location line="+12"/>
-        <location line="+7"/>
+        <location line="+14"/>
         <location line="+8"/>
         <location filename="../../project/verification/verify.py" line="-11"/>
         <location line="+5"/>
         <location line="+7"/>
-        <location line="+54"/>
+        <location line="+52"/>
         <location line="+12"/>
         <location line="+12"/>
         <source>Table</source>
         <translation>Tabelle</translation>
     </message>
     <message>
-        <location line="-29"/>
-        <location filename="../../project/verification/verify.py" line="-86"/>
+        <location line="-36"/>
+        <location filename="../../project/verification/verify.py" line="-84"/>
         <source>It can&apos;t be made again: a hierarchy is not what it was when it was published.</source>
         <translation>Es lässt sich nicht erneut erzeugen: Eine Hierarchie ist nicht mehr so wie bei der Veröffentlichung.</translation>
     </message>
@@ -23541,13 +23601,13 @@ Rückgabewerte:
         <translation>Die Tabelle wird erneut erzeugt</translation>
     </message>
     <message>
-        <location line="+44"/>
+        <location line="+43"/>
         <source>Its rows don&apos;t keep {names}.</source>
         <translation>Die Zeilen halten {names} nicht ein.</translation>
     </message>
     <message>
-        <location filename="../../project/verification/long_verification.py" line="+21"/>
-        <location filename="../../project/verification/verify.py" line="+42"/>
+        <location filename="../../project/verification/long_verification.py" line="+28"/>
+        <location filename="../../project/verification/verify.py" line="+41"/>
         <source>Its columns are not those that were published.</source>
         <translation>Die Spalten sind nicht die veröffentlichten.</translation>
     </message>
@@ -23583,13 +23643,13 @@ Rückgabewerte:
         <translation>Die Koalition aller mit {key} wird bewertet</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="-494"/>
-        <location line="+206"/>
+        <location filename="../../report/sections.py" line="-507"/>
+        <location line="+212"/>
         <source>dropped</source>
         <translation>weggelassen</translation>
     </message>
     <message>
-        <location line="-205"/>
+        <location line="-211"/>
         <location line="+2"/>
         <source>released as it is</source>
         <translation>unverändert freigegeben</translation>
@@ -23678,7 +23738,7 @@ Rückgabewerte:
         <location line="+10"/>
         <location filename="../../formats/bundles/readme.py" line="+52"/>
         <location filename="../../report/sections.py" line="-1"/>
-        <location line="+200"/>
+        <location line="+206"/>
         <source>perturbed</source>
         <translation>verfremdet</translation>
     </message>
@@ -23723,7 +23783,7 @@ Rückgabewerte:
         <translation>andere Schutzeinheit</translation>
     </message>
     <message>
-        <location filename="../../report/sections.py" line="-198"/>
+        <location filename="../../report/sections.py" line="-204"/>
         <source>released as a sampling weight</source>
         <translation>als Hochrechnungsfaktor freigegeben</translation>
     </message>
@@ -23824,17 +23884,17 @@ Rückgabewerte:
     </message>
     <message>
         <location line="+6"/>
-        <location line="+19"/>
+        <location line="+20"/>
         <source>What weakens the promises:</source>
         <translation>Was die Zusagen schwächt:</translation>
     </message>
     <message>
-        <location line="-17"/>
+        <location line="-18"/>
         <source>The settings are not complete, so no release can be made yet:</source>
         <translation>Die Einstellungen sind nicht vollständig, daher ist noch keine Freigabe möglich:</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+7"/>
         <location line="+12"/>
         <source>What is not promised:</source>
         <translation>Was nicht zugesagt ist:</translation>
@@ -23935,7 +23995,7 @@ Rückgabewerte:
         <translation>als Pseudonym gezeigt</translation>
     </message>
     <message>
-        <location line="+10"/>
+        <location line="+15"/>
         <source>{how} in {count} of {made}</source>
         <translation>{how} in {count} von {made}</translation>
     </message>
@@ -23947,19 +24007,20 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../report/sections.py" line="+3"/>
-        <location line="+2"/>
+        <location line="+8"/>
         <source>as it is</source>
         <translation>unverändert</translation>
     </message>
     <message>
         <location filename="../../report/history.py" line="-72"/>
-        <location filename="../../report/sections.py" line="-2"/>
+        <location filename="../../report/sections.py" line="-8"/>
+        <location line="+6"/>
         <source>generalized</source>
         <translation>vergröbert</translation>
     </message>
     <message>
         <location filename="../../analysis/since_release.py" line="+4"/>
-        <location filename="../../report/sections.py" line="+2"/>
+        <location filename="../../report/sections.py" line="+3"/>
         <source>in bins</source>
         <translation>in Klassen</translation>
     </message>
@@ -24086,7 +24147,7 @@ Rückgabewerte:
         <translation>Anteil</translation>
     </message>
     <message>
-        <location line="-365"/>
+        <location line="-377"/>
         <source>The table has {rows} {rows:record|records}.</source>
         <translation>Die Tabelle hat {rows} {rows:Datensatz|Datensätze}.</translation>
     </message>
@@ -24106,7 +24167,17 @@ Rückgabewerte:
         <translation>Rolle</translation>
     </message>
     <message>
-        <location line="+207"/>
+        <location line="+11"/>
+        <source>released as coarsely as each recipient&apos;s view has it</source>
+        <translation>so grob freigegeben, wie die Sicht jedes Empfängers es vorsieht</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>released in bins</source>
+        <translation>in Klassen freigegeben</translation>
+    </message>
+    <message>
+        <location line="+206"/>
         <source>Whoever knows {names} of a person tells groups of people alike apart, by what the recipient sees of these. Asked of each: an estimate of a value&apos;s share in it is too high by more than {epsilon} at least {delta} of the time, and too low as often. Where that fails, the group can be estimated closely: that is about what people alike have in common, not about what one person&apos;s row tells, which the promise bounds.</source>
         <translation>Wer {names} einer Person kennt, unterscheidet Gruppen gleicher Personen anhand dessen, was der Empfänger davon sieht. Von jeder wird verlangt: Ein Schätzwert für den Anteil eines Werts darin ist mit einer Wahrscheinlichkeit von mindestens {delta} um mehr als {epsilon} zu hoch und ebenso oft zu niedrig. Wo das nicht gilt, lässt sich die Gruppe genau schätzen: Das betrifft, was gleiche Personen gemeinsam haben, nicht, was die Zeile einer einzelnen Person verrät, die durch die Zusage begrenzt ist.</translation>
     </message>
@@ -24456,7 +24527,7 @@ Rückgabewerte:
         <translation>Gesucht wird, was am meisten beibehält</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/panel.py" line="-459"/>
+        <location filename="../../ui/panels/policy/panel.py" line="-482"/>
         <source>Finding what the protection begins with</source>
         <translation>Gesucht wird, womit der Schutz beginnt</translation>
     </message>
@@ -25145,7 +25216,7 @@ Rückgabewerte:
         <translation>Lassen Sie eine Spalte weg, oder fassen Sie Werte des größten Wertebereichs ({largest}) zusammen.</translation>
     </message>
     <message>
-        <location filename="../../project/document/model.py" line="+445"/>
+        <location filename="../../project/document/model.py" line="+449"/>
         <source>An earlier release was adopted for {columns}, which is on no ladder with others.</source>
         <translation>Für {columns} wurde eine frühere Freigabe übernommen, die mit anderen Merkmalen auf keiner Leiter liegt.</translation>
     </message>
@@ -25280,7 +25351,7 @@ Rückgabewerte:
         <translation>Bilden Sie Klassen, oder lassen Sie mehr Arbeitsspeicher zu.</translation>
     </message>
     <message>
-        <location line="+39"/>
+        <location line="+40"/>
         <source>Counting classes</source>
         <translation>Gruppen werden gezählt</translation>
     </message>
@@ -25306,9 +25377,9 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/all_rows.py" line="+25"/>
-        <location filename="../../project/release/long_leaving.py" line="+190"/>
+        <location filename="../../project/release/long_leaving.py" line="+194"/>
         <location line="+22"/>
-        <location filename="../../project/release/long_views.py" line="-391"/>
+        <location filename="../../project/release/long_views.py" line="-392"/>
         <location filename="../../project/verification/long_leak.py" line="+25"/>
         <source>Looking at the units</source>
         <translation>Einheiten werden betrachtet</translation>
@@ -25471,7 +25542,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../ui/state/steps.py" line="+219"/>
+        <location filename="../../ui/state/steps.py" line="+221"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
