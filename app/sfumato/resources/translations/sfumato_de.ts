@@ -22254,7 +22254,7 @@ Rückgabewerte:
         <translation>Die Quasi-Identifikatoren wurden am {day} an {earlier} in einer Sicht freigegeben, die weder durchweg feiner noch durchweg gröber als die von {recipient} ist; wer beide hat, kann daher mehr Personen unterscheiden, als jede Sicht für sich zulässt</translation>
     </message>
     <message>
-        <location line="+88"/>
+        <location line="+90"/>
         <source>Choose levels that are all as high as those, or all as low, or state a reason for releasing anyway, which the ledger keeps.</source>
         <translation>Wählen Sie Stufen, die alle mindestens so hoch oder alle höchstens so hoch wie jene sind, oder begründen Sie, warum trotzdem freigegeben wird; das Freigabeverzeichnis hält es fest.</translation>
     </message>
