@@ -1,4 +1,4 @@
-"""What a recipient is given: the released columns, made from the document, table and keys.
+"""What releases are made from: the attributes of the policy, encoded, and the plan of each release.
 
 Making a release and verifying one both use this module, so that a verification regenerates
 exactly what a release made. It is pure: no files, no clocks, no state.
