@@ -76,7 +76,7 @@ class Line:
 
 
 def propose_hierarchies(
-    session: Session, then: Callable[[], object], refuse: Callable[[SfumatoError], object]
+    session: Session, then: Callable[[], object], refuse: Callable[[SfumatoError], None]
 ) -> None:
     """Give every quasi-identifier without a hierarchy one, in a job, as one edit."""
     table = column_source(session.held)
