@@ -125,7 +125,7 @@ def test_rows_that_depend_on_others_are_brought_together_from_any_partitions(by_
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.queued
 @pytest.mark.parametrize("name", ["plain", "groups", "units"])
 def test_a_cluster_makes_the_same_release_though_a_worker_is_killed_midway(ran, name):
     sent = ran[name]
@@ -135,7 +135,7 @@ def test_a_cluster_makes_the_same_release_though_a_worker_is_killed_midway(ran, 
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.queued
 @pytest.mark.parametrize("name", ["plain", "groups", "units"])
 def test_no_key_is_in_a_graph_a_log_or_a_file_of_the_cluster(ran, name):
     sent = ran[name]
@@ -148,7 +148,7 @@ def test_no_key_is_in_a_graph_a_log_or_a_file_of_the_cluster(ran, name):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.queued
 def test_a_row_that_does_not_fit_is_said_by_name_and_without_its_value(ran):
     folder = ran["plain"].folder
     said = (folder / "error.txt").read_text()

@@ -100,7 +100,7 @@ def of_houses():
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.queued
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_bundles_of_an_engines_rows_are_the_projects_own(tmp_path, engine, ending):
@@ -121,7 +121,7 @@ def test_bundles_of_an_engines_rows_are_the_projects_own(tmp_path, engine, endin
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.queued
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_engine_holds_back_the_rows_of_a_unit_that_the_project_does(tmp_path, engine):
     line = made_from(tmp_path, *of_houses())

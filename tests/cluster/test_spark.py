@@ -15,7 +15,7 @@ from tests.cluster.sent import OF_UNITS, QUASI, STRICT, drive, facts_by_hand, se
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.alone,
+    pytest.mark.queued,
     pytest.mark.skipif(
         find_spec("pyspark") is None or shutil.which("java") is None,
         reason="Spark needs pyspark and Java",

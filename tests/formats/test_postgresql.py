@@ -29,7 +29,7 @@ from tests.postgres import PASSWORD, postgres
 from tests.project.making import PASSPHRASE
 
 __all__ = ["postgres"]
-pytestmark = [pytest.mark.slow, pytest.mark.alone]
+pytestmark = [pytest.mark.slow, pytest.mark.queued]
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ PRIMARY = (993, 70)
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.alone,
+    pytest.mark.queued,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
     pytest.mark.skipif(not (ROOT / ".git").exists(), reason="packages are built from commits"),
     pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="not root"),

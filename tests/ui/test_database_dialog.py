@@ -181,7 +181,7 @@ def test_a_server_that_never_answers_is_given_up_with_the_dialog(window, qtbot):
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.queued
 def test_a_table_of_a_server_is_opened_and_its_password_forgotten_with_the_project(
     window, panel, qtbot, postgres
 ):
@@ -209,7 +209,7 @@ def test_a_table_of_a_server_is_opened_and_its_password_forgotten_with_the_proje
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.queued
 def test_a_project_whose_server_wants_a_password_asks_for_it_again(
     window, panel, qtbot, postgres, monkeypatch
 ):
