@@ -227,10 +227,9 @@ def test_texts_of_a_dictionary_that_no_row_has_are_in_no_domain(ward, tmp_path):
 
 def test_the_checks_before_a_release_count_in_all_rows(ward):
     with ward(frame_of()) as project:
-        _, whole, attributes = looked_at(
-            project.document, whole_of(project), project.keys, Silent()
-        )
-        _, parts, counted = looked_at(project.document, long_of(project), project.keys, Silent())
+        given = project.keys, Silent()
+        _, whole, attributes = looked_at(project.document, whole_of(project), *given)
+        _, parts, counted = looked_at(project.document, long_of(project), *given)
         [wanted], [found] = (
             settle(project, table, ["Clinic A"], "Nobody is in it.", Silent())
             for table in (whole_of(project), long_of(project))
