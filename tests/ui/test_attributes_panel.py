@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication
 
 from sfumato.engine.core.columns import Domain, Kind, MissingRule, Role, names_of
 from sfumato.engine.table.profile import BinWidths
@@ -112,6 +113,28 @@ class TestRoles:
         assert not panel.detail.alike.isVisible()
         panel.session.undo()
         assert names_of(panel.session.document.columns, Role.SENSITIVE) == ("profit",)
+
+    def test_the_offer_of_the_same_role_is_no_wider_than_the_page(self, panel, qtbot):
+        amounts = np.random.default_rng(1).lognormal(9, 1, (2, ROWS)).round()
+        names = [
+            "turnover",
+            "profit before taxes, interest, depreciation and amortization of goodwill",
+        ]
+        frame = pd.DataFrame(dict(zip(names, amounts, strict=True)))
+        table = Table(frame.assign(sex=["f", "m"] * (ROWS // 2)))
+        panel.session.open_table("Open", table, Document(columns=propose_columns(table)))
+        settle(qtbot, panel.session)
+        mark(panel, "turnover", Role.SENSITIVE)
+        QApplication.processEvents()
+        alike = panel.detail.alike
+        assert "…" in alike.text()
+        assert names[1] in alike.toolTip()
+        assert names[1] in alike.accessibleName()
+        card = alike.parentWidget()
+        assert alike.geometry().right() <= card.width()
+        bars = [area.horizontalScrollBar() for area in panel.findChildren(QAbstractScrollArea)]
+        sideways = [bar for bar in bars if bar.isVisible() and bar.maximum()]
+        assert not any(bar.parent().parent().isAncestorOf(alike) for bar in sideways)
 
     def test_the_column_that_may_be_sensitive_comes_into_sight_first(self, open_people):
         assert open_people.chosen == ["disease"]

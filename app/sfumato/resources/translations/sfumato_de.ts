@@ -152,7 +152,7 @@
         <translation>Spalte</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="+474"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="+476"/>
         <source>Proposed: {reason}</source>
         <translation>Vorschlag: {reason}</translation>
     </message>
@@ -1004,7 +1004,7 @@
 <context>
     <name>CodingEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="-295"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="-296"/>
         <source>Multiples of</source>
         <translation>Vielfache von</translation>
     </message>
@@ -1313,7 +1313,7 @@
 <context>
     <name>Detail</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="+82"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="+83"/>
         <source>Role</source>
         <translation>Rolle</translation>
     </message>
@@ -10295,7 +10295,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>PseudonymEditor</name>
     <message>
-        <location filename="../../ui/panels/attributes/detail.py" line="-382"/>
+        <location filename="../../ui/panels/attributes/detail.py" line="-383"/>
         <source>Dropped</source>
         <translation>Weggelassen</translation>
     </message>

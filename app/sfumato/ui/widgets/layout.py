@@ -259,13 +259,21 @@ class ScrollPage(QScrollArea):
 class ElidedButton(QPushButton):
     """A quiet button whose words end in an ellipsis, and stand in its tip, where it is narrow."""
 
-    def __init__(self, text: str, run: Callable[[], object], tip: str = "") -> None:
+    def __init__(self, text: str, run: Callable[[], object] | None, tip: str = "") -> None:
         super().__init__(text)
-        self._whole, self._tip = text, tip
         self.setProperty("look", "quiet")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.say(text, tip)
+        if run is not None:
+            self.clicked.connect(partial(_click, run))
+
+    def say(self, text: str, tip: str = "") -> None:
+        """Show other words, as many as there is room for."""
+        self._whole, self._tip = text, tip
+        self.setText(text)
         self.setAccessibleName(text)
-        self.setToolTip(tip)
-        self.clicked.connect(partial(_click, run))
+        self.updateGeometry()
+        self._elide()
 
     def sizeHint(self) -> QSize:
         """Ask for room for all words."""
@@ -273,9 +281,16 @@ class ElidedButton(QPushButton):
         missing = metrics.horizontalAdvance(self._whole) - metrics.horizontalAdvance(self.text())
         return QSize(hint.width() + missing, hint.height())
 
+    def minimumSizeHint(self) -> QSize:
+        """Do with the room of an icon and a few letters."""
+        return QSize(scaled(80), super().minimumSizeHint().height())
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show as many words as there is room for."""
         super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
         metrics, wanted = self.fontMetrics(), self.sizeHint().width()
         room = metrics.horizontalAdvance(self._whole) + self.width() - wanted
         narrow = room < metrics.horizontalAdvance(self._whole)

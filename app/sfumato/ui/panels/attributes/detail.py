@@ -42,6 +42,7 @@ from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField, TickAll, WrappedCheckBox, prompt, when_given
 from sfumato.ui.widgets.layout import (
     Card,
+    ElidedButton,
     ElidedLabel,
     Rule,
     beside,
@@ -54,7 +55,7 @@ from sfumato.ui.widgets.layout import (
     say,
 )
 from sfumato.ui.widgets.messages import error_words
-from sfumato.ui.widgets.painted import IconLabel
+from sfumato.ui.widgets.painted import IconLabel, put_icon
 from sfumato.ui.widgets.tables import show_value
 
 
@@ -296,7 +297,8 @@ class Detail(Card):
         self.relations = label("", wrap=True)
         self._sign = IconLabel("info", "muted", 18)
         self._relations = boxed(beside(self._sign, self.relations), self)
-        self.alike = button("", None, "quiet", "people")
+        self.alike = ElidedButton("", None)
+        put_icon(self.alike, "people", "accent")
         words = self.tr("A missing value")
         self.missing = ChoiceField([(rule, missing_name(rule)) for rule in MissingRule], name=words)
         self.bins = BinningEditor()
@@ -405,8 +407,8 @@ class Detail(Card):
         several = self.tr("Mark {count} more as {role}: same reason")
         words = one if len(others) == 1 else several
         name = role_name(role).lower()
-        self.alike.setText(words.format(column=", ".join(others), count=len(others), role=name))
-        self.alike.setToolTip(", ".join(others))
+        names = ", ".join(others)
+        self.alike.say(words.format(column=names, count=len(others), role=name), names)
         self.alike.setVisible(bool(others))
 
     def show_values(
