@@ -26,12 +26,13 @@ window = MainWindow(Session(store=MemoryStore()))
 window.show()
 application.processEvents()
 assert not window.grab().isNull()
-print(*sys.modules, sep="\\n")
-print("BUILT")
+print(*sys.modules, sep="\\n", flush=True)
+"""
+BUILT = """
 window.panels.values()
 print(*sys.modules, sep="\\n", flush=True)
-window.session.close()
 """
+ENDED = "window.session.close()"
 LATER = (
     *("matplotlib", "openpyxl", "pyreadstat", "sklearn", "duckdb"),
     "adbc_driver_manager",
@@ -43,21 +44,30 @@ MOST_AT_ONCE = 170
 """How many widgets may be made before the window answers again: some 20 ms of work."""
 
 
-@pytest.fixture(scope="module")
-def processes() -> tuple[set[str], set[str]]:
-    """The modules of a process that shows the window, and of one that has built all panels."""
+def modules_after(*code: str) -> set[str]:
+    """Return the modules of a process that ran some code and told them at the end."""
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    shown = subprocess.run(
-        [sys.executable, "-c", SHOWN], env=environment, capture_output=True, text=True, check=False
+    ended = subprocess.run(
+        [sys.executable, "-c", "".join([*code, ENDED])],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert shown.returncode == 0, shown.stderr
-    first, _, built = shown.stdout.partition("BUILT")
-    return set(first.split()), set(built.split())
+    assert ended.returncode == 0, ended.stderr
+    return set(ended.stdout.split())
 
 
 @pytest.fixture(scope="module")
-def imported(processes) -> set[str]:
-    return processes[0]
+def imported() -> set[str]:
+    """The modules of a process that shows the window."""
+    return modules_after(SHOWN)
+
+
+@pytest.fixture(scope="module")
+def imported_by_all() -> set[str]:
+    """Those of one that has built all panels."""
+    return modules_after(SHOWN, BUILT)
 
 
 @pytest.mark.slow
@@ -73,10 +83,11 @@ def test_no_panel_but_the_first_is_imported_at_the_start(imported):
     assert built == {"data"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["openpyxl", "pyreadstat", "duckdb"])
-def test_what_reads_other_files_is_imported_once_there_is_one(processes, library):
-    assert "sfumato.formats.tables.excel" in processes[1]
-    assert library not in processes[1]
+def test_what_reads_other_files_is_imported_once_there_is_one(imported_by_all, library):
+    assert "sfumato.formats.tables.excel" in imported_by_all
+    assert library not in imported_by_all
 
 
 @pytest.mark.slow
