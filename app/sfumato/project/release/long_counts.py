@@ -43,7 +43,7 @@ from sfumato.project.release.byproducts import chances_in_population
 
 BUCKET_ROWS: Final = 1 << 19
 """Into so many rows a bucket the rows are spread, where that is no more than `_MOST` buckets."""
-BUCKET_NUMBERS: Final = 1 << 24
+BUCKET_NUMBERS: Final = 1 << 21
 """The same where a row is a single number of 64 bits."""
 _MOST: Final = 256
 _BUFFER: Final = 1 << 16
