@@ -127,6 +127,29 @@ class Buckets:
             yield from found
 
 
+def put_keys(
+    buckets: Buckets, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64] | None = None
+) -> None:
+    """Put the keyed hashes of rows' record keys aside, shape (n, 2), with their places if given."""
+    words = {"first": hashes[:, 0].copy(), "second": hashes[:, 1].copy()}
+    placed = {} if rows is None else {"row": rows}
+    buckets.add(pa.record_batch({**words, **placed}), words["first"])
+
+
+def repeated_keys(buckets: Buckets) -> int:
+    """Return how many record keys stand in several of the rows that were put aside."""
+    repeated = 0
+    for bucket in buckets:
+        first, second = (column.to_numpy() for column in bucket.columns)
+        ordered = np.sort(first)
+        alike = ordered[1:] == ordered[:-1]
+        if alike.any():
+            near = np.isin(first, ordered[1:][alike])
+            pairs = np.stack([first[near], second[near]])
+            repeated += int((np.unique(pairs, axis=1, return_counts=True)[1] > 1).sum())
+    return repeated
+
+
 MOST_VALUES: Final = 1 << 20
 """A perturbed column of more different values is no attribute that is drawn from a list."""
 _SKETCHED: Final = 1 << 15

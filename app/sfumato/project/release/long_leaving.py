@@ -24,13 +24,17 @@ from sfumato.engine.randomness.record_ids import key_hashes
 from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.combinations import Marks
 from sfumato.project.document.model import Document, Unit
-from sfumato.project.release.long_counts import MOST_VALUES, Buckets, series_of
+from sfumato.project.release.long_counts import (
+    MOST_VALUES,
+    Buckets,
+    put_keys,
+    repeated_keys,
+    series_of,
+)
 from sfumato.project.release.long_table import (
     LongTable,
     naming_rows,
-    put_keys,
     refuse_repeated,
-    repeated_keys,
 )
 from sfumato.project.release.units import (
     LongUnits,

@@ -40,7 +40,14 @@ from sfumato.engine.table.table import (
 from sfumato.project.document.model import Document, Unit
 from sfumato.project.release.byproducts import check_weights
 from sfumato.project.release.groups import CountedGroups, counted_groups
-from sfumato.project.release.long_counts import Buckets, OpenColumn, ValueCounts, series_of
+from sfumato.project.release.long_counts import (
+    Buckets,
+    OpenColumn,
+    ValueCounts,
+    put_keys,
+    repeated_keys,
+    series_of,
+)
 from sfumato.project.release.long_leaving import (
     drawn_as,
     propose_long_unit,
@@ -53,9 +60,8 @@ from sfumato.project.release.long_table import (
     Sampling,
     frame_of,
     naming_rows,
-    put_keys,
     refuse_repeated,
-    repeated_keys,
+    refuse_soon,
     stays_number,
     weights_in,
 )
@@ -373,6 +379,7 @@ class LongSurvey:
             If it is missing in a row, or stands in two.
         """
         if name not in self.repeated:
+            refuse_soon(self.table, name)
             keys = KeyRing(token_bytes(SECRET_BYTES))
             with Buckets(self.table.folder, self.table.rows) as buckets:
                 for batch, rows in self.table.read([name], "Looking at the record keys", context):
@@ -457,6 +464,11 @@ def survey_of(table: LongTable, context: Context, record_key: str | None = None)
     repeated: dict[str, int] = {}
     sampling, secret = Sampling(table), KeyRing(token_bytes(SECRET_BYTES))
     key = record_key if record_key in table.columns else None
+    try:
+        if key is not None:
+            refuse_soon(table, key)
+    except TableError:  # `check_key` says so once the rest is found to be well.
+        key = None
     with Buckets(table.folder, table.rows) as keys:
         for batch, _ in table.read(table.columns, "Looking at the rows", Part(context, 0.0, 0.9)):
             sampling.add(batch)
@@ -464,7 +476,7 @@ def survey_of(table: LongTable, context: Context, record_key: str | None = None)
             if key is not None:
                 try:
                     put_keys(keys, _hashes(batch, key, secret))
-                except TableError:  # `check_key` says so once the rest is found to be well.
+                except TableError:
                     key = None
         if key is not None:
             repeated[key] = repeated_keys(keys)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -63,6 +63,7 @@ from sfumato.project.release.long_counts import (
     OpenColumn,
     ValueCounts,
     class_sizes,
+    put_keys,
     put_marks,
     series_of,
 )
@@ -226,7 +227,7 @@ class LongTable:
 
     def read(
         self, names: Sequence[str], text: str, context: Context
-    ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
+    ) -> Generator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
         """Yield the rows of some columns that leave, and where they stand, shape (n,) each.
 
         They are read on another thread, with progress.
@@ -585,35 +586,40 @@ def refuse_repeated(table: LongTable, name: str | None, count: int) -> None:
         for batch, rows in table.read([name], "Looking for a row", Silent()):
             put_keys(buckets, key_hashes(series_of(batch[name], name), keys, Silent()), rows)
         for bucket in buckets:
-            found = bucket.to_pandas()
-            firsts = found.groupby(["first", "second"])["row"].transform("first")
-            again = found["row"] > firsts
-            pairs += zip(found["row"][again], firsts[again], strict=True)
-            pairs = sorted(pairs)[: NAMED_ROWS + 1]
-    raise repeated_key(name, [(first + 1, row + 1) for row, first in pairs])
+            pairs = sorted([*pairs, *_pairs_in(bucket.to_pandas())])[: NAMED_ROWS + 1]
+    raise _repeated(name, pairs)
 
 
-def put_keys(
-    buckets: Buckets, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64] | None = None
-) -> None:
-    """Put the keyed hashes of rows' record keys aside, shape (n, 2), with their places if given."""
-    words = {"first": hashes[:, 0].copy(), "second": hashes[:, 1].copy()}
-    placed = {} if rows is None else {"row": rows}
-    buckets.add(pa.record_batch({**words, **placed}), words["first"])
+def refuse_soon(table: LongTable, name: str) -> None:
+    """Refuse a record key that so many of the first rows share that all are named that would be.
+
+    Reading all rows takes long, and those that share a key are in memory together.
+
+    Raises
+    ------
+    TableError
+        Naming these rows, or one without a key.
+    """
+    with closing(table.read([name], "Looking at the record keys", Silent())) as read:
+        batch, rows = next(read)
+    with naming_rows(rows):
+        keys = key_hashes(
+            series_of(batch[name], name), KeyRing(token_bytes(SECRET_BYTES)), Silent()
+        )
+    found = pd.DataFrame({"first": keys[:, 0], "second": keys[:, 1], "row": rows})
+    if len(pairs := _pairs_in(found)) > NAMED_ROWS:
+        raise _repeated(name, pairs)
 
 
-def repeated_keys(buckets: Buckets) -> int:
-    """Return how many record keys stand in several of the rows that were put aside."""
-    repeated = 0
-    for bucket in buckets:
-        first, second = (column.to_numpy() for column in bucket.columns)
-        ordered = np.sort(first)
-        alike = ordered[1:] == ordered[:-1]
-        if alike.any():
-            near = np.isin(first, ordered[1:][alike])
-            pairs = np.stack([first[near], second[near]])
-            repeated += int((np.unique(pairs, axis=1, return_counts=True)[1] > 1).sum())
-    return repeated
+def _pairs_in(found: pd.DataFrame) -> list[tuple[int, int]]:
+    """Return the first rows whose key another one has before them, with the first of these."""
+    firsts = found.groupby(["first", "second"])["row"].transform("first")
+    again = found["row"] > firsts
+    return sorted(zip(found["row"][again], firsts[again], strict=True))[: NAMED_ROWS + 1]
+
+
+def _repeated(name: str, pairs: Sequence[tuple[int, int]]) -> TableError:
+    return repeated_key(name, [(first + 1, row + 1) for row, first in pairs])
 
 
 class Witnesses:
