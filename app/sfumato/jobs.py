@@ -7,16 +7,20 @@ on: a dialog that a worker's search destroys takes the process with it.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import itertools
+import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, Final
 
+import pyarrow as pa
 from PySide6.QtCore import (
     QCoreApplication,
     QEvent,
@@ -87,6 +91,8 @@ class GarbageCollector(QObject):
 
 REPORT_SECONDS: Final = 0.04
 """Progress is passed on at most this often: 25 times a second is as much as anyone sees."""
+LONG_SECONDS: Final = 0.25
+"""After a job of so long, memory is given back."""
 
 TOLD_AFTER_SECONDS: Final = 4.0
 TOLD_FROM: Final = 0.03
@@ -252,8 +258,11 @@ class _Run:
         self._next_report = 0.0
 
     def run(self) -> None:
+        began = time.monotonic()
         outcome = self._outcome()
         self._work = _nothing
+        if time.monotonic() - began >= LONG_SECONDS:
+            _give_memory_back()
         self._runner._arrived.emit(self._number, outcome)
 
     def _outcome(self) -> _Outcome:
@@ -289,6 +298,24 @@ def _failed(error: BaseException, title: str) -> _Outcome:
 
 def _nothing(_context: object) -> None:
     return None
+
+
+def _give_memory_back() -> None:
+    """Give the system back what Arrow and the C library keep of what a job took and left.
+
+    They keep it for each thread that had some, and jobs have many: it adds up from job to job.
+    """
+    pa.default_memory_pool().release_unused()
+    if (trim := _trim()) is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    """Return what gives memory back, of C libraries that don't do so by themselves (glibc)."""
+    if sys.platform != "linux":
+        return None
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 def _out_of_memory(title: str) -> SfumatoError:

@@ -1,7 +1,7 @@
 """``python -m tests.benchmarks [NAME …] [--json] [--quick] [--rounds N]``.
 
 A name is a benchmark's, or a figure's or table's of the papers that is run again; ``window`` tells
-how long the window does not answer.
+how long the window does not answer, and what memory it takes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def waits(chosen: argparse.Namespace) -> None:
-    """Print how long the window does not answer."""
+    """Print how long the window does not answer, and what memory it takes."""
     from tests.e2e.waits import measure_waits  # noqa: PLC0415 - nothing else needs Qt
 
     measure_waits(chosen)

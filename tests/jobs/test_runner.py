@@ -9,6 +9,7 @@ import weakref
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
+from sfumato import jobs
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.jobs import Ending, JobRunner
 
@@ -377,3 +378,12 @@ def test_python_searches_by_itself_again_after_the_last_shutdown(qtbot):
     runners[1].shutdown()
     runners[1].shutdown()
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 3600.0])
+def test_memory_is_given_back_after_a_job_that_took_long(qtbot, runner, log, monkeypatch, seconds):
+    given = []
+    monkeypatch.setattr(jobs, "LONG_SECONDS", seconds)
+    monkeypatch.setattr(jobs, "_trim", lambda: given.append)
+    wait_for(qtbot, runner.run("work", lambda _context: None, log.done, log.error))
+    assert given == ([] if seconds else [0])

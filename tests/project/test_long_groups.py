@@ -83,6 +83,7 @@ def file(request, tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "_LONG", 1)
     monkeypatch.setattr(long_counts, "BUCKET_ROWS", 200)
     monkeypatch.setattr(long_counts, "BUCKET_NUMBERS", 200)
+    monkeypatch.setattr(long_counts, "HELD_NUMBERS", 0)
     path = tmp_path / f"ward.{request.param}"
 
     def written(frame):

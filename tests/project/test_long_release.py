@@ -65,8 +65,8 @@ def small_parts(monkeypatch):
     for each in (delimited, parquet):
         monkeypatch.setattr(each, "BATCH_ROWS", 110)
     monkeypatch.setattr(parquet, "_LONG", 1)  # texts that repeat are read as dictionaries
-    monkeypatch.setattr(long_counts, "BUCKET_ROWS", 110)
-    monkeypatch.setattr(long_counts, "BUCKET_NUMBERS", 110)
+    for name, number in (("BUCKET_ROWS", 110), ("BUCKET_NUMBERS", 110), ("HELD_NUMBERS", 0)):
+        monkeypatch.setattr(long_counts, name, number)
     monkeypatch.setattr(long_table, "SAMPLE", 90)
 
 

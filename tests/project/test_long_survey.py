@@ -13,6 +13,7 @@ from sfumato.engine.core.progress import Silent
 from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.randomness.keys import KeyRing
 from sfumato.engine.randomness.noisy_statistics import KeyedNoise
+from sfumato.engine.randomness.record_ids import record_ids_by_key
 from sfumato.engine.table.proposals import proposals
 from sfumato.engine.table.table import encode_column
 from sfumato.formats.options import ReadOptions
@@ -56,6 +57,7 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(parquet, "BATCH_ROWS", 70)
     monkeypatch.setattr(long_counts, "BUCKET_ROWS", 40)
     monkeypatch.setattr(long_counts, "BUCKET_NUMBERS", 40)
+    monkeypatch.setattr(long_counts, "HELD_NUMBERS", 0)
     monkeypatch.setattr(long_table, "SAMPLE", 90)
 
 
@@ -207,6 +209,16 @@ def test_a_row_that_does_not_fit_is_named(folder, case):
     with pytest.raises(SfumatoError, match=words) as refused:
         document_in_parts(folder, rules)
     assert "Secret" not in str(refused.value)
+
+
+def test_a_record_key_of_few_values_is_refused_as_in_memory_by_the_first_rows(folder, monkeypatch):
+    survey, sexes = survey_in(folder), whole_in(folder).frame["sex"]
+    with pytest.raises(TableError) as whole:
+        record_ids_by_key(sexes, KeyRing(bytes(32)), Silent())
+    monkeypatch.setattr(long_survey, "Buckets", None)
+    with pytest.raises(TableError) as refused:
+        survey.check_key("sex", Silent())
+    assert str(refused.value) == str(whole.value)
 
 
 def test_levels_of_what_is_released_by_groups_are_looked_at_in_parts(folder):

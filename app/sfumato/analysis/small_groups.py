@@ -76,7 +76,7 @@ FEW_BINS: Final = 10
 MOST_LISTED: Final = 1_000
 """Groups in the list, the riskiest first."""
 
-_MOST_NUMBERS: Final = 1 << 24
+_MOST_NUMBERS: Final = 1 << 20
 """Bins are laid by so many numbers at most."""
 
 USUAL_RETENTION: Final = 0.5

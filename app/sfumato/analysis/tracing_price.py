@@ -35,7 +35,7 @@ from sfumato.project.errors import NotTraceable
 _Hashes = npt.NDArray[np.int64]
 _Words = npt.NDArray[np.uint64]
 
-_CELLS_AT_ONCE: Final = 8_000_000
+_CELLS_AT_ONCE: Final = 2_000_000
 """Rows times releases that are compared at once, to spare memory."""
 _FEWEST: Final = 1_000
 """Where fewer rows are alike in what is shown, rows are taken whatever they show."""

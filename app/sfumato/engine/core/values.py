@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,8 @@ Bytes = npt.NDArray[np.uint8]
 
 Codes = npt.NDArray[np.unsignedinteger]
 """Positions in a domain, in the smallest unsigned type that holds them."""
+
+_Number = TypeVar("_Number", np.int64, np.float64)
 
 _BLOCK = 1 << 20
 """Rows that are counted at once."""
@@ -119,6 +121,17 @@ def distinct(
     """
     places, found = pd.factorize(np.asarray(numbers, dtype=np.int64), sort=True)
     return found, places
+
+
+def distinct_columns(numbers: npt.NDArray[_Number]) -> tuple[npt.NDArray[_Number], Integers]:
+    """Return the distinct columns of numbers, shape (k, n), in order, and how often each occurs.
+
+    As `numpy.unique`, which sorts them as records: for that, all other threads of Python wait.
+    """
+    frame = pd.DataFrame(numbers.T)
+    counts = frame.groupby(list(frame.columns), sort=True).size()
+    found: npt.NDArray[_Number] = counts.index.to_frame().to_numpy(numbers.dtype).T
+    return found, counts.to_numpy().astype(np.int64)
 
 
 def plain(value: object) -> Value:

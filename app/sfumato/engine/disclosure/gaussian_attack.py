@@ -32,7 +32,7 @@ import numpy as np
 
 from sfumato.engine.core.errors import EstimationError
 from sfumato.engine.core.progress import Context, one_by_one
-from sfumato.engine.core.values import Floats
+from sfumato.engine.core.values import Floats, distinct_columns
 from sfumato.engine.disclosure.noise_law import NoiseLaw
 from sfumato.engine.ladders.brownian import check_noise_level
 from sfumato.engine.table.covariance import Moments
@@ -341,7 +341,7 @@ def empirical_prior(true: Floats, most: int = 5_000) -> Prior:
     complete = true[:, ~np.isnan(true).any(axis=0)]
     if not complete.shape[1]:
         raise EstimationError("No record has all of these numbers.", "Choose fewer attributes.")
-    atoms, counts = np.unique(complete, axis=1, return_counts=True)
+    atoms, counts = distinct_columns(complete)
     if atoms.shape[1] > most:
         chosen = np.linspace(0, atoms.shape[1] - 1, most).astype(np.intp)
         atoms, counts = atoms[:, chosen], counts[chosen]

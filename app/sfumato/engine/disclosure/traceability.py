@@ -20,7 +20,7 @@ import numpy as np
 import scipy
 
 from sfumato.engine.core.progress import Context
-from sfumato.engine.core.values import Floats, Integers, distinct
+from sfumato.engine.core.values import Floats, Integers, distinct, distinct_columns
 from sfumato.engine.disclosure.tracing import (
     DOUBT,
     FALSE_ALARM,
@@ -150,7 +150,7 @@ def traceability(
 def _log_sums(one: Counts, other: Counts, rows: int) -> Floats:
     """Return ln ρ(s) of two releases for every exponent s, at most 0."""
     both = (one > 0) & (other > 0)
-    pairs, weights = np.unique(np.stack([one[both], other[both]]), axis=1, return_counts=True)
+    pairs, weights = distinct_columns(np.stack([one[both], other[both]]))
     if pairs.shape[1] == 0:
         return np.full(len(_EXPONENTS), -np.inf)
     logs = np.log(pairs / rows)
@@ -163,7 +163,7 @@ def _log_sums_of_table(release: Positions, place: int, ways: Sequence[TableRows]
     _, at = distinct(release)
     own = np.bincount(at)[at] / len(release)
     likelihoods = np.stack([way.likelihoods(place) for way in ways])
-    seen, weights = np.unique(np.vstack([own, likelihoods]), axis=1, return_counts=True)
+    seen, weights = distinct_columns(np.vstack([own, likelihoods]))
     shares = likeliest_mixture(np.maximum(seen[1:], _LEAST), weights.astype(np.float64))[1]
     ratios = np.maximum(shares @ seen[1:], _LEAST) / seen[0]
     if np.allclose(ratios, 1.0, atol=1e-6):

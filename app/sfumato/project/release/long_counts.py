@@ -33,6 +33,7 @@ from sfumato.engine.core.columns import ColumnSpec, Domain
 from sfumato.engine.core.errors import TableError
 from sfumato.engine.core.progress import Context
 from sfumato.engine.randomness.keys import AttributeKey
+from sfumato.engine.randomness.record_ids import NAMED_ROWS, repeated_key
 from sfumato.engine.randomness.row_order import order_words
 from sfumato.engine.table.combinations import Marks, class_counts, value_marks
 from sfumato.engine.table.table import Table
@@ -43,8 +44,10 @@ from sfumato.project.release.byproducts import chances_in_population
 
 BUCKET_ROWS: Final = 1 << 19
 """Into so many rows a bucket the rows are spread, where that is no more than `_MOST` buckets."""
-BUCKET_NUMBERS: Final = 1 << 24
-"""The same where a row is a single number of 64 bits."""
+BUCKET_NUMBERS: Final = 1 << 21
+"""The same where a row is a single number of 64 bits and there are more than `HELD_NUMBERS`."""
+HELD_NUMBERS: Final = 1 << 24
+"""So many numbers stay in memory."""
 _MOST: Final = 256
 _BUFFER: Final = 1 << 16
 
@@ -66,7 +69,8 @@ class Buckets:
 
     def __init__(self, folder: Path, rows: int, again: bool = False, numbers: bool = False) -> None:
         size = BUCKET_NUMBERS if numbers else BUCKET_ROWS
-        self._bits = min(_MOST - 1, rows // size).bit_length()
+        held = numbers and rows <= HELD_NUMBERS
+        self._bits = 0 if held else min(_MOST - 1, rows // size).bit_length()
         self._stack = ExitStack()
         self._files: list[IO[bytes]] = []
         self._writers: list[pa.ipc.RecordBatchStreamWriter] = []
@@ -125,6 +129,41 @@ class Buckets:
             if not self._again:
                 file.close()
             yield from found
+
+
+def put_keys(
+    buckets: Buckets, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64] | None = None
+) -> None:
+    """Put the keyed hashes of rows' record keys aside, shape (n, 2), with their places if given."""
+    words = {"first": hashes[:, 0].copy(), "second": hashes[:, 1].copy()}
+    placed = {} if rows is None else {"row": rows}
+    buckets.add(pa.record_batch({**words, **placed}), words["first"])
+
+
+def repeated_keys(buckets: Buckets) -> int:
+    """Return how many record keys stand in several of the rows that were put aside."""
+    repeated = 0
+    for bucket in buckets:
+        first, second = (column.to_numpy() for column in bucket.columns)
+        ordered = np.sort(first)
+        alike = ordered[1:] == ordered[:-1]
+        if alike.any():
+            near = np.isin(first, ordered[1:][alike])
+            pairs = np.stack([first[near], second[near]])
+            repeated += int((np.unique(pairs, axis=1, return_counts=True)[1] > 1).sum())
+    return repeated
+
+
+def first_repeats(found: pd.DataFrame) -> list[tuple[int, int]]:
+    """Return the first rows whose key another one has before them, with the first of these."""
+    firsts = found.groupby(["first", "second"])["row"].transform("first")
+    again = found["row"] > firsts
+    return sorted(zip(found["row"][again], firsts[again], strict=True))[: NAMED_ROWS + 1]
+
+
+def repeated_in(name: str, pairs: Sequence[tuple[int, int]]) -> TableError:
+    """Return the refusal of a record key that rows share, see `first_repeats`."""
+    return repeated_key(name, [(first + 1, row + 1) for row, first in pairs])
 
 
 MOST_VALUES: Final = 1 << 20
@@ -552,26 +591,3 @@ def put_weights(batch: pa.RecordBatch, key: AttributeKey) -> npt.NDArray[np.floa
     pads = order_words(batch["pad"].to_numpy(), key)[:, 1]
     found: npt.NDArray[np.float64] = (batch["weight"].to_numpy() ^ pads).view(np.float64)
     return found
-
-
-def put_keys(
-    buckets: Buckets, hashes: npt.NDArray[np.uint64], rows: npt.NDArray[np.int64] | None = None
-) -> None:
-    """Put the keyed hashes of rows' record keys aside, shape (n, 2), with their places if given."""
-    words = {"first": hashes[:, 0].copy(), "second": hashes[:, 1].copy()}
-    placed = {} if rows is None else {"row": rows}
-    buckets.add(pa.record_batch({**words, **placed}), words["first"])
-
-
-def repeated_keys(buckets: Buckets) -> int:
-    """Return how many record keys stand in several of the rows that were put aside."""
-    repeated = 0
-    for bucket in buckets:
-        first, second = (column.to_numpy() for column in bucket.columns)
-        ordered = np.sort(first)
-        alike = ordered[1:] == ordered[:-1]
-        if alike.any():
-            near = np.isin(first, ordered[1:][alike])
-            pairs = np.stack([first[near], second[near]])
-            repeated += int((np.unique(pairs, axis=1, return_counts=True)[1] > 1).sum())
-    return repeated

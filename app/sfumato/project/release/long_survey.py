@@ -61,6 +61,7 @@ from sfumato.project.release.long_table import (
     frame_of,
     naming_rows,
     refuse_repeated,
+    refuse_soon,
     stays_number,
     weights_in,
 )
@@ -378,6 +379,7 @@ class LongSurvey:
             If it is missing in a row, or stands in two.
         """
         if name not in self.repeated:
+            refuse_soon(self.table, name)
             keys = KeyRing(token_bytes(SECRET_BYTES))
             with Buckets(self.table.folder, self.table.rows) as buckets:
                 for batch, rows in self.table.read([name], "Looking at the record keys", context):
@@ -462,6 +464,11 @@ def survey_of(table: LongTable, context: Context, record_key: str | None = None)
     repeated: dict[str, int] = {}
     sampling, secret = Sampling(table), KeyRing(token_bytes(SECRET_BYTES))
     key = record_key if record_key in table.columns else None
+    try:
+        if key is not None:
+            refuse_soon(table, key)
+    except TableError:  # `check_key` says so once the rest is found to be well.
+        key = None
     with Buckets(table.folder, table.rows) as keys:
         for batch, _ in table.read(table.columns, "Looking at the rows", Part(context, 0.0, 0.9)):
             sampling.add(batch)
@@ -469,7 +476,7 @@ def survey_of(table: LongTable, context: Context, record_key: str | None = None)
             if key is not None:
                 try:
                     put_keys(keys, _hashes(batch, key, secret))
-                except TableError:  # `check_key` says so once the rest is found to be well.
+                except TableError:
                     key = None
         if key is not None:
             repeated[key] = repeated_keys(keys)

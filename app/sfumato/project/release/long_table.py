@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from sfumato.engine.core.progress import Context, Part, Silent
 from sfumato.engine.core.wording import Sentence, as_sentence
 from sfumato.engine.disclosure.open_columns import sample_rows
 from sfumato.engine.randomness.keys import SECRET_BYTES, AttributeKey, KeyRing
-from sfumato.engine.randomness.record_ids import NAMED_ROWS, key_hashes, repeated_key
+from sfumato.engine.randomness.record_ids import NAMED_ROWS, key_hashes
 from sfumato.engine.table.combinations import Marks
 from sfumato.engine.table.table import (
     Attribute,
@@ -63,8 +63,10 @@ from sfumato.project.release.long_counts import (
     OpenColumn,
     ValueCounts,
     class_sizes,
+    first_repeats,
     put_keys,
     put_marks,
+    repeated_in,
     series_of,
 )
 from sfumato.project.release.uniqueness import AloneInRelease
@@ -225,7 +227,7 @@ class LongTable:
 
     def read(
         self, names: Sequence[str], text: str, context: Context
-    ) -> Iterator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
+    ) -> Generator[tuple[pa.RecordBatch, npt.NDArray[np.int64]]]:
         """Yield the rows of some columns that leave, and where they stand, shape (n,) each.
 
         They are read on another thread, with progress.
@@ -609,12 +611,29 @@ def refuse_repeated(table: LongTable, name: str | None, count: int) -> None:
         for batch, rows in table.read([name], "Looking for a row", Silent()):
             put_keys(buckets, key_hashes(series_of(batch[name], name), keys, Silent()), rows)
         for bucket in buckets:
-            found = bucket.to_pandas()
-            firsts = found.groupby(["first", "second"])["row"].transform("first")
-            again = found["row"] > firsts
-            pairs += zip(found["row"][again], firsts[again], strict=True)
-            pairs = sorted(pairs)[: NAMED_ROWS + 1]
-    raise repeated_key(name, [(first + 1, row + 1) for row, first in pairs])
+            pairs = sorted([*pairs, *first_repeats(bucket.to_pandas())])[: NAMED_ROWS + 1]
+    raise repeated_in(name, pairs)
+
+
+def refuse_soon(table: LongTable, name: str) -> None:
+    """Refuse a record key that so many of the first rows share that all are named that would be.
+
+    Reading all rows takes long, and those that share a key are in memory together.
+
+    Raises
+    ------
+    TableError
+        Naming these rows, or one without a key.
+    """
+    with closing(table.read([name], "Looking at the record keys", Silent())) as read:
+        batch, rows = next(read)
+    with naming_rows(rows):
+        keys = key_hashes(
+            series_of(batch[name], name), KeyRing(token_bytes(SECRET_BYTES)), Silent()
+        )
+    found = pd.DataFrame({"first": keys[:, 0], "second": keys[:, 1], "row": rows})
+    if len(pairs := first_repeats(found)) > NAMED_ROWS:
+        raise repeated_in(name, pairs)
 
 
 class Witnesses:

@@ -14771,7 +14771,7 @@ Rückgabewerte:
         <translation>Erweitern Sie die erste oder die letzte Klasse.</translation>
     </message>
     <message>
-        <location filename="../../engine/core/values.py" line="+53"/>
+        <location filename="../../engine/core/values.py" line="+55"/>
         <source>Entry {entry} of the domain is not a finite number.</source>
         <translation>Eintrag {entry} des Wertebereichs ist keine endliche Zahl.</translation>
     </message>
@@ -20563,12 +20563,12 @@ Rückgabewerte:
         <translation>Wenn Sie wissen, woher sie stammt, lassen Sie jede Größe lesen.</translation>
     </message>
     <message>
-        <location filename="../../jobs.py" line="+106"/>
+        <location filename="../../jobs.py" line="+112"/>
         <source>expected error</source>
         <translation>erwarteter Fehler</translation>
     </message>
     <message>
-        <location line="+189"/>
+        <location line="+210"/>
         <source>There is not enough memory for this: {title}.</source>
         <translation>Dafür reicht der Arbeitsspeicher nicht aus: {title}.</translation>
     </message>
@@ -21529,7 +21529,7 @@ Rückgabewerte:
         <translation>Geben Sie vor der ersten Freigabe die Spalte an, die Datensätze unterscheidet (den Datensatzschlüssel).</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_table.py" line="+203"/>
+        <location filename="../../project/release/long_table.py" line="+205"/>
         <source>Matching records</source>
         <translation>Datensätze werden zugeordnet</translation>
     </message>
@@ -21545,7 +21545,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../analysis/attacker.py" line="-254"/>
-        <location filename="../../project/release/long_survey.py" line="+257"/>
+        <location filename="../../project/release/long_survey.py" line="+258"/>
         <source>Grouping records</source>
         <translation>Datensätze werden gruppiert</translation>
     </message>
@@ -21566,14 +21566,15 @@ Rückgabewerte:
         <translation>Gewichte werden betrachtet</translation>
     </message>
     <message>
-        <location line="+23"/>
+        <location line="+24"/>
+        <location filename="../../project/release/long_table.py" line="+17"/>
         <source>Looking at the record keys</source>
         <translation>Sieht die Datensatzschlüssel durch</translation>
     </message>
     <message>
         <location filename="../../project/publication/publish.py" line="-30"/>
-        <location filename="../../project/release/long_survey.py" line="+83"/>
-        <location filename="../../project/release/long_table.py" line="-390"/>
+        <location filename="../../project/release/long_survey.py" line="+88"/>
+        <location filename="../../project/release/long_table.py" line="-407"/>
         <location line="+223"/>
         <location filename="../../project/release/long_views.py" line="+551"/>
         <location filename="../../project/release/prepared.py" line="+177"/>
@@ -21648,7 +21649,7 @@ Rückgabewerte:
         <translation>Sagen Sie mehr über die Person, oder erlauben Sie mehr Speicher.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_counts.py" line="+187"/>
+        <location filename="../../project/release/long_counts.py" line="+226"/>
         <source>Column {column} has more than {most:,} different {most:value|values}, too many to perturb them one by one.</source>
         <translation>Die Spalte {column} hat mehr als {most:,} verschiedene {most:Wert|Werte}, zu viele, um sie einzeln zu verfremden.</translation>
     </message>
@@ -24434,7 +24435,7 @@ Rückgabewerte:
         <translation>Geben Sie eine Zahl ein oder true oder false.</translation>
     </message>
     <message>
-        <location filename="../../project/release/long_survey.py" line="-143"/>
+        <location filename="../../project/release/long_survey.py" line="-149"/>
         <location filename="../../ui/panels/attributes/hierarchy/dialog.py" line="+90"/>
         <location filename="../../ui/state/insights.py" line="+123"/>
         <source>Counting values</source>
