@@ -5,7 +5,6 @@ The engine's tests run where Qt is not installed, so Qt is imported only where i
 
 from __future__ import annotations
 
-import builtins
 import gc
 import hashlib
 import itertools
@@ -24,13 +23,8 @@ from hypothesis import settings
 from tests.thorough import leave_to_ci, tried
 from tests.warm import CAN_FORK, SUBPROCESS
 
-_import = builtins.__import__
 if find_spec("PySide6") is not None:
     from PySide6.QtCore import QCoreApplication, QEvent
-
-    # From here on it looks at every import, also inside functions, for modules that ask for other
-    # spellings of its names. None here does, and it takes a twentieth of the time of many tests.
-    builtins.__import__ = _import
 
 HAS_QT = find_spec("PySide6") is not None
 KEYS = os.environ.get("SFUMATO_TEST_KEYS", "1")
