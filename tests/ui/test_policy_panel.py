@@ -338,6 +338,12 @@ def test_names_of_recipients_stay_whole_in_a_narrow_table_and_figures_return_in_
     assert table.isColumnHidden(FIGURE)
     longest = table.fontMetrics().horizontalAdvance("Landesgesundheitsamt")
     assert table.columnWidth(NAME) > longest
+    for width in range(280, 480):  # whatever is said of the rows, figures don't come and go
+        table.setFixedWidth(width)
+        QApplication.processEvents()
+        hidden = table.isColumnHidden(FIGURE)
+        table.model().dataChanged.emit(table.model().index(0, 0), table.model().index(0, 0))
+        assert table.isColumnHidden(FIGURE) == hidden
     table.setFixedWidth(480)
     QApplication.processEvents()
     assert not table.isColumnHidden(FIGURE)

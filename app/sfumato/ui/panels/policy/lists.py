@@ -472,6 +472,7 @@ class RecipientsTable(TableView):
             widest=NAME,
         )
         self._rows, self._quiet = rows, False
+        self._heading: tuple[object, int] = (None, 0)
         self.setSelectionMode(self.SelectionMode.SingleSelection)
         self.wrap_rows(NAME)
         self.selectionModel().currentRowChanged.connect(self._tell)
@@ -489,13 +490,23 @@ class RecipientsTable(TableView):
         metrics = self.fontMetrics()
         longest = max(map(metrics.horizontalAdvance, words), default=0)
         needed = longest + DOT + CELL_MARGINS + Space.INSIDE
-        header = self.horizontalHeader()
-        taken = sum(
-            max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
-            for column in (LEVEL, FIGURE)
-        )
+        headings = {
+            LEVEL: self.horizontalHeader().sectionSizeHint(LEVEL),
+            FIGURE: self._width_of_heading(),
+        }
+        taken = sum(max(self.sizeHintForColumn(at), width) for at, width in headings.items())
         warned = any(standing.empty for standing in self._rows.rows)
         self.setColumnHidden(FIGURE, not warned and self.viewport().width() - taken < needed)
+
+    def _width_of_heading(self) -> int:
+        """Return how wide the figures' heading is, which Qt tells only where it is shown."""
+        header = self.horizontalHeader()
+        heading = self._rows.headerData(FIGURE, header.orientation())
+        asked = heading, header.fontMetrics().height()
+        if asked != self._heading[0]:
+            self.setColumnHidden(FIGURE, False)
+            self._heading = asked, header.sectionSizeHint(FIGURE)
+        return self._heading[1]
 
     def select(self, name: str) -> None:
         """Choose a recipient without telling anyone."""
