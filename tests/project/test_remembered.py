@@ -133,6 +133,13 @@ def test_what_was_changed_counts_as_none(ward, looked, monkeypatch, harm):
     assert len(looked) == 2
 
 
+def test_another_version_of_a_library_is_another_program(monkeypatch):
+    before = remembered._program.__wrapped__()
+    assert remembered._program.__wrapped__() == before
+    monkeypatch.setattr(remembered.pd, "__version__", "99.0")
+    assert remembered._program.__wrapped__() != before
+
+
 def test_what_is_remembered_tells_nothing_without_the_passphrase(ward):
     frame = frame_of()
     with ward(frame) as project:

@@ -13,11 +13,15 @@ import hashlib
 import hmac
 import pickle
 import secrets
+import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -83,8 +87,13 @@ def _associated(what: str, about: str) -> bytes:
 
 @cache
 def _program() -> str:
-    """Return what tells this program from another one: its version, and when its files changed."""
-    digest, folder = hashlib.sha256(sfumato.__version__.encode()), Path(sfumato.__file__).parent
+    """Return what tells this program from another one: versions, and when its files changed.
+
+    Versions of what it computes with, too: they may read otherwise what another one wrote.
+    """
+    parts = (sfumato, np, pd, pa)
+    versions = " ".join((sys.version, *(part.__version__ for part in parts)))
+    digest, folder = hashlib.sha256(versions.encode()), Path(sfumato.__file__).parent
     for path in sorted(folder.rglob("*.py")):
         stat = path.stat()
         digest.update(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
