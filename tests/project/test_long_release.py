@@ -362,7 +362,10 @@ def test_a_parquet_file_that_changed_between_two_passes_is_refused(tmp_path, cha
         assert "gout" not in str(refused.value)
 
 
-def test_a_text_that_changed_between_two_passes_is_refused_and_nothing_is_left(ward, tmp_path):
+def test_a_text_that_changed_between_two_passes_is_refused_and_nothing_is_left(
+    ward, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(long_table, "HELD_BYTES", 0)
     path = tmp_path / "ward.csv"
     with ward(frame_of(), ending="csv") as project:
         table = long_of(project)

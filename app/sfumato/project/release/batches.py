@@ -34,6 +34,10 @@ Schema = Mapping[str, ColumnType]
 _REPEATED: Final = 8
 """So many rows share a text on average where each is held but once."""
 
+HELD_BYTES: Final = 3 << 26
+"""What is held at most of a table that is read several times."""
+_SIGNED: Final = (pa.int8(), pa.int16(), pa.int32())
+
 _TYPES: Final[Mapping[str, pa.DataType]] = {
     str(each): each
     for each in (
@@ -169,6 +173,80 @@ def with_codes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             coded = {name for name, each in encoded.items() if len(each.dictionary) <= few}
         columns |= {n: encoded[n] if n in coded else columns[n].cast(pa.string()) for n in texts}
         yield pa.record_batch(columns)
+
+
+class HeldColumns:
+    """Columns of a table that were read to the end once, in as few bytes as they need.
+
+    Reading a text takes longer than most of what is done with its rows.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, list[pa.Array]] = {}
+        self._types: dict[str, pa.DataType] = {}
+
+    def read(
+        self, batches: Batches, names: Sequence[str], most: int = HELD_BYTES
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield all rows of some columns, see `with_codes`.
+
+        They are held where all that is held takes no more than `most` bytes, and read anew
+        otherwise.
+        """
+        held = [self._held.get(name) for name in names]
+        sizes = {tuple(map(len, column or ())) for column in held}
+        if len(sizes) != 1 or sizes == {()}:
+            return self._holding(with_codes(batches.read(names)), batches.rows, most)
+        types = [self._types[name] for name in names]
+        return (
+            pa.record_batch(
+                [part.cast(kind) for part, kind in zip(parts, types, strict=True)],
+                names=list(names),
+            )
+            for parts in zip(*(column or () for column in held), strict=True)
+        )
+
+    def _holding(
+        self, batches: Iterable[pa.RecordBatch], rows: int, most: int
+    ) -> Iterator[pa.RecordBatch]:
+        found: dict[str, list[pa.Array]] | None = {}
+        room = most - sum(part.nbytes for column in list(self._held.values()) for part in column)
+        left = rows
+        for batch in batches:
+            yield batch
+            left -= len(batch)
+            if found is None:
+                continue
+            parts = {
+                name: _small(column)
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            }
+            size = sum(part.nbytes for part in parts.values())
+            room -= size
+            if room * len(batch) < size * left:  # all of them would need more, if like these
+                found = None
+                continue
+            for name, part in parts.items():
+                found.setdefault(name, []).append(part)
+            self._types.update(zip(batch.schema.names, batch.schema.types, strict=True))
+        if found and not left:
+            self._held.update(found)
+
+
+def _small(values: pa.Array) -> pa.Array:
+    """Return whole numbers, and those of texts that repeat, in as few bytes as all of them fit."""
+    if pa.types.is_dictionary(values.type):
+        small = _small(values.indices)
+        return pa.DictionaryArray.from_arrays(small, values.dictionary, ordered=values.type.ordered)
+    if not pa.types.is_integer(values.type):
+        return values
+    ends = pc.min_max(values)
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    for kind in _SIGNED if low is not None else ():
+        most = 1 << (kind.bit_width - 1)
+        if kind.bit_width < values.type.bit_width and -most <= low and high < most:
+            return values.cast(kind)
+    return values
 
 
 def _are_texts(kind: pa.DataType) -> bool:
