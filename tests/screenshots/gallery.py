@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sfumato.ui.look.theme import Appearance, themes
@@ -19,7 +19,6 @@ def save_gallery(
     looks: Sequence[Appearance] = LOOKS,
     only: Sequence[str] = (),
     size: tuple[int, int] = USUAL_SIZE,
-    examine: Callable[[str, Stage], object] | None = None,
 ) -> Iterator[Path]:
     """Draw every panel in every of its states, and tell each picture as it is made.
 
@@ -33,8 +32,6 @@ def save_gallery(
         Names of panels, or ``panel-scene``; all when empty.
     size
         The window's width and height.
-    examine
-        Looks at each scene once it is drawn, which it is told the name of.
     """
     make_application(["sfumato"])
     folder.mkdir(parents=True, exist_ok=True)
@@ -53,8 +50,6 @@ def save_gallery(
                         scene.arrange(stage)
                         name = f"{panel.order}-{panel.name}-{scene.name}"
                         yield from draw(stage.window, folder, name, looks)
-                        if examine is not None:
-                            examine(name, stage)
                     finally:
                         stage.close()
     finally:

@@ -159,7 +159,7 @@ class Stage:
         entries = []
         for group in groups:
             columns = [encode_column(table, document.column(name)).attribute for name in group]
-            settings = mechanism.first_settings(columns, self.session.noise)
+            settings = mechanism.first_settings(columns, NOISE)
             entries.append(PolicyEntry(group, mechanism.name, settings))
         stated = mechanism.default_statements(len(document.recipients))
         recipients = tuple(

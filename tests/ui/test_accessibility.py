@@ -39,7 +39,7 @@ Role = QAccessible.Role
 pytestmark = pytest.mark.usefixtures("told")
 
 QUICK_SCENES = ("data-options", "attributes-filled", "policy-filled", "audit-planned")
-"""One full page of each kind; all scenes are read out where they are drawn (`test_gallery`)."""
+"""One full page of each kind; all scenes are read out where they are laid out (`test_layout`)."""
 
 
 def interface(widget):

@@ -204,10 +204,10 @@ def test_long_words_are_parted_at_their_joints_and_names_of_columns_without_a_hy
         assert "".join(named) == "occupation_as_stated_by_the_person"
 
 
-def _arranged(name: str, folder: Path, rows: int | None = None) -> Iterator[tuple[str, str]]:
+def _arranged(name: str, folder: Path) -> Iterator[tuple[str, str]]:
     """Arrange a scene, and give every text in sight that is not translated."""
     panel, _, scene = name.partition("-")
-    stage = Stage(folder, rows=rows)
+    stage = Stage(folder, rows=2_000)
     try:
         stage.panel(panel)
         next(one for one in scenes_of(panel) if one.name == scene).arrange(stage)
@@ -222,7 +222,7 @@ def _arranged(name: str, folder: Path, rows: int | None = None) -> Iterator[tupl
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", QUICK)
 def test_what_a_panel_shows_is_translated(spoken_there, tmp_path, name):
-    assert list(_arranged(name, tmp_path, rows=300)) == []
+    assert list(_arranged(name, tmp_path)) == []
 
 
 @pytest.mark.slow
