@@ -18,7 +18,7 @@ from tests.campaigns.worker import outcome
 
 pytest.importorskip("resource", reason="the system has no limits on memory")
 
-MANY = int(os.environ.get("SFUMATO_CAMPAIGN_INPUTS", "1000"))
+MANY = int(os.environ.get("SFUMATO_CAMPAIGN_INPUTS", "400"))
 SLOW = float(os.environ.get("SFUMATO_CAMPAIGN_SECONDS", "180"))
 
 

@@ -375,7 +375,7 @@ def test_a_few_kills_lose_nothing_and_leave_nothing_half_done(campaign):
 @slow
 @pytest.mark.parametrize("campaign", SCENARIOS, indirect=True)
 def test_a_killed_command_loses_nothing_and_leaves_nothing_half_done(campaign, request):
-    kills = runs(17)
+    kills = runs(12)
     starts = 2 if kills < 50 else kills // 20
     times = kills // 4
     steps = kills - times - starts

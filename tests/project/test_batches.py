@@ -6,7 +6,6 @@ import datetime as dt
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,9 +17,8 @@ from sfumato.engine.core.columns import MissingRule
 from sfumato.engine.core.errors import DomainError, PolicyError, TableError
 from sfumato.engine.mechanisms import mechanism_called
 from sfumato.engine.table.table import Table, encode_attribute
-from sfumato.formats.table_format import Batches
 from sfumato.project.document.model import PolicyEntry, Unit, ViewRule
-from sfumato.project.release.batches import HeldColumns, batch_of, with_codes
+from sfumato.project.release.batches import batch_of, with_codes
 from sfumato.project.release.plan import Plan
 from sfumato.project.release.views import coarsened, hashes_of_rows, is_suppressed
 from tests.noise import NOISE
@@ -304,101 +302,6 @@ def test_texts_that_hardly_repeat_are_no_dictionary_however_they_came():
     for column in (pa.array(texts), pa.array(texts).dictionary_encode()):
         [found] = with_codes([pa.record_batch({"town": column})])
         assert found["town"].equals(pa.array(texts))
-
-
-NUMBERS = {
-    "int8": st.integers(-(1 << 7), (1 << 7) - 1),
-    "int64": st.integers(-(1 << 63), (1 << 63) - 1),
-    "uint64": st.integers(0, (1 << 64) - 1),
-    "small int64": st.integers(-(1 << 15), 1 << 15),
-    "double": st.floats(allow_nan=False),
-    "string": st.sampled_from(["Oslo", "Rome", ""]),
-    "bool": st.booleans(),
-}
-
-
-def source_of(batches, asked):
-    """Return rows that note which columns they are asked for."""
-
-    def read(names):
-        asked.append(tuple(names))
-        return (batch.select(names) for batch in batches)
-
-    types = {field.name: field.type for field in batches[0].schema}
-    return Batches(types, sum(map(len, batches)), {}, {}, read)
-
-
-@given(st.data())
-@settings(max_examples=tried(60))
-def test_columns_that_are_held_are_read_once_and_are_as_they_were(data):
-    kinds = data.draw(st.lists(st.sampled_from(list(NUMBERS)), min_size=1, max_size=4, unique=True))
-    sizes = data.draw(st.lists(st.integers(0, 20), min_size=1, max_size=4))
-    batches = [
-        pa.record_batch(
-            {
-                kind: pa.array(
-                    data.draw(st.lists(NUMBERS[kind] | st.none(), min_size=rows, max_size=rows)),
-                    kind.split()[-1],
-                )
-                for kind in kinds
-            }
-        )
-        for rows in sizes
-    ]
-    asked, held = [], HeldColumns()
-    source = source_of(batches, asked)
-    first = list(held.read(source, kinds))
-    again = list(held.read(source, kinds[::-1]))
-    assert [each.select(kinds) for each in again] == first == list(with_codes(batches))
-    assert [each.schema.field(kinds[0]) for each in again] == [
-        first[0].schema.field(kinds[0])
-    ] * len(sizes)
-    assert asked == [tuple(kinds)] or not sum(sizes)
-
-
-def test_categories_in_an_order_are_held_as_such():
-    kind = pa.dictionary(pa.int32(), pa.string(), ordered=True)
-    grades = pa.DictionaryArray.from_arrays(
-        pa.array([1, None, 0], pa.int32()), ["low", "high"], ordered=True
-    )
-    asked, held = [], HeldColumns()
-    source = source_of([pa.record_batch({"grade": grades})], asked)
-    first, again = (list(held.read(source, ["grade"])) for _ in range(2))
-    assert first == again
-    assert again[0].schema.field("grade").type == kind
-    assert len(asked) == 1
-
-
-def test_a_table_that_takes_more_than_may_be_held_is_read_each_time():
-    batches = [pa.record_batch({"income": np.arange(100) / 7}) for _ in range(4)]
-    for most, times in ((3199, 2), (3200, 1)):
-        asked, held = [], HeldColumns()
-        for _ in range(2):
-            found = list(held.read(source_of(batches, asked), ["income"], most))
-            assert found == batches
-        assert len(asked) == times
-
-
-def test_a_column_that_is_added_to_those_held_counts_with_them():
-    batches = [pa.record_batch({"age": np.arange(100) / 7, "stay": np.arange(100) / 9})]
-    asked, held = [], HeldColumns()
-    source = source_of(batches, asked)
-    for names in (["age"], ["stay"], ["age"], ["stay"], ["age", "stay"]):
-        list(held.read(source, names, 1599))
-    assert asked == [("age",), ("stay",), ("stay",), ("age", "stay")]
-
-
-@pytest.mark.parametrize("why", ["nobody reads on", "there are fewer rows"])
-def test_nothing_is_held_of_a_table_that_was_not_read_to_its_end(why):
-    batches = [pa.record_batch({"age": [1, 2]}), pa.record_batch({"age": [3, 4]})]
-    asked, held = [], HeldColumns()
-    source = source_of(batches, asked)
-    if why == "nobody reads on":
-        next(held.read(source, ["age"]))
-    else:
-        list(held.read(replace(source, rows=5), ["age"]))
-    assert list(held.read(source, ["age"])) == batches
-    assert len(asked) == 2
 
 
 def test_suppressed_rows_are_known_whatever_bytes_their_hashes_end_in():

@@ -52,6 +52,7 @@ def settled(project, table):
     return settle(project, table(project), ["Clinic A"], REASON, Silent())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("table", [whole_of, long_of])
 @pytest.mark.parametrize("view", [None, "a chain"])
 def test_the_same_rows_are_looked_through_once(ward, looked, table, view):
@@ -112,6 +113,7 @@ def test_a_bundle_is_verified_by_the_remembered_summary(ward, tmp_path):
         assert not table._known
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("harm", ["a bit", "cut off", "another program", "removed", "of another"])
 def test_what_was_changed_counts_as_none(ward, looked, monkeypatch, harm):
     with ward(frame_of()) as project:

@@ -13,7 +13,7 @@ from PySide6.QtCore import QCoreApplication, QLocale, Qt
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from installer.translatable import texts_of
-from installer.translating import renew
+from installer.translating import CHECKOUT, FOLDER, NAME, renew
 from sfumato.engine.core.columns import MISSING_LABEL
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Silent
@@ -43,6 +43,7 @@ from tests.screenshots.scenes import scenes_of
 from tests.screenshots.stage import Stage
 from tests.ui.untranslated import BEGIN, END, pseudo_language, untranslated
 
+GERMAN = CHECKOUT / FOLDER / NAME.format(locale="de")
 QUICK = ("attributes-filled", "policy-filled", "releases-filled")
 OTHERS = (
     *("policy-limits", "policy-chances", "policy-small-groups", "policy-numbers"),
@@ -58,9 +59,17 @@ OTHERS = (
 @pytest.fixture(scope="module")
 def pseudo(tmp_path_factory) -> Path:
     """A language in which every text stands in brackets, compiled in a folder of its own."""
-    return pseudo_language(
-        tmp_path_factory.mktemp("checkout"), lambda source: f"{BEGIN}{source}{END}"
-    )
+    return pseudo_language(tmp_path_factory.mktemp("language"), in_brackets, known=GERMAN)
+
+
+@pytest.fixture(scope="module")
+def renewed(tmp_path_factory) -> Path:
+    """The same, of the texts that the code has."""
+    return pseudo_language(tmp_path_factory.mktemp("checkout"), in_brackets)
+
+
+def in_brackets(text: str) -> str:
+    return f"{BEGIN}{text}{END}"
 
 
 @contextmanager
@@ -93,9 +102,10 @@ def found_in(path: Path) -> set[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_a_translators_file_has_every_text_of_the_code(pseudo):
-    wanted = {(text.context, text.source) for text in texts_of(pseudo.parents[4])}
-    assert found_in(pseudo) == wanted
+def test_a_translators_file_has_every_text_of_the_code(renewed):
+    wanted = {(text.context, text.source) for text in texts_of(renewed.parents[4])}
+    assert found_in(renewed) == wanted
+    assert found_in(GERMAN) == wanted
     assert ("Sentences", "{file} is empty.") in wanted  # said below the window
     assert (
         "Plots",
@@ -105,8 +115,9 @@ def test_a_translators_file_has_every_text_of_the_code(pseudo):
     assert ("Panel", "Policy") in wanted
 
 
-def test_renewing_keeps_what_is_translated_and_shows_where_a_text_stands(pseudo):
-    again = renew("eo", pseudo.parents[4])
+@pytest.mark.slow
+def test_renewing_keeps_what_is_translated_and_shows_where_a_text_stands(renewed):
+    again = renew("eo", renewed.parents[4])
     text = again.read_text(encoding="utf-8")
     assert 'type="unfinished"' not in text
     assert 'filename="../../ui/shell/main_window.py"' in text
