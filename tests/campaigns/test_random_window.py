@@ -54,6 +54,7 @@ def walked(
     return walk(window, answers, place, f"{SEED} {name}", deeds, seconds)
 
 
+@pytest.mark.slow
 def test_a_short_walk_finds_the_window_answering(
     dressed: MainWindow, answers: Answers, place: Path
 ):

@@ -66,6 +66,7 @@ def test_the_second_holder_keeps_l_beside_the_first(line, first):
     assert line.run("verify", second.data().parent, "--project", second.project) == ExitCode.OK
 
 
+@pytest.mark.slow
 def test_more_than_the_first_holder_left_is_refused_with_advice(line, first):
     second = holder(line, "B", least=6)
     assert searched(second)[0] > 0

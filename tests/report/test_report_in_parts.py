@@ -49,7 +49,7 @@ def counted(material):
     ]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_counted_in_parts_is_what_the_whole_table_tells(ward, tmp_path, monkeypatch, case):
     monkeypatch.setattr(all_rows, "SAMPLE", 90)

@@ -98,7 +98,7 @@ def programs(draw):
 
 @pytest.mark.parametrize("mode", list(BreachMode))
 @given(program=programs())
-@settings(deadline=None, max_examples=tried(150))
+@settings(deadline=None, max_examples=tried(60))
 def test_the_optimum_is_that_of_the_full_linear_program(mode, program):
     frequencies, gammas = program
     profile = solve(frequencies, gammas, mode)

@@ -45,7 +45,7 @@ def sizes_of(limits, *groups):
     delta=st.sampled_from([0.14, 0.22, 0.3, 0.38, 0.46]),
     epsilon=st.sampled_from([0.1, 0.3, 0.5, 0.9]),
 )
-@settings(deadline=None, max_examples=tried(80))
+@settings(deadline=None, max_examples=tried(40))
 def test_as_published_every_value_of_every_group_keeps_its_tails(counts, retention, delta, epsilon):
     limits = Limits(epsilon, delta, Rule.EXACT, Sampling.PUBLISHED, retention, 14)
     if delta > limits.largest_delta():
