@@ -76,8 +76,8 @@ def leaving_rows(
     asked = ("units", keys, repr((unit, document.record_key, specs)))
 
     def find() -> LongTable:
-        found = _Units(table, unit, specs, document.record_key).units(keys, context)
-        return LongTable(table.batches, table.folder, found, table.held)
+        found = _Units(table, unit, specs, document.record_key)
+        return table.leaving_by(found.units(keys, context))
 
     return table.keep(asked, find)
 

@@ -181,9 +181,11 @@ class LongTable:
     @property
     def whole(self) -> LongTable:
         """The table with the rows, too, that don't leave."""
-        if self.units is None:
-            return self
-        return replace(self, units=None, _known={}, _recalled=None, _kept={})
+        return self if self.units is None else self.leaving_by(None)
+
+    def leaving_by(self, units: LongUnits | None) -> LongTable:
+        """Return the same rows, of which these leave."""
+        return replace(self, units=units, _known={}, _recalled=None, _kept={})
 
     def keep(self, key: Hashable, find: Callable[[], _Found]) -> _Found:
         """Return what was found before under a key, or find it; the last few are kept."""
@@ -282,7 +284,7 @@ class LongTable:
         for known, found in self._known.items():
             if known.tells(asked):
                 return found
-        found = _Pass(self, document, for_checks, asked.unique, also).summary(context)
+        found = _Pass(self, document, asked, also).summary(context)
         self._known = {asked: found}
         return found
 
@@ -401,12 +403,7 @@ class _Pass:
     """One pass over a long table."""
 
     def __init__(
-        self,
-        table: LongTable,
-        document: Document,
-        for_checks: bool,
-        count_unique: bool,
-        also: tuple[str, ...],
+        self, table: LongTable, document: Document, asked: Asked, also: tuple[str, ...]
     ) -> None:
         self.table, self.document, self.types = table, document, table.batches.types
         names = [name for entry in document.policy for name in entry.attributes]
@@ -418,12 +415,12 @@ class _Pass:
         }
         self.groups = counted_groups(document, self.types)
         leaving = public_names(document)
-        counted = leaving if for_checks else ()
+        counted = leaving if asked.for_checks else ()
         self.open = {name: OpenColumn(document.column(name)) for name in counted}
         self.marked = [name for name in self.open if is_known_to_others(document.column(name))]
-        if len(self.marked) == len(self.open) or not count_unique:
+        if len(self.marked) == len(self.open) or not asked.unique:
             self.marked = []
-        self.count_unique = count_unique and bool(self.open)
+        self.count_unique = asked.unique and bool(self.open)
         self.witnesses = Witnesses(self.types, leaving)
         self.left = Witnesses(self.types, leaving)
         self.sampling, self.from_all = Sampling(table), Sampling(table.whole)
