@@ -48,6 +48,7 @@ from sfumato.ui.widgets.fields import ChoiceField, NumberField, TickAll, when_gi
 from sfumato.ui.widgets.layout import (
     Badge,
     Card,
+    ElidedButton,
     boxed,
     button,
     clear_layout,
@@ -400,7 +401,7 @@ class PersonPage(AuditPage):
         badge = Badge(*_VERDICTS[reason.verdict], typeset(reason.sentence), look="", wrap=True)
         go = partial(self.session.place_requested.emit, reason.panel, reason.name, reason.recipient)
         words = self.tr("Go to {name}").format(name=reason.name)
-        box.setLayout(row(badge, button(words, go), wide=0))
+        box.setLayout(row(badge, ElidedButton(words, go), wide=0))
         return box
 
     def _show_belief(self, belief: Belief | NumberBelief) -> None:
