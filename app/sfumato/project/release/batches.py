@@ -36,7 +36,7 @@ _REPEATED: Final = 8
 
 HELD_BYTES: Final = 3 << 26
 """What is held at most of a table that is read several times."""
-_SIGNED: Final = (pa.int8(), pa.int16(), pa.int32())
+_SMALLER: Final = (pa.uint8(), pa.int8(), pa.uint16(), pa.int16(), pa.uint32(), pa.int32())
 
 _TYPES: Final[Mapping[str, pa.DataType]] = {
     str(each): each
@@ -238,14 +238,17 @@ def _small(values: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(values.type):
         small = _small(values.indices)
         return pa.DictionaryArray.from_arrays(small, values.dictionary, ordered=values.type.ordered)
-    if not pa.types.is_integer(values.type):
-        return values
-    ends = pc.min_max(values)
-    low, high = ends["min"].as_py(), ends["max"].as_py()
-    for kind in _SIGNED if low is not None else ():
-        most = 1 << (kind.bit_width - 1)
-        if kind.bit_width < values.type.bit_width and -most <= low and high < most:
-            return values.cast(kind)
+    if pa.types.is_integer(values.type):
+        ends = pc.min_max(values)
+        low, high = ends["min"].as_py(), ends["max"].as_py()
+        for kind in _SMALLER if low is not None else ():
+            held = np.iinfo(kind.to_pandas_dtype())
+            if kind.bit_width < values.type.bit_width and held.min <= low and high <= held.max:
+                values = values.cast(kind)
+                break
+    if pa.types.is_primitive(values.type) and not values.null_count:  # a bit a value less
+        buffers = [None, *values.buffers()[1:]]
+        values = pa.Array.from_buffers(values.type, len(values), buffers, 0, values.offset)
     return values
 
 

@@ -439,6 +439,7 @@ class _Pass:
             self.beside, reading = beside, Part(context, 0.0, 0.9)
             for batch, rows in table.whole.read(table.columns, "Looking at the rows", reading):
                 self._look_at(batch, rows, shown, some)
+            pa.default_memory_pool().release_unused()  # what reading took, before counting
             counting = Part(context, 0.9, 1.0)
             sizes = marked = None
             if self.count_unique:
