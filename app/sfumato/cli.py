@@ -128,7 +128,8 @@ def parser_of_all() -> argparse.ArgumentParser:
 def _parser(arguments: Sequence[str], *, every: bool = False) -> argparse.ArgumentParser:
     """Return the parser of a command line; only the command that it names is imported.
 
-    Where it begins with that, the parser knows no other: making all takes longer than the rest.
+    Where the command comes first, the parser knows no other: to build all of them takes longer than
+    everything else it does.
     """
     meant = next((word for word in arguments if not word.startswith("-")), "")
     alone = meant in COMMANDS and arguments[0] == meant

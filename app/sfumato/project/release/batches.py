@@ -175,14 +175,14 @@ def with_codes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.record_batch(columns)
 
 
-class HeldColumns:
-    """Columns of a table that were read to the end once, in as few bytes as they need.
+class HeldRows:
+    """The rows of a table once all columns were read to the end, in as few bytes as they need.
 
     Reading a text takes longer than most of what is done with its rows.
     """
 
     def __init__(self) -> None:
-        self._held: dict[str, list[pa.Array]] = {}
+        self._held: list[pa.RecordBatch] = []
         self._types: dict[str, pa.DataType] = {}
 
     def read(
@@ -190,47 +190,32 @@ class HeldColumns:
     ) -> Iterator[pa.RecordBatch]:
         """Yield all rows of some columns, see `with_codes`.
 
-        They are held where all that is held takes no more than `most` bytes, and read anew
+        They are held where the whole table takes no more than `most` bytes, and read anew
         otherwise.
         """
-        held = [self._held.get(name) for name in names]
-        sizes = {tuple(map(len, column or ())) for column in held}
-        if len(sizes) != 1 or sizes == {()}:
-            return self._holding(with_codes(batches.read(names)), batches.rows, most)
-        types = [self._types[name] for name in names]
-        return (
-            pa.record_batch(
-                [part.cast(kind) for part, kind in zip(parts, types, strict=True)],
-                names=list(names),
-            )
-            for parts in zip(*(column or () for column in held), strict=True)
-        )
+        if self._held:
+            schema = pa.schema([(name, self._types[name]) for name in names])
+            return (part.select(list(names)).cast(schema) for part in self._held)
+        rows = with_codes(batches.read(names))
+        return self._holding(rows, batches.rows, most) if {*names} == {*batches.types} else rows
 
     def _holding(
         self, batches: Iterable[pa.RecordBatch], rows: int, most: int
     ) -> Iterator[pa.RecordBatch]:
-        found: dict[str, list[pa.Array]] | None = {}
-        room = most - sum(part.nbytes for column in list(self._held.values()) for part in column)
-        left = rows
+        found, room, left, types = list[pa.RecordBatch](), most, rows, dict[str, pa.DataType]()
         for batch in batches:
             yield batch
             left -= len(batch)
-            if found is None:
+            if room < 0:
                 continue
-            parts = {
-                name: _small(column)
-                for name, column in zip(batch.schema.names, batch.columns, strict=True)
-            }
-            size = sum(part.nbytes for part in parts.values())
-            room -= size
-            if room * len(batch) < size * left:  # all of them would need more, if like these
-                found = None
-                continue
-            for name, part in parts.items():
-                found.setdefault(name, []).append(part)
-            self._types.update(zip(batch.schema.names, batch.schema.types, strict=True))
+            types = dict(zip(batch.schema.names, batch.schema.types, strict=True))
+            part = pa.record_batch(list(map(_small, batch.columns)), names=batch.schema.names)
+            room -= part.nbytes
+            found.append(part)
+            if room * len(part) < part.nbytes * left:  # all of them would need more, if like these
+                room, found = -1, []
         if found and not left:
-            self._held.update(found)
+            self._types, self._held = types, found
 
 
 def _small(values: pa.Array) -> pa.Array:

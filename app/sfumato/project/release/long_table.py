@@ -45,7 +45,7 @@ from sfumato.formats.formulas import begin_formulas
 from sfumato.formats.table_format import Batches
 from sfumato.project.adoption.rows import RowsToMatch
 from sfumato.project.document.model import Document
-from sfumato.project.release.batches import HELD_BYTES, HeldColumns, batches_of
+from sfumato.project.release.batches import HELD_BYTES, HeldRows, batches_of
 from sfumato.project.release.byproducts import released_weights, weight_column
 from sfumato.project.release.groups import (
     GroupsInParts,
@@ -163,7 +163,7 @@ class LongTable:
     folder: Path
     units: LongUnits | None = None
     held: bool = False
-    _columns: HeldColumns = field(default_factory=HeldColumns, repr=False)
+    _in_memory: HeldRows = field(default_factory=HeldRows, repr=False)
     _known: dict[Asked, Summary] = field(default_factory=dict, repr=False)
     _recalled: tuple[Asked, ReleaseSummary] | None = field(default=None, repr=False)
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
@@ -239,7 +239,7 @@ class LongTable:
         """
         done = 0
         most = 0 if self.held else HELD_BYTES
-        for batch in made_ahead(self._columns.read(self.batches, names, most)):
+        for batch in made_ahead(self._in_memory.read(self.batches, names, most)):
             rows = self.batches.rows
             context.report(min(done / rows, 1.0), rows_done(text, done, rows))
             left = self.leaving(batch, np.arange(done, done + len(batch)))

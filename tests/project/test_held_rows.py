@@ -1,4 +1,4 @@
-"""Columns of a long table that are held once they were read are as they were in its file."""
+"""The rows of a long table that are held once they were read are as they were in its file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.formats.table_format import Batches
-from sfumato.project.release.batches import HeldColumns, with_codes
+from sfumato.project.release.batches import HeldRows, with_codes
 from tests.thorough import tried
 
 NUMBERS = {
@@ -53,7 +53,7 @@ def test_columns_that_are_held_are_read_once_and_are_as_they_were(data):
         )
         for rows in sizes
     ]
-    asked, held = [], HeldColumns()
+    asked, held = [], HeldRows()
     source = source_of(batches, asked)
     first = list(held.read(source, kinds))
     again = list(held.read(source, kinds[::-1]))
@@ -69,7 +69,7 @@ def test_categories_in_an_order_are_held_as_such():
     grades = pa.DictionaryArray.from_arrays(
         pa.array([1, None, 0], pa.int32()), ["low", "high"], ordered=True
     )
-    asked, held = [], HeldColumns()
+    asked, held = [], HeldRows()
     source = source_of([pa.record_batch({"grade": grades})], asked)
     first, again = (list(held.read(source, ["grade"])) for _ in range(2))
     assert first == again
@@ -80,26 +80,28 @@ def test_categories_in_an_order_are_held_as_such():
 def test_a_table_that_takes_more_than_may_be_held_is_read_each_time():
     batches = [pa.record_batch({"income": np.arange(100) / 7}) for _ in range(4)]
     for most, times in ((3199, 2), (3200, 1)):
-        asked, held = [], HeldColumns()
+        asked, held = [], HeldRows()
         for _ in range(2):
             found = list(held.read(source_of(batches, asked), ["income"], most))
             assert found == batches
         assert len(asked) == times
 
 
-def test_a_column_that_is_added_to_those_held_counts_with_them():
-    batches = [pa.record_batch({"age": np.arange(100) / 7, "stay": np.arange(100) / 9})]
-    asked, held = [], HeldColumns()
-    source = source_of(batches, asked)
-    for names in (["age"], ["stay"], ["age"], ["stay"], ["age", "stay"]):
-        list(held.read(source, names, 1599))
-    assert asked == [("age",), ("stay",), ("stay",), ("age", "stay")]
+def test_nothing_is_held_until_all_columns_are_read_and_each_has_its_values_then():
+    ages, stays = np.arange(100) / 7, np.arange(100)
+    asked, held = [], HeldRows()
+    source = source_of([pa.record_batch({"age": ages, "stay": stays})], asked)
+    for names in (["age"], ["age"], ["stay", "age"], ["age"], ["stay"]):
+        [found] = held.read(source, names)
+        wanted = {"age": ages, "stay": stays}
+        assert found == pa.record_batch({name: wanted[name] for name in names})
+    assert asked == [("age",), ("age",), ("stay", "age")]
 
 
 @pytest.mark.parametrize("why", ["nobody reads on", "there are fewer rows"])
 def test_nothing_is_held_of_a_table_that_was_not_read_to_its_end(why):
     batches = [pa.record_batch({"age": [1, 2]}), pa.record_batch({"age": [3, 4]})]
-    asked, held = [], HeldColumns()
+    asked, held = [], HeldRows()
     source = source_of(batches, asked)
     if why == "nobody reads on":
         next(held.read(source, ["age"]))
