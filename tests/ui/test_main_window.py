@@ -258,6 +258,18 @@ class TestJobsAndMessages:
         assert "influenza" not in copied.replace('diagnosis = "influenza"', "")
         dialog.accept()
 
+    def test_a_fault_in_what_comes_into_sight_is_reported_and_goes_no_further(
+        self, window, qtbot, clinic
+    ):
+        panel, done = window.panels["policy"], []
+        panel.in_sight(lambda: {}["nobody"])()
+        panel.in_sight(lambda: done.append("the next one"))()
+        with qtbot.captureExceptions() as faults:
+            window.show_panel("policy")
+        assert [kind for kind, _error, _trace in faults] == [KeyError]
+        assert done == ["the next one"]
+        assert window.current is panel
+
     def test_an_error_without_a_handler_is_shown_in_the_panel_in_sight(self, window, qtbot):
         def refused(_context):
             raise OSError(28, "No space left on device", "out.csv")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -187,6 +189,37 @@ def test_words_wider_than_the_card_are_elided_and_stand_in_the_tip(qtbot):
     box.resize(600, 100)
     assert made.text() == made.accessibleName()
     assert made.toolTip() == ""
+
+
+def test_nothing_found_of_a_recipient_who_is_gone_is_shown(qtbot, found):
+    """The list is built while Qt shows the panel: what failed there ended the process."""
+    session = found.session
+    found.hide()
+    session.edit("Protect less", protected({**LEVELS, "Clinic A": 0.7}))
+    session.steps.check_policy()
+    wait_for_jobs(qtbot, session)
+    session.edit("Keep the second", protected({"Institute": 0.3}, source=session.document.source))
+    found.show()
+    wait_for_jobs(qtbot, session)
+    assert "Institute" in words(found)
+    assert "Clinic A" not in words(found)
+
+
+def test_nothing_found_in_another_table_is_shown(qtbot, found):
+    open_clinic(found.session, protected({"Bank": 0.3}))
+    assert "Clinic A" not in words(found)
+    assert "Checking" in words(found)
+    wait_for_jobs(qtbot, found.session)
+    assert "Bank" in words(found)
+
+
+def test_a_click_that_would_mend_what_is_gone_changes_nothing(qtbot, found):
+    session = found.session
+    columns = tuple(each for each in session.document.columns if each.name != "age")
+    session.edit("Take a table without ages", replace(session.document, columns=columns))
+    document = session.document
+    press(qtbot, found, "Drop age")
+    assert session.document == document
 
 
 def test_a_check_that_was_stopped_says_so_and_is_made_again_when_asked(qtbot, panel, tmp_path):

@@ -149,6 +149,16 @@ def examine(
 # ----- what is done about it
 
 
+def fits(document: Document, remedy: Remedy) -> bool:
+    """Return whether the columns and the recipient that a remedy is for are there."""
+    columns = set(filter(None, (remedy.column, *remedy.columns)))
+    return (
+        columns <= {each.name for each in document.columns}
+        and remedy.recipient in ("", *(each.name for each in document.recipients))
+        and all(fits(document, part) for part in remedy.parts)
+    )
+
+
 def mended(
     document: Document,
     remedy: Remedy,

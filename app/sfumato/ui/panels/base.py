@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,19 @@ from sfumato.ui.widgets.responsive import FlowLayout, Room
 
 TITLE_ROOM: Final = 360
 """Where less is left beside the controls, these stand below the title; pixels at scale 1."""
+
+
+def catch_up(refresh: Callable[[], object]) -> None:
+    """Refresh what has come into sight; what fails is reported, and goes no further.
+
+    Qt calls other handlers while it shows widgets. An exception that it carries from one of them
+    into the next ends the process with a segmentation fault (PySide 6.11).
+    """
+    try:
+        refresh()
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+
 
 PanelState = StepState
 """How far a step of the work is; the rail shows it as an icon and a word."""
@@ -119,7 +133,7 @@ class LazyWidget(QWidget):
         super().showEvent(event)
         waiting, self._waiting = self._waiting, []
         for refresh in waiting:
-            refresh()
+            catch_up(refresh)
 
 
 class Panel(LazyWidget):

@@ -120,6 +120,11 @@ class Steps(QObject):
         """Whether releases are being checked."""
         return self._asked is not None and not self._known
 
+    @property
+    def current(self) -> bool:
+        """Whether what was found is about the present settings."""
+        return self._known and self._question() == self._asked
+
     def of(self, name: str) -> Step:
         """Return how far a step is, by its name."""
         work = self._work()
@@ -174,7 +179,7 @@ class Steps(QObject):
                 attributes[name] = encoded.attribute
             elif error is not None:
                 errors[name] = error
-        known = self._known and self._question() == self._asked
+        known = self.current
         return Work(
             document,
             None if session.source is None else session.source.rows,

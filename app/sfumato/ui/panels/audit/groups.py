@@ -29,7 +29,7 @@ from sfumato.engine.core.values import Floats, Integers
 from sfumato.project.release.groups import public_names, usual_knowledge
 from sfumato.ui.look.theme import scaled
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic, field_line
-from sfumato.ui.panels.base import PanelState
+from sfumato.ui.panels.base import PanelState, catch_up
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import ChoiceField
 from sfumato.ui.widgets.tables import TableView
@@ -284,7 +284,7 @@ class GroupsPage(AuditPage):
         """Answer the question, now that somebody looks."""
         super().showEvent(event)
         if self._stale:
-            self.ask()
+            catch_up(self.ask)
 
     def refresh(self, _changed: object = None) -> None:
         """Offer what can be asked about, and ask."""

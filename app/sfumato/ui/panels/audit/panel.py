@@ -26,7 +26,7 @@ from sfumato.ui.panels.audit.holders import tr
 from sfumato.ui.panels.audit.pages import all_pages
 from sfumato.ui.panels.audit.pages.base import AuditPage, Topic
 from sfumato.ui.panels.audit.pages.person import PersonPage
-from sfumato.ui.panels.base import Panel, PanelState
+from sfumato.ui.panels.base import Panel, PanelState, catch_up
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.layout import (
     Badge,
@@ -140,7 +140,7 @@ class Overview(ScrollPage):
     def showEvent(self, event: QShowEvent) -> None:
         """Answer what has changed while nobody looked."""
         super().showEvent(event)
-        self.refresh()
+        catch_up(self.refresh)
 
     def state(self) -> PanelState:
         """Return whether the questions are answered, and how."""

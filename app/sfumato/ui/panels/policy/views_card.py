@@ -40,6 +40,7 @@ from sfumato.project.release.long_table import LongTable
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space, scaled
 from sfumato.ui.look.wording import typeset
+from sfumato.ui.panels.base import catch_up
 from sfumato.ui.panels.policy.views_picture import ViewsPicture, numbered
 from sfumato.ui.panels.policy.wording import tr
 from sfumato.ui.state.insights import column_source
@@ -309,7 +310,7 @@ class ViewsCard(Card):
     def showEvent(self, event: QShowEvent) -> None:
         """Count what has changed while nobody looked."""
         super().showEvent(event)
-        self.refresh()
+        catch_up(self.refresh)
 
     def refresh(self) -> None:
         """Show what the document has, and count what it comes to where that is in sight."""

@@ -21,7 +21,7 @@ from sfumato.jobs import Ending, Job
 from sfumato.project.document.model import Document, PolicyEntry
 from sfumato.project.release.long_leaving import leaving_rows
 from sfumato.ui.look.theme import Space, scaled
-from sfumato.ui.panels.base import Panel
+from sfumato.ui.panels.base import Panel, catch_up
 from sfumato.ui.panels.preview import PANEL
 from sfumato.ui.panels.preview.number_pages import (
     DistributionPage,
@@ -135,7 +135,7 @@ class PreviewPanel(Panel):
     def showEvent(self, event: QShowEvent) -> None:
         """Compute what the present settings lead to, now that somebody looks."""
         super().showEvent(event)
-        self._refresh()
+        catch_up(self._refresh)
 
     def _entries(self) -> dict[str, PolicyEntry]:
         """Return the entries that can be previewed: sensitive, with at least one level."""

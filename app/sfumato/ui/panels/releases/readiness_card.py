@@ -12,7 +12,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from sfumato.analysis.findings import About, Finding, Remedy, Severity
-from sfumato.analysis.readiness import Readiness, accepting, mended
+from sfumato.analysis.readiness import Readiness, accepting, fits, mended
 from sfumato.analysis.readiness_checks import CLASS_SIZES
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context
@@ -21,6 +21,7 @@ from sfumato.project.document.model import Document
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import spoken, typeset
+from sfumato.ui.panels.base import catch_up
 from sfumato.ui.state.insights import column_source
 from sfumato.ui.state.session import Session
 from sfumato.ui.widgets.fields import prompt, text_field
@@ -74,6 +75,7 @@ class ReadinessCard(Card):
         self.again.hide()
         self.ask.hide()
         self.hide()
+        session.table_changed.connect(self._clear)
         for signal in (
             session.table_changed,
             session.document_changed,
@@ -87,7 +89,7 @@ class ReadinessCard(Card):
     def showEvent(self, event: QShowEvent) -> None:
         """Check what has changed while nobody looked."""
         super().showEvent(event)
-        self.refresh()
+        catch_up(self.refresh)
 
     def open_for(self, recipients: Sequence[str]) -> tuple[Finding, ...]:
         """Return what keeps releases to recipients from being made, as far as it is known."""
@@ -122,10 +124,17 @@ class ReadinessCard(Card):
         steps = self._session.steps
         self.again.hide()
         steps.check()
-        if steps.checking and not self.found:
+        if steps.current:
+            if steps.found is not self._shown:
+                self._show()
+        elif not self._shown:
             say(self.note, self.tr("Checking every recipient's release…"))
-        elif steps.found is not self._shown:
-            self._show()
+
+    def _clear(self) -> None:
+        """Show nothing of another table."""
+        self._shown = None
+        clear_layout(self.list)
+        self.ask.hide()
 
     def _give_up(self) -> None:
         """Offer to check another time."""
@@ -133,7 +142,7 @@ class ReadinessCard(Card):
         self.again.show()
 
     def _take(self) -> None:
-        if self.isVisible():
+        if self.isVisible() and self._session.steps.current:
             self._show()
         self.changed.emit()
 
@@ -232,6 +241,9 @@ class ReadinessCard(Card):
 
     def _mend(self, remedy: Remedy) -> None:
         session, before = self._session, self._session.document
+        if not fits(before, remedy):  # offered before an edit; what is found since is on its way
+            self.refresh()
+            return
         words = spoken(remedy.words).partition(":")[0]
         if not remedy.deed.needs_rows:
             session.edit(words, mended(before, remedy))

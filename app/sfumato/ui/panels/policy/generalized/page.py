@@ -16,7 +16,7 @@ from sfumato.project.publication.generalization_pipeline import Found
 from sfumato.project.release.views import quasi_identifiers
 from sfumato.ui.look.theme import Space
 from sfumato.ui.look.wording import number, spoken, typeset
-from sfumato.ui.panels.base import LazyWidget, PanelState
+from sfumato.ui.panels.base import LazyWidget, PanelState, catch_up
 from sfumato.ui.panels.policy import edits
 from sfumato.ui.panels.policy.generalized.before_after import BeforeAfterPage
 from sfumato.ui.panels.policy.generalized.explore_page import ExplorePage, NodeCard
@@ -228,7 +228,7 @@ class GeneralizedPage(LazyWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Search, now that somebody looks."""
         super().showEvent(event)
-        self.finding.activate(True)
+        catch_up(partial(self.finding.activate, True))
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Start nothing while nobody looks."""
