@@ -128,6 +128,7 @@ def of_groups(rows):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @case
 @few
@@ -157,6 +158,7 @@ def of_queries(rows):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @case
 @size
@@ -245,6 +247,7 @@ def test_tracing_costs_what_it_does_in_the_whole_table(ward, monkeypatch, case, 
         assert parts.figures.differing.tolist() == whole.figures.differing.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @size
 @pytest.mark.parametrize("alike", [False, True])

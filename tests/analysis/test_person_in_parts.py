@@ -176,6 +176,7 @@ def test_too_many_rows_or_values_are_refused_and_it_is_said_what_to_do(ward, mon
             find(project, long_of(project), knowledge(project, {"age": "40"}, "Clinic A"))
 
 
+@pytest.mark.slow
 def test_numbers_that_are_known_from_some_rows_are_said(ward, monkeypatch):
     with ward(frame_of(), two_recipients()) as project:
         known = knowledge(project, {"age": "40"}, "Clinic A")
@@ -189,6 +190,7 @@ def test_numbers_that_are_known_from_some_rows_are_said(ward, monkeypatch):
         assert "from 100 of its 300 rows" in meaning_sentences(found)[-1]
 
 
+@pytest.mark.slow
 def test_what_other_holders_tables_tell_counts_in_parts_too(ward, tmp_path):
     frame = frame_of()
     registry = frame[["age", "illness"]][frame["illness"] != "cold"]
@@ -212,6 +214,7 @@ def test_what_other_holders_tables_tell_counts_in_parts_too(ward, tmp_path):
         assert not np.array_equal(found.beliefs[0].before, found.beliefs[0].common)
 
 
+@pytest.mark.slow
 def test_rows_are_told_as_they_are_read_and_it_can_be_cancelled(ward):
     with ward(frame_of(), two_recipients()) as project:
         known, told = knowledge(project, {"age": "40"}, "Clinic A"), []

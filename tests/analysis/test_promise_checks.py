@@ -182,6 +182,7 @@ def test_an_estimate_says_when_the_recipient_sees_a_telling_column_more_coarsely
     assert "coarsely" not in exact.sentence
 
 
+@pytest.mark.slow
 def test_what_is_found_again_after_an_edit_is_what_is_found_anew():
     table, kept = visits(told=0.6), None
     for level in (0.2, 0.5):

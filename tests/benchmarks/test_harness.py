@@ -103,6 +103,7 @@ def test_a_slow_baseline_is_measured_less_often_and_what_was_found_is_told():
     assert (figures["baseline"], figures["nodes"]) == ("slow", 7)
 
 
+@pytest.mark.slow
 @pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("name", "words"),
@@ -121,6 +122,7 @@ def test_a_figure_is_run_again_and_told_beside_the_paper(name, words, capsys):
     assert "paper" in told
 
 
+@pytest.mark.slow
 def test_a_reproduction_draws_its_figure_and_writes_its_values(tmp_path, capsys):
     out = tmp_path / "new" / "folder"
     assert main(["fig7", "fig8", "noisy-counts", "--quick", "--json", "--out", str(out)]) == 0

@@ -142,6 +142,7 @@ def test_nothing_to_simulate_and_levels_that_are_none_are_refused(simulations, a
         joint_counts(PRIOR, simulations, Silent(), arrivals)
 
 
+@pytest.mark.slow
 def test_a_simulation_can_be_cancelled():
     context = Callback(lambda _fraction, _text: None, lambda: True)
     with pytest.raises(Cancelled):
@@ -167,6 +168,7 @@ def test_histories_stay_short_in_every_order(order):
     assert np.all(cost.seconds == 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", Order)
 def test_histories_grow_as_the_proof_of_lemma_2_says_and_the_same_each_time(order):
     """Expected are 1 + Σ (1 - p_i+1/p_i)·(s - 1)/s elements over the levels as they fall."""

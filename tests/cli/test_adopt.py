@@ -30,6 +30,7 @@ def adopt(line, path, *more):
     return line.run("adopt", line.project, "--attribute", "illness", "--file", path, *more)
 
 
+@pytest.mark.slow
 def test_an_earlier_release_is_adopted_in_parts_as_in_memory(ward):
     upper, _ = adopting.ladder_files(ward.folder, WARD, 0.7, 0.2)
     told = []

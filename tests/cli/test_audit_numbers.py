@@ -74,6 +74,7 @@ def test_pooling_gains_nothing_on_the_ladder(wages):
     assert "rounded" not in line.output
 
 
+@pytest.mark.slow
 def test_what_rounding_gives_away_is_told_and_given_as_json(wages):
     line = wages("settings = { rounding = { age = 60 } }")
     assert weigh(line, *BOTH) == ExitCode.OK, line.remarks

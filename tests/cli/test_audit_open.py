@@ -87,6 +87,7 @@ def figures(line):
     return {(f["attribute"], f["recipient"]): f for f in json.loads(line.output)["figures"]}
 
 
+@pytest.mark.slow
 def test_the_smaller_figure_is_told_with_its_reason_and_remedy(books):
     assert audit(books) == ExitCode.OK, books.remarks
     assert "result = revenue − costs in every row" in books.output

@@ -206,6 +206,7 @@ def test_what_is_drawn_once_for_a_unit_is_looked_at_once(line):
     assert sum(found["beliefs"]["water"]["after"]) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_a_person_is_found_in_parts_as_in_the_whole_table(line):
     made_survey(line)
     told = []

@@ -58,6 +58,7 @@ def test_init_tells_which_rows_seem_to_belong_together(survey):
     assert "water is the same in all of them" in survey.remarks
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("memory", [("--memory", "1000"), ("--memory", "0")])
 def test_pooling_is_weighed_for_every_recipient(survey, memory):
     by = ("--by", "household", *memory)

@@ -54,6 +54,7 @@ def test_a_query_is_read_from_a_file(line, database):
     assert line.release() == 0, line.remarks
 
 
+@pytest.mark.few(1)
 def test_rows_that_changed_are_noticed_and_become_an_edition(line, database):
     assert init(line, database, "--table", "ward") == 0, line.remarks
     run(database, "INSERT INTO beds VALUES (1)")

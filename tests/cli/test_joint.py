@@ -180,6 +180,7 @@ def test_a_missing_value_that_the_domain_lacks_names_row_and_column(line):
     assert "row 7" in line.remarks
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("same", [True, False], ids=["drawn once", "drawn by row"])
 def test_rows_of_a_household_share_one_draw_or_one_promise(line, same):
     codes = np.random.default_rng(2).integers(0, 6, 300)

@@ -132,6 +132,7 @@ def test_a_bundle_speaks_its_recipients_language_and_programs_read_the_same(made
     assert made.run("verify", folder, "--project", made.project) == ExitCode.OK, made.remarks
 
 
+@pytest.mark.slow
 def test_a_generalized_table_is_published_in_the_language_spoken(line):
     holder = paper_holder(line, "A", ["Age", "ZIP Code"])
     assert holder.publish("--language", "de") == ExitCode.OK, line.remarks

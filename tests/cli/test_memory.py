@@ -276,6 +276,7 @@ def test_a_zipped_or_foreign_bundle_is_refused_in_parts(long):
     assert "Unpack it" in long.remarks
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("ending", "units"), [("csv", False), ("parquet", False), ("csv", True)])
 def test_views_are_found_in_parts_as_in_memory(line, ending, units):
@@ -326,6 +327,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.few(6)
 @BOTH
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_what_is_asked_in_parts_is_answered_as_of_the_whole_table(long, question):
@@ -341,6 +343,7 @@ def test_what_is_asked_in_parts_is_answered_as_of_the_whole_table(long, question
     assert told[0][0] in (ExitCode.OK, ExitCode.CHECK_FAILED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_roles_and_roundings_are_stated_in_parts_as_in_memory(line, ending):
     frame = table(40).frame.astype(str).assign(house=[f"H{i // 4}" for i in range(40)])
@@ -403,6 +406,7 @@ suppression = 0.2
 """
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_generalized_table_is_searched_and_published_in_parts_as_in_memory(line, ending):

@@ -7,6 +7,7 @@ import pytest
 from sfumato.commands.shared.command import ExitCode
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["html", "pdf"])
 def test_a_report_is_written(made, themed, ending):
     made.release("Clinic A")
@@ -29,6 +30,7 @@ def test_another_ending_is_refused(made, themed):
     assert "HTML or PDF" in made.remarks
 
 
+@pytest.mark.slow
 def test_a_long_table_is_reported_in_parts_as_in_memory(made, themed):
     told = []
     for memory in ("1000", "0"):

@@ -51,6 +51,7 @@ def first(line):
     return made
 
 
+@pytest.mark.slow
 def test_the_second_holder_keeps_l_beside_the_first(line, first):
     second = holder(line, "B")
     assert searched(second) == (12, 3, (1, 0, 2))

@@ -158,6 +158,7 @@ def test_a_row_that_does_not_fit_is_said_by_name_and_without_its_value(ran):
         assert "Secret" not in (folder / name).read_text()
 
 
+@pytest.mark.slow
 def test_a_table_with_other_groups_is_refused_before_anything_is_released(by_case):
     sent = by_case["groups"]
     frame = sent.table.to_pandas()
@@ -287,6 +288,7 @@ def test_classes_of_a_table_without_rows_are_refused():
         adapter.class_facts(nothing, ["age"])
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("case", ["units", "groups as in the table"])
 def test_what_classes_of_a_view_tell_is_counted_before_anything_is_released(by_case, case):

@@ -142,6 +142,7 @@ def test_no_key_is_in_the_graph_of_a_release_of_units(ward, tmp_path):
     assert [form for key in secrets for form, text in forms_of(key) if text in graph] == []
 
 
+@pytest.mark.slow
 def test_units_that_differ_in_what_is_drawn_once_are_refused_on_a_cluster(ward, tmp_path):
     frame = of_units(frame_of())
     with ward(frame, by_house(2, "illness")) as project:

@@ -306,6 +306,7 @@ def test_progress_is_told_and_reading_ends_when_asked_to(path):
             read_known(path, options, Watch(stop_at))
 
 
+@pytest.mark.slow
 def test_a_database_that_computes_for_long_is_stopped(path):
     endless = (
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000000)"

@@ -130,6 +130,7 @@ def test_a_sheet_of_formulas_without_values_says_so(tmp_path):
         read(path)
 
 
+@pytest.mark.slow
 def test_a_text_without_an_end_is_refused_before_it_is_held(tmp_path):
     made = parts(sheet(HEADER + ROW), strings="<si><t>@</t></si>")
     path = save_repeating(

@@ -64,7 +64,7 @@ def test_every_plot_has_a_sentence_and_data(name):
     assert len(lines) == len(figure.data) + 1 > 3
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", BUILDERS)
 def test_every_plot_tells_its_values_under_the_pointer(name):
     figure = drawn(BUILDERS[name])

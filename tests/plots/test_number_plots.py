@@ -50,7 +50,7 @@ def plain(text):
     return text.replace("\u202f", " ")
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", BUILDERS)
 @pytest.mark.parametrize("look", STYLES)
 def test_every_picture_draws_says_and_exports(name, look):

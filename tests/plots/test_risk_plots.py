@@ -71,7 +71,7 @@ BUILDERS = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", BUILDERS)
 def test_a_plot_says_a_sentence_and_its_values_in_both_looks(name):
     build = BUILDERS[name]()

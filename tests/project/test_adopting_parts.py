@@ -95,6 +95,7 @@ def test_what_a_holder_of_a_part_restores_is_told_from_the_records_it_has(tmp_pa
     assert average["part"] == pytest.approx(np.where(HALF, beliefs, shares[TRUE]).mean())
 
 
+@pytest.mark.slow
 def test_a_release_beside_a_part_verifies(tmp_path):
     (whole,) = made.ladder_files(tmp_path, TABLE, 0.7)
     told = made.claim(part_of(whole, HALF), 0.7, match=made.by_key(), holder="Old Clinic")
@@ -106,6 +107,7 @@ def test_a_release_beside_a_part_verifies(tmp_path):
             assert any("beside Old Clinic" in check.title for check in report.checks)
 
 
+@pytest.mark.slow
 def test_two_holders_may_have_different_records_at_one_level(tmp_path):
     (whole,) = made.ladder_files(tmp_path, TABLE, 0.7)
     first = made.claim(part_of(whole, HALF, "one.csv"), 0.7, match=made.by_key())

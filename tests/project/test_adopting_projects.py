@@ -153,6 +153,7 @@ def test_settings_that_can_not_be_read_are_a_step_to_mend(setting):
         holders_of(entry(broken))
 
 
+@pytest.mark.slow
 def test_a_leaked_part_of_an_adopted_file_is_traced_to_its_holder(tmp_path):
     """200 shuffled rows, with a column that tells beds apart."""
     beds = np.arange(made.ROWS) % 500

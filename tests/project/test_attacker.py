@@ -212,6 +212,7 @@ def test_people_are_looked_up_by_what_recipients_views_show() -> None:
     assert len(with_remedies(subject, answer, Silent()).remedies) == len(changes)
 
 
+@pytest.mark.slow
 def test_a_release_that_protects_groups_is_made_anew_for_those_that_are_left() -> None:
     table = crowd()
     whole = document("reconstruction")

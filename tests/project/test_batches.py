@@ -92,6 +92,7 @@ def test_combinations_are_the_same_however_batches_are_cut(limits, cuts):
     assert pa.Table.from_batches(pieces).equals(released_whole(document, table))
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(cuts=st.lists(st.integers(0, ROWS), max_size=4))
 def test_chapters_are_the_same_however_batches_are_cut(cuts):

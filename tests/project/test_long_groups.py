@@ -162,6 +162,7 @@ def test_a_table_whose_groups_are_too_small_to_be_drawn_from_is_released_in_part
         assert verify_file(project, long, made.path, Silent()).holds
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 def test_what_the_checks_find_and_levels_mean_is_as_in_memory(opened, monkeypatch):
     batches_of(monkeypatch, 70)

@@ -159,6 +159,7 @@ def test_a_missing_value_that_is_drawn_stands_in_its_line(ward, tmp_path, truly)
     assert b'\r\n""\r\n' in (made / "data.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_plan_for_a_cluster_is_refused_and_so_is_another_table(ward, tmp_path):
     with ward(frame_of(), by_position) as project:
         places = (tmp_path / "plan.json", tmp_path / "keys")

@@ -183,6 +183,7 @@ def test_beside_other_tables_and_in_a_population_it_is_the_same(ward, tmp_path):
     assert left[0] == left[1]
 
 
+@pytest.mark.slow
 def test_what_is_shown_of_a_long_table_is_what_is_shown_in_memory(ward):
     with ward(frame_of(), generalizing(suppression=0.2)) as project:
         seen = []
@@ -236,6 +237,7 @@ def test_a_publication_that_is_cancelled_leaves_nothing(ward, tmp_path):
         assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_an_altered_row_and_missing_rows_are_found_in_parts(ward, tmp_path):
     with ward(frame_of(), generalizing()) as project:
         _, made = published(project, long_of(project), tmp_path / "out")

@@ -225,6 +225,7 @@ def test_texts_of_a_dictionary_that_no_row_has_are_in_no_domain(ward, tmp_path):
     assert not any(b"nowhere" in content for content in parts.values())
 
 
+@pytest.mark.slow
 def test_the_checks_before_a_release_count_in_all_rows(ward):
     with ward(frame_of()) as project:
         given = project.keys, Silent()
@@ -251,6 +252,7 @@ def test_the_checks_before_a_release_count_in_all_rows(ward):
             assert told[one.check] == one.sentence
 
 
+@pytest.mark.slow
 def test_values_without_a_stated_domain_are_found_in_all_rows(ward, tmp_path):
     def open_domain(document):
         columns = [
@@ -295,7 +297,7 @@ MISFITS = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", MISFITS)
 def test_a_row_that_does_not_fit_is_named_and_nothing_is_left(ward, tmp_path, case):
     name, row, value, kind, words = MISFITS[case]

@@ -124,6 +124,7 @@ def test_views_count_units_in_parts_as_in_memory(ward, tmp_path, k):
         assert f"{what}, and k = {k} was promised" in kept[0]
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("weights", [False, True])
 def test_the_checks_before_a_release_count_units(ward, weights):
@@ -173,6 +174,7 @@ def test_a_row_without_a_unit_and_a_key_that_stands_twice_are_refused(ward, tmp_
         (tmp_path / "ward.sfumato").unlink()
 
 
+@pytest.mark.slow
 @settings(max_examples=tried(20))
 @given(
     rows=st.integers(2, 60),

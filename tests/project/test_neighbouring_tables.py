@@ -222,6 +222,7 @@ def test_archives_of_neighbouring_tables_have_the_same_entries(twins):
     assert entries[0] == entries[1]
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 def test_reports_for_outsiders_do_not_differ_between_neighbouring_tables(twins):
     project = twins[0][0]

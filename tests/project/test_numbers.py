@@ -57,6 +57,7 @@ def with_settings(table, **settings) -> Document:
     return a_document(table, settings)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 def test_every_format_keeps_released_numbers_to_the_last_bit(tmp_path, project, table, format_name):
     path = release(project, table, tmp_path, "Clinic A", format_name)
@@ -75,6 +76,7 @@ def test_every_format_keeps_released_numbers_to_the_last_bit(tmp_path, project, 
         assert np.array_equal(exact, read[name].to_numpy(np.float64), equal_nan=True)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 def test_rounded_and_bounded_numbers_come_back_too(tmp_path, table, format_name):
     settings = {"rounding": {"age": 1.0, "income": 0.1}, "lowest": {"age": 0.0}}

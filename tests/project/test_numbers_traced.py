@@ -106,6 +106,7 @@ def test_a_missing_number_stays_missing_all_the_way_down():
     assert all(pd.isna(stop.value) for stop in path.stops)
 
 
+@pytest.mark.slow
 def test_an_adopted_copy_that_moved_with_the_project_is_found(tmp_path):
     document = only_numbers()
     columns = tuple(encode_column(TABLE, document.column(name)) for name in ("age", "income"))

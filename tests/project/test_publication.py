@@ -39,6 +39,7 @@ def verified(project, path):
     return report
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 def test_a_publication_is_verified_in_every_format(project, tmp_path, format_name):
     path = published(project, tmp_path / "out", format_name)

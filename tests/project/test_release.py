@@ -158,6 +158,7 @@ def test_a_name_taken_at_the_last_moment_is_kept(project, out):
     assert project.releases[0].state is ReleaseState.ABANDONED
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("as_zip", [False, True])
 def test_cancelling_leaves_nothing_behind_whenever_it_comes(project, out, as_zip):
     reports = []

@@ -130,6 +130,7 @@ def test_k_and_unique_records_are_what_pycanon_and_pandas_count(exported):
         assert hidden.all() or hidden.mean() <= share
 
 
+@pytest.mark.few(2)
 def test_what_is_suppressed_for_one_is_suppressed_for_all_who_are_trusted_less(exported):
     public, files, _, _ = exported
     for more, less in itertools.pairwise(ASKED):

@@ -66,6 +66,7 @@ def test_the_same_rows_are_looked_through_once(ward, looked, table, view):
     assert len(looked) == 1
 
 
+@pytest.mark.slow
 def test_releases_after_a_remembered_check_have_the_same_bytes(ward, tmp_path):
     with ward(frame_of()) as project:
         settled(project, long_of)
@@ -92,6 +93,7 @@ def test_what_was_released_since_is_seen_beside_remembered_rows(ward, tmp_path, 
     assert (more.check, more.columns) == ("Released before", ("illness",))
 
 
+@pytest.mark.slow
 def test_another_document_is_looked_through_anew(ward, looked):
     with ward(frame_of()) as project:
         settled(project, long_of)
@@ -153,6 +155,7 @@ def test_what_is_remembered_tells_nothing_without_the_passphrase(ward):
         assert text not in content
 
 
+@pytest.mark.slow
 def test_without_a_state_folder_nothing_is_remembered(ward, looked, monkeypatch):
     monkeypatch.setattr(remembered, "state_folder", lambda: None)
     with ward(frame_of()) as project:

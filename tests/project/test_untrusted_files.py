@@ -175,6 +175,7 @@ with ProjectFile.open(Path(sys.argv[1]), 'correct horse', read_only=True) as pro
 """
 
 
+@pytest.mark.slow
 def test_another_process_reads_while_the_project_is_open(path):
     with opened(path) as project:
         project.save_document(replace(document(), title="Ward 9"))

@@ -35,7 +35,7 @@ def project(tmp_path):
         yield made
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("format_name", ["csv", "parquet", "sav", "dta"])
 @pytest.mark.parametrize("as_zip", [False, True])
 def test_a_sound_release_holds_in_every_format(project, tmp_path, format_name, as_zip):

@@ -121,6 +121,7 @@ def test_a_level_can_be_stated(qtbot, panel, ask, upper):
     assert not dialog.submit.isEnabled()
 
 
+@pytest.mark.slow
 def test_independent_files_show_their_damage_and_stand_beside(panel, ask, upper, tmp_path):
     click(ask(upper).submit)
     other = written(tmp_path / "other.csv", randomized(TABLE.frame["disease"], 0.4, 2))
@@ -218,6 +219,7 @@ def test_an_adopted_release_is_dropped_and_shown_where_it_is_now(
     assert len(files(panel)) == 1
 
 
+@pytest.mark.slow
 def test_after_a_release_nothing_is_adopted_or_dropped_any_more(qtbot, panel, ask, upper, tmp_path):
     click(ask(upper).submit)
     session = panel.session
@@ -248,6 +250,7 @@ def test_a_mechanism_that_can_not_adopt_offers_nothing(panel):
     assert not panel.page.adopted.isVisible()
 
 
+@pytest.mark.slow
 def test_the_audit_counts_adopted_holders_and_says_who_stands_beside(
     qtbot, panel, ask, upper, tmp_path
 ):

@@ -56,6 +56,7 @@ def noisy(path, level, seed=3):
     return path
 
 
+@pytest.mark.slow
 def test_a_noisy_copy_is_adopted_released_beside_and_weighed(qtbot, panel, ask, tmp_path):
     dialog = ask(noisy(tmp_path / "old.csv", 0.5))
     assert list(dialog.form.columns) == NAMES

@@ -117,6 +117,7 @@ def test_together_they_learn_no_more_than_the_most_trusted(qtbot, panel, filled)
     assert panel.state() is PanelState.NONE
 
 
+@pytest.mark.slow
 def test_another_coalition_has_another_best_member(qtbot, filled):
     tick(qtbot, filled, "Institute", "Public")
     assert sentence(filled).startswith("Institute and Public together learn no more")
@@ -167,6 +168,7 @@ def test_ticks_outlive_a_change_of_the_policy(qtbot, filled):
     assert [holding.recipient for holding in filled.model.coalition] == ["Public"]
 
 
+@pytest.mark.slow
 def test_what_was_released_counts_rather_than_what_is_planned(qtbot, filled, tmp_path):
     released(qtbot, filled, tmp_path, "Public", "Institute")
     assert filled.basis.isVisible()
@@ -190,6 +192,7 @@ def test_the_best_of_several_releases_to_one_recipient_counts(qtbot, filled, tmp
     assert cells(filled, LEVEL) == ["p = 0.1"]
 
 
+@pytest.mark.slow
 def test_the_ledger_s_seal_is_told(qtbot, panel, filled, tmp_path):
     project = released(qtbot, filled, tmp_path, "Public")
     assert filled.ledger.word.text() == "Ledger intact, 3 entries"

@@ -59,6 +59,7 @@ def test_records_are_told_by_their_probability(page):
     assert figure.data["on_ladder"].to_numpy() == pytest.approx(figure.data["alone"].to_numpy())
 
 
+@pytest.mark.slow
 def test_the_risk_grows_with_every_recipient_in_their_order(page):
     figure = page.growth.figure
     assert list(figure.data["name"]) == ["Clinic A", "Institute", "Public"]
@@ -117,6 +118,7 @@ def test_what_if_there_is_nobody_yet(qtbot, page):
     assert not page.groups.isVisible()
 
 
+@pytest.mark.slow
 def test_a_coalition_of_one_is_told_alone(qtbot, page):
     page.model.tick_all(False)
     index = page.model.index(2, 0)

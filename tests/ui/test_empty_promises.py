@@ -43,6 +43,7 @@ def icons(panel):
     return [panel.list.item(row).data(role).icon for row in range(panel.list.count())]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("entries", [np.eye(len(DISEASES)), one_zero()])
 def test_a_matrix_without_a_limit_on_the_odds_is_a_danger_at_its_level(panel, entries):
     open_clinic(panel.session, clinic_document())
@@ -53,6 +54,7 @@ def test_a_matrix_without_a_limit_on_the_odds_is_a_danger_at_its_level(panel, en
     assert panel.page.recipients.model.cell(0, FIGURE).icon == "danger"
 
 
+@pytest.mark.slow
 def test_a_matrix_that_hides_is_no_danger_as_it_stands(panel):
     open_clinic(panel.session, clinic_document())
     panel.session.edit("Protect", by_matrix(panel.session, 0.5 * np.eye(4) + 0.125))

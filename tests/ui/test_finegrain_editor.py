@@ -129,7 +129,7 @@ def test_a_block_is_pasted_where_the_cursor_is_and_copied_again(qtbot, editor):
 # ----- what is wrong stays, marked at its cell
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("low", "high", "column", "said"),
     [

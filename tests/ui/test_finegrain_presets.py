@@ -46,6 +46,7 @@ def editor(panel):
 # ----- presets
 
 
+@pytest.mark.slow
 def test_a_class_is_painted_on_the_selected_values(qtbot, editor):
     qtbot.mouseClick(editor.presets.cards[0], LEFT)
     assert "Select values" in editor.problem.words
@@ -82,6 +83,7 @@ def test_rarity_sets_every_value(qtbot, editor):
 # ----- order, search, large domains
 
 
+@pytest.mark.slow
 def test_the_grid_is_searched_and_sorted(qtbot, editor):
     paste(qtbot, editor, PAPER)
     editor.grid.sortByColumn(GAMMA, Qt.SortOrder.DescendingOrder)
@@ -126,6 +128,7 @@ def test_a_profile_for_another_domain_is_solved_again(qtbot, panel):
 # ----- what comes of it
 
 
+@pytest.mark.slow
 def test_the_pictures_follow_the_limits(qtbot, editor):
     paste(qtbot, editor, PAPER)
     values = editor.result.values

@@ -114,6 +114,7 @@ def test_a_button_that_goes_takes_the_focus_elsewhere_but_nobody_with_it(window,
     assert in_sight(report.verdict)
 
 
+@pytest.mark.slow
 def test_a_dropped_part_of_a_release_is_traced_and_the_result_is_in_sight(
     window, qtbot, released, tmp_path
 ):

@@ -119,6 +119,7 @@ def test_showing_the_page_changes_nothing(qtbot, panel):
     assert panel.session.document.generalization.suppression == 0.0123456
 
 
+@pytest.mark.slow
 def test_criteria_are_added_changed_and_removed(qtbot, panel):
     page = searched(qtbot, panel)
     click(page.requirements.add)
@@ -140,6 +141,7 @@ def test_criteria_are_added_changed_and_removed(qtbot, panel):
     assert not page.requirements.criteria[0].remove.isEnabled()
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("field", ["criterion", "suppression"])
 def test_a_number_half_typed_is_dropped_when_another_table_is_opened(qtbot, panel, field):
@@ -165,6 +167,7 @@ def test_columns_can_be_left_out_but_not_all_of_them(qtbot, panel):
     assert page.requirements.boxes["age"].isChecked()
 
 
+@pytest.mark.slow
 def test_records_that_stand_out_may_be_left_out_or_starred(qtbot, panel):
     page = searched(qtbot, panel)
     page.requirements.suppression.spin.setValue(5)
@@ -174,6 +177,7 @@ def test_records_that_stand_out_may_be_left_out_or_starred(qtbot, panel):
     assert decided.suppressed is Suppressed.STARRED
 
 
+@pytest.mark.slow
 def test_where_nothing_is_safe_the_page_says_what_would_help(qtbot, panel):
     page = searched(qtbot, panel, criteria=(CriterionChoice("k-anonymity", {"k": 100}),))
     blunt = Taxonomy((("f", "female"), ("m", "male")))

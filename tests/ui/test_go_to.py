@@ -41,6 +41,7 @@ def press(qtbot, releases, text):
     qtbot.mouseClick(wanted, LEFT)
 
 
+@pytest.mark.slow
 def test_a_column_is_chosen_in_sight_and_has_the_focus(qtbot, shown):
     frame = clinic_table().frame.copy()
     more = {f"more {place}": ["a", "b"] * 200 for place in range(30)}
@@ -90,6 +91,7 @@ def test_a_view_that_keeps_no_k_leads_to_its_level_and_a_click_raises_it(qtbot, 
     assert shown.session.undo_text == "Show age at level 1 to Clinic A"
 
 
+@pytest.mark.slow
 def test_a_recipient_without_a_view_is_led_to_the_k_that_is_to_be_stated(qtbot, shown):
     frame = clinic_table().frame.copy()
     frame.loc[0, "age"] = 99

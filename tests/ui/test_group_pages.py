@@ -96,6 +96,7 @@ def test_a_hidden_page_waits_until_it_is_seen(qtbot, session):
 # ----- small groups
 
 
+@pytest.mark.slow
 def test_the_risk_of_each_recipient_is_counted(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")
@@ -135,6 +136,7 @@ def test_the_gap_between_published_and_true_is_said(qtbot, made):
     assert page.delta.spin.maximum() == 0.99
 
 
+@pytest.mark.slow
 def test_what_an_attacker_would_gain_is_said_in_people(qtbot, made):
     page = made(GroupRiskPage, protected())
     know(qtbot, page, "age", "ward")

@@ -132,6 +132,7 @@ class TestOpening:
 
 
 class TestMarking:
+    @pytest.mark.slow
     def test_domains_are_those_of_all_rows(self, marked):
         spec = marked.session.document.column("disease")
         assert set(spec.domain.values) == {"asthma", "cancer", "flu", "none"}
@@ -144,6 +145,7 @@ class TestMarking:
         assert opened.session.document.record_key is None
         assert "age" in messages(panel.messages)[0]
 
+    @pytest.mark.slow
     def test_a_column_without_repeats_names_no_unit(self, marked, qtbot):
         panel = panel_of(marked, qtbot, "attributes")
         choose(panel.unit.field, "name")
@@ -152,11 +154,13 @@ class TestMarking:
         assert "No two rows share name" in messages(panel.messages)[0]
 
 
+@pytest.mark.slow
 def test_the_guarantee_says_what_it_leaves_out(marked, qtbot):
     qtbot.waitUntil(lambda: "read in parts" in marked.guarantee.text(), timeout=5000)
     assert "odds" in marked.guarantee.text()
 
 
+@pytest.mark.slow
 def test_the_preview_shows_rows_by_their_numbers_in_the_table(marked, qtbot):
     panel = panel_of(marked, qtbot, "preview")
     assert panel.pages.currentWidget() is panel.work

@@ -125,6 +125,7 @@ class TestMenus:
         assert window.session.document.title == ""
         assert window.menus.actions["redo"].text() == "&Redo: Name it"
 
+    @pytest.mark.slow
     def test_undo_turns_to_where_the_edit_was_made(self, window):
         open_clinic(window.session, protected())
         window.show_panel("attributes")

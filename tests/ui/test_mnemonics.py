@@ -140,6 +140,7 @@ def opened(menu):
     return lines_of(menu)
 
 
+@pytest.mark.slow
 def test_the_letters_of_panels_are_not_those_of_the_menus(window):
     open_clinic(window.session, protected())
     taken = {letter_of(line.text()) for line in lines_of(window.menuBar())}

@@ -93,6 +93,7 @@ def test_guesses_of_records_are_further_off_on_the_ladder():
     assert np.mean(learned**2) > 0.95 * np.mean(exact**2)
 
 
+@pytest.mark.slow
 def test_members_can_be_unticked(qtbot, filled):
     tick(filled, 0, False)
     wait_for_jobs(qtbot, filled.session)

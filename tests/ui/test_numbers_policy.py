@@ -258,6 +258,7 @@ def test_an_old_project_s_exact_covariance_is_a_danger_with_one_step_to_measure_
     assert choice.words.property("look") == "muted"
 
 
+@pytest.mark.slow
 def test_rounding_is_measured_before_it_is_in_force(qtbot, filled):
     editor = settings_of(filled)
     cell = editor.forms.cells["age", "rounding"]
@@ -287,6 +288,7 @@ def test_rounding_can_be_discarded(qtbot, filled):
     assert filled.session.undo_text == "Open payroll"
 
 
+@pytest.mark.slow
 def test_bounds_that_exclude_each_other_are_refused_at_once(qtbot, filled):
     editor = settings_of(filled)
     tick(editor.forms.cells["age", "lowest"].use)

@@ -142,6 +142,7 @@ def test_pooling_narrows_nothing_on_the_ladder(filled):
     assert "no better than Clinic A alone" in figure.headline
 
 
+@pytest.mark.slow
 def test_another_sample_row_can_be_looked_at(filled):
     filled.tabs.setCurrentWidget(filled.record)
     first = filled.record.plot.figure.headline

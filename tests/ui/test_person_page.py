@@ -109,6 +109,7 @@ def test_nobody_s_files_tell_nothing(qtbot, opened):
     assert "Nobody's files are held" in said(opened.sentence)
 
 
+@pytest.mark.slow
 def test_a_belief_stated_beforehand_is_where_the_attacker_starts(qtbot, opened):
     know(qtbot, opened, age="40")
     choose(opened.belief, ("disease", 1))

@@ -145,6 +145,7 @@ def test_another_plot_takes_its_place(view):
     assert view.text_at(QPointF(100, 100)) == ""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
 def test_pictures_are_saved_from_the_menu(view, chooser, tmp_path, kind, start):
     chooser.path = tmp_path / f"plot.{kind}"

@@ -99,6 +99,7 @@ def test_two_drags_are_two_edits(filled):
     assert statement(filled) == {"retention_probability": 0.5}
 
 
+@pytest.mark.slow
 def test_limits_that_don_t_fit_are_refused_at_their_fields(qtbot, filled):
     qtbot.mouseClick(editor_of(filled).terms.cards["rho"], LEFT)
     before = statement(filled)

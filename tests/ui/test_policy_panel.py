@@ -152,6 +152,7 @@ def test_a_note_is_kept(qtbot, filled):
     assert filled.session.document.recipient("Clinic A").note == "contract 17"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("field", ["note", "level"])
 def test_what_is_half_typed_is_dropped_when_another_table_is_opened(qtbot, filled, field):
     level = next(iter(editor_of(filled).fields.values())).spin
@@ -178,6 +179,7 @@ def two_attributes():
     return protected(columns=columns)
 
 
+@pytest.mark.slow
 def test_a_second_attribute_starts_with_each_recipient_s_levels_of_the_first(qtbot, panel):
     open_clinic(panel.session, two_attributes())
     assert panel.state() is PanelState.IN_PROGRESS
@@ -319,6 +321,7 @@ def test_a_chosen_mechanism_is_read_from_the_top(qtbot, panel):
     assert panel.page.mechanism.hasFocus()
 
 
+@pytest.mark.slow
 def test_names_of_recipients_stay_whole_in_a_narrow_table_and_figures_return_in_a_wide_one(
     qtbot, filled
 ):

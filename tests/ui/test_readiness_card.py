@@ -135,6 +135,7 @@ def with_telling_wards():
     return Table(pd.DataFrame(frame))
 
 
+@pytest.mark.slow
 def test_columns_that_tell_the_disease_are_a_danger_with_clicks_that_mend_it(
     qtbot, panel, tmp_path
 ):

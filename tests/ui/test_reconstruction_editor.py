@@ -81,6 +81,7 @@ def type_number(qtbot, field, text):
     QCoreApplication.processEvents()
 
 
+@pytest.mark.slow
 def test_what_is_asked_stands_there_in_plain_words(editor):
     assert "off by more than 30" in editor.meaning.text()
     assert "one time in three" in editor.meaning.text()
@@ -140,6 +141,7 @@ def test_a_published_test_says_what_it_lets_pass_and_what_is_true(qtbot, editor)
     assert "Nobody can prove" in editor.meaning.text()
 
 
+@pytest.mark.slow
 def test_drawing_as_published_says_what_it_gives_away(qtbot, editor):
     qtbot.mouseClick(editor.sampling.button_for("published"), LEFT)
     assert settings(editor)["sampling"] == "published"

@@ -26,6 +26,7 @@ def test_without_recipients_the_page_leads_to_policy(qtbot, page):
     assert page.pages.currentWidget() is page.empty
 
 
+@pytest.mark.slow
 def test_a_row_s_way_and_what_recipients_see_are_shown(qtbot, page):
     open_clinic(page.session, protected())
     wait_for_jobs(qtbot, page.session)

@@ -51,6 +51,7 @@ def test_refusals_are_forgotten_when_the_next_release_is_made(qtbot, released):
     assert message.text.startswith("3 releases are in")
 
 
+@pytest.mark.slow
 def test_files_can_be_verified_once_a_project_that_was_opened_has_its_table(released):
     session = released.session
     project, table = session.project, session.table

@@ -59,6 +59,7 @@ def test_nothing_is_said_of_files_while_nothing_is_released(qtbot, page, tmp_pat
     assert not page.files.isVisible()
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_file_itself(qtbot, page, tmp_path):
     [outcome] = release(qtbot, page, tmp_path, "Clinic A")
     own = beliefs_of(page, outcome, 0.6)

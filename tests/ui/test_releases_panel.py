@@ -106,6 +106,7 @@ def test_the_work_is_saved_in_a_project_first(qtbot, panel, tmp_path):
     assert len(list((tmp_path / "out").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_releases_go_into_the_folder_in_sight_though_the_project_is_saved_elsewhere(
     qtbot, panel, tmp_path
 ):
@@ -198,6 +199,7 @@ def test_everybody_served_is_done(qtbot, ready):
     assert all(text.endswith("same levels") for text in last)
 
 
+@pytest.mark.slow
 def test_a_level_that_changed_since_is_told(qtbot, ready):
     release(qtbot, ready)
     first = ready.session.document.recipients[0]

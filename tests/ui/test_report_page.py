@@ -89,6 +89,7 @@ def test_a_report_tells_how_far_it_is_and_can_be_stopped_and_collected_again(qtb
     assert not page.work_line.isVisible()
 
 
+@pytest.mark.slow
 def test_saving_can_be_stopped_and_leaves_no_file(qtbot, filled, answers, tmp_path):
     answers.saved = tmp_path / "filed.pdf"
     qtbot.mouseClick(filled.pdf, LEFT)

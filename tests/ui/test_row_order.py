@@ -55,6 +55,7 @@ def test_the_ledger_keeps_the_reason_and_its_card_shows_it(qtbot, panel):
     assert {record.rows_reason for record in panel.session.project.releases} == {REASON}
 
 
+@pytest.mark.slow
 def test_typing_a_reason_checks_no_release_again(qtbot, panel):
     choose(qtbot, panel, True)
     wait_for_jobs(qtbot, panel.session)

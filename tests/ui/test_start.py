@@ -114,6 +114,7 @@ def test_a_panel_is_built_in_steps_none_of_which_is_much_of_it(window, session, 
     assert max(after - before for before, after in pairwise(counts)) < MOST_AT_ONCE
 
 
+@pytest.mark.slow
 def test_a_panel_that_is_looked_at_while_it_is_built_is_whole(window, qtbot, clinic):
     load_table(window, qtbot, clinic)
     qtbot.waitUntil(lambda: "policy" in window.panels._begun, timeout=60_000)

@@ -56,6 +56,7 @@ def opened(qtbot, window):
     return window
 
 
+@pytest.mark.slow
 def test_visiting_finishes_nothing(window):
     open_clinic(window.session, clinic_document())
     for name in window.panels:
@@ -129,6 +130,7 @@ def test_what_the_check_finds_is_told_at_the_policy_before_releases_is_opened(qt
     assert told(window, "policy")
 
 
+@pytest.mark.slow
 def test_releases_are_done_until_a_level_changes(qtbot, opened, tmp_path):
     session = opened.session
     save_clinic(session, tmp_path)

@@ -122,6 +122,7 @@ class TestTheWindow:
         window.show_panel("policy")
         assert window.focusWidget() is policy.page.note
 
+    @pytest.mark.slow
     def test_a_click_on_a_step_leaves_the_keyboard_with_the_steps(self, policy, window):
         step = window.rail.step("preview")
         step.setFocus()

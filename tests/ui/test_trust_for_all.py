@@ -81,6 +81,7 @@ def test_with_one_attribute_there_is_nothing_to_state_for_all(panel):
     assert not panel.page.for_all.isVisible()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("chosen", ["Clinic A", "Institute"])
 def test_of_two_rungs_at_one_level_the_chosen_recipients_moves(panel, qtbot, chosen):
     open_clinic(panel.session, protected({"Clinic A": 0.4, "Institute": 0.4, "Public": 0.1}))

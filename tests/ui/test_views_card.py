@@ -63,6 +63,7 @@ def views(card):
     return [each.view for each in card.session.document.recipients]
 
 
+@pytest.mark.slow
 def test_levels_are_proposed_found_and_counted(qtbot, card):
     quasi = card.model.names
     assert quasi
@@ -121,6 +122,7 @@ def test_a_level_that_is_typed_moves_those_who_must_follow(qtbot, card):
     assert [view.levels.get(name) for view in views(card)[:2]] == [0, 0]
 
 
+@pytest.mark.slow
 def test_a_file_that_would_not_keep_its_k_is_said_at_once(qtbot, card):
     qtbot.mouseClick(card.propose, LEFT)
     wait_for_jobs(qtbot, card.session)

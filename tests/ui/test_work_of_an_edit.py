@@ -81,6 +81,7 @@ def test_an_edited_matrix_is_read_and_inverted_once_for_all_who_show_it(qtbot, p
     assert calls["__init__"] <= 1 + len(LEVELS) + 3, "the matrix, each level, three proposals"
 
 
+@pytest.mark.slow
 def test_a_level_below_a_matrix_inverts_nothing(qtbot, policy, monkeypatch):
     choose(qtbot, policy, "matrix")
     calls = counted(monkeypatch, (TransitionMatrix, "from_lists"), (np.linalg, "inv"))
