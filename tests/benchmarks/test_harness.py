@@ -22,13 +22,7 @@ ON_ADULT = {"chain"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name == QUICKEST else pytest.mark.slow)
-        for name in sorted(found())
-    ],
-)
+@pytest.mark.parametrize("name", sorted(found()))
 def test_a_benchmark_prints_one_line_of_json_a_case(name, capsys):
     if name in ON_ADULT:
         shared_data("adult/adult.csv")

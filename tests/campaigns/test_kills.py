@@ -40,8 +40,6 @@ NOTES = "XDG_STATE_HOME"
 PEOPLE = RULES.replace('[columns.sex]\nrole = "quasi-identifier"\n\n', "").replace(
     '"asthma", "cold", "flu", "gout"', '"asthma", "cold", "flu", "gout", "measles"'
 )
-FEW = {"steps": 4, "times": 1, "starts": 0}
-"""How many kills the short campaign has."""
 GENERALIZED = """\
 format = 1
 other_columns = "identifying"
@@ -366,16 +364,10 @@ def campaign(request, tmp_path, driver, monkeypatch):
     return Campaign(request.param, tmp_path, driver)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("campaign", ["release"], indirect=True)
-def test_a_few_kills_lose_nothing_and_leave_nothing_half_done(campaign):
-    assert campaign.kill(**FEW) >= FEW["steps"]
-
-
 @slow
 @pytest.mark.parametrize("campaign", SCENARIOS, indirect=True)
 def test_a_killed_command_loses_nothing_and_leaves_nothing_half_done(campaign, request):
-    kills = runs(12)
+    kills = runs(8)
     starts = 2 if kills < 50 else kills // 20
     times = kills // 4
     steps = kills - times - starts

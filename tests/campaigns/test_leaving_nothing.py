@@ -63,12 +63,12 @@ class Person:
         self.decide()
         self.window.show_panel("policy")
         page = self.window.panels["policy"].page
-        for place in range(20):
+        for place in range(8):
             page.stated.emit({"retention_probability": 0.1 + place / 100})
             page.finished.emit()
-        for _ in range(10):
-            self.window.session.undo()
         for _ in range(5):
+            self.window.session.undo()
+        for _ in range(3):
             self.window.session.redo()
 
     def open_dialogs(self) -> None:

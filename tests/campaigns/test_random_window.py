@@ -20,7 +20,6 @@ from tests.campaigns import SEED, tell
 from tests.campaigns.walk import Walk, walk
 from tests.ui.fixtures import Answers
 
-FEW = 60
 MANY = int(os.environ.get("SFUMATO_WALK_DEEDS", "600"))
 SECONDS = float(os.environ.get("SFUMATO_WALK_SECONDS", "90"))
 """How long a long walk takes at most: three of them in two processes take CI some four minutes."""
@@ -41,26 +40,12 @@ seen, and the allocator keeps what was freed. Walks that made reports had up to 
 second half. What lives is counted; this stops what is far off."""
 
 
-def faults(done: Walk, place: Path) -> str:
-    """Return what failed and when the window did not answer; empty where all is well."""
-    return done.told(place) if done.troubles or done.stalls else ""
-
-
 def walked(
     window: MainWindow, answers: Answers, place: Path, name: str, deeds: int, seconds: float
 ) -> Walk:
     """Walk from a seed that is told where the test fails."""
     tell(f"SFUMATO_TEST_KEYS={SEED} (walk {name})")
     return walk(window, answers, place, f"{SEED} {name}", deeds, seconds)
-
-
-@pytest.mark.slow
-def test_a_short_walk_finds_the_window_answering(
-    dressed: MainWindow, answers: Answers, place: Path
-):
-    done = walked(dressed, answers, place, "short", FEW, 30.0)
-    assert faults(done, place) == ""
-    assert done.left[-1].dialogs == 0, done.left[-1].kinds
 
 
 @pytest.mark.slow

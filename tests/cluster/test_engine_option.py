@@ -20,6 +20,7 @@ from sfumato.engine.table.table import Table
 from sfumato.formats.reading import write_table
 from sfumato.project.project_file import ProjectFile
 from tests.cli.conftest import REASON, RULES, CommandLine, cheap_passphrases
+from tests.cluster.sent import SHORT_LIVED
 from tests.project.making import PASSPHRASE, table
 from tests.source_code import ROOT
 
@@ -82,7 +83,12 @@ def released(line, engine, folder, *more):
     words = ("release", line.project, "--recipient", "Clinic A", "--out", folder)
     return subprocess.run(
         [sys.executable, "-m", "sfumato", *map(str, words), "--engine", engine, *more],
-        env={**os.environ, **line.environment, "PYTHONPATH": str(ROOT / "app")},
+        env={
+            **os.environ,
+            **SHORT_LIVED,
+            **line.environment,
+            "PYTHONPATH": str(ROOT / "app"),
+        },
         cwd=line.folder,
         capture_output=True,
         text=True,

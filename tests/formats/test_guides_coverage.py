@@ -28,6 +28,7 @@ from sfumato.engine.table.table import Table, encode_column
 from sfumato.formats.bundles.writing import write_bundle
 from tests.formats.bundles import SECRET, case, code_blocks, facts_of
 from tests.noise import NOISE
+from tests.thorough import tried
 
 ILLNESSES, TRIAGES = ("cold", "flu", "gout", "lupus", None), (1, 2, 3)
 COUNTS = np.array([[90, 60, 30], [40, 80, 60], [60, 20, 40], [20, 30, 10], [30, 20, 10]])
@@ -121,10 +122,9 @@ def truths(told: pd.DataFrame, frame: pd.DataFrame) -> np.ndarray:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("runs", [60, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
-def test_intervals_of_the_guide_hold_the_truth(tmp_path, name, runs):
-    frame, own = people(), CASES[name]
+def test_intervals_of_the_guide_hold_the_truth(tmp_path, name):
+    runs, frame, own = tried(150, 60), people(), CASES[name]
     columns = tuple(encode_column(Table(frame), SPECS[each]) for each in own.names)
     mechanism = mechanism_called(own.mechanism)
     attributes = [column.attribute for column in columns]

@@ -159,9 +159,8 @@ COEFFICIENTS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("runs", [60, pytest.param(150, marks=pytest.mark.slow)])
-def test_intervals_of_cross_tables_and_regressions_hold_the_truth(programs, way, runs):
-    covered = {}
+def test_intervals_of_cross_tables_and_regressions_hold_the_truth(programs, way):
+    runs, covered = 150, {}
     for seed in range(runs):
         truth = people(seed)
         data = released(truth, 1000 + seed, way)
@@ -186,7 +185,7 @@ def test_intervals_of_cross_tables_and_regressions_hold_the_truth(programs, way,
 @pytest.mark.slow
 def test_intervals_from_imputed_tables_hold_the_truth(programs, way):
     """The share of flu among people of a region, for the population that records come from."""
-    runs, covered = 150, {"north": 0, "south": 0}
+    runs, covered = 100, {"north": 0, "south": 0}
     population = people(10**6, 400_000)
     for seed in range(runs):
         data = released(people(seed, 500), 2000 + seed, way)
@@ -239,9 +238,9 @@ def answers(table):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", list(WAYS)[:2], indirect=True)
-@pytest.mark.parametrize("runs", [20, pytest.param(150, marks=pytest.mark.slow)])
-def test_intervals_from_imputed_numbers_hold_the_truth(programs, way, runs):
+def test_intervals_from_imputed_numbers_hold_the_truth(programs, way):
     """Means, linear relations and a logistic regression, of the population records come from."""
+    runs = 150
     truth = {name: value for name, (value, _) in answers(people(10**6, 400_000)).items()}
     covered = dict.fromkeys(truth, 0)
     for seed in range(runs):
