@@ -252,7 +252,6 @@ def test_the_checks_before_a_release_count_in_all_rows(ward):
             assert told[one.check] == one.sentence
 
 
-@pytest.mark.slow
 def test_values_without_a_stated_domain_are_found_in_all_rows(ward, tmp_path):
     def open_domain(document):
         columns = [
