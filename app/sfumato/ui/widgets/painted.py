@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QByteArray, QObject, QRect, QRectF, QSize, Qt
@@ -191,6 +191,7 @@ def show_parts(picture: QWidget, parts: Sequence[Told]) -> None:
         part.show()
 
 
+@cache  # Qt asks a factory as often as it was installed
 def tell_roles() -> None:
     """Give every widget that has an `accessible_role` this role, from now on."""
     QAccessible.installFactory(_interface)

@@ -89,6 +89,8 @@ class ChoiceCard(QAbstractButton):
         super().__init__(parent)
         self.setText(name)
         self._sentence = ""
+        self._heights: dict[object, int] = {}
+        """Asked for many times while a page is laid out."""
         self.setCheckable(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -112,10 +114,13 @@ class ChoiceCard(QAbstractButton):
 
     def heightForWidth(self, width: int) -> int:
         """Return the height that the wrapped name and sentence need."""
-        room = width - 2 * PADDING
-        name = _text_height(self.text(), self._name_face(), room)
-        sentence = _text_height(self._sentence, font(TextSize.SMALL), room)
-        return name + 2 + sentence + 2 * PADDING
+        asked = (self.text(), self._sentence, width, Space.scale)
+        if asked not in self._heights:
+            room = width - 2 * PADDING
+            name = _text_height(self.text(), self._name_face(), room)
+            sentence = _text_height(self._sentence, font(TextSize.SMALL), room)
+            self._heights[asked] = name + 2 + sentence + 2 * PADDING
+        return self._heights[asked]
 
     def sizeHint(self) -> QSize:
         """Return a comfortable size."""
