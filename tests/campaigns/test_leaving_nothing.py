@@ -18,7 +18,7 @@ from sfumato.ui.widgets.paint_queue import turns
 from tests.campaigns.walk import make_tables, put_away
 from tests.ui.hands import settle
 
-WARM, MORE = 3, 4
+WARM, MORE = 3, 3
 """Pages, menus and figures are made when they are first needed."""
 
 

@@ -107,9 +107,10 @@ def of_houses():
 
 @pytest.mark.slow
 @pytest.mark.queued
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_bundles_of_an_engines_rows_are_the_projects_own(tmp_path, engine, ending):
+def test_bundles_of_an_engines_rows_are_the_projects_own(tmp_path, engine):
+    # The parts are read by the same code on both; texts on the one that starts sooner.
+    ending = "csv" if engine == "dask" else "parquet"
     line = made_from(tmp_path, ending=ending)
     both = ("--recipient", "Institute B", "--format", "parquet")
     assert line.release("Clinic A", *both) == ExitCode.OK, line.remarks
