@@ -26,19 +26,6 @@ from sfumato.ui.widgets.responsive import FlowLayout, Room
 TITLE_ROOM: Final = 360
 """Where less is left beside the controls, these stand below the title; pixels at scale 1."""
 
-
-def catch_up(refresh: Callable[[], object]) -> None:
-    """Refresh what has come into sight; what fails is reported, and goes no further.
-
-    Qt calls other handlers while it shows widgets. An exception that it carries from one of them
-    into the next ends the process with a segmentation fault (PySide 6.11).
-    """
-    try:
-        refresh()
-    except Exception:
-        sys.excepthook(*sys.exc_info())
-
-
 PanelState = StepState
 """How far a step of the work is; the rail shows it as an icon and a word."""
 
@@ -86,6 +73,18 @@ class PanelKind:
     def translated_purpose(self) -> str:
         """Return the sentence in the person's language."""
         return QCoreApplication.translate("Panel", self.purpose)
+
+
+def catch_up(refresh: Callable[[], object]) -> None:
+    """Refresh what has come into sight; what fails is reported, and goes no further.
+
+    Qt calls other handlers while it shows widgets. An exception that it carries from one of them
+    into the next ends the process with a segmentation fault (PySide 6.11).
+    """
+    try:
+        refresh()
+    except Exception:
+        sys.excepthook(*sys.exc_info())
 
 
 class LazyWidget(QWidget):
