@@ -397,6 +397,29 @@ def test_columns_dropped_and_levels_raised_together_reach_what_they_say(unit):
     assert [part["column"] for part in said["parts"]] == list(together.columns)
 
 
+@pytest.mark.parametrize(
+    ("least", "step"), [(5.0, 1.0), (9.99, 1.0), (10.0, 2.0), (24.9, 2.0), (0.3, 0.05), (1e6, 2e5)]
+)
+def test_sampling_weights_are_rounded_to_a_tenth_of_the_least_at_most(least, step):
+    weights = least * (1.0 + np.random.default_rng(5).integers(0, 60, ROWS) / 40.0)
+    weights[0] = least
+    table = Table(TABLE.frame.assign(weight=weights))
+    weighs = ColumnSpec("weight", Role.WEIGHT, Kind.NUMERIC)
+    document = replace(SOUND, columns=(*SOUND.columns, weighs))
+    unique = finding(found_in(document, table), "Unique records")
+    [remedy] = [one for one in unique.remedies if one.deed is Deed.ROUND]
+    assert f"Round weight to multiples of {step:g}: " in remedy.words
+    mend = mended(document, remedy)
+    assert mend.column("weight") == replace(weighs, coding=Coding(step=step))
+    rounded = np.floor(weights / step + 0.5) * step
+    assert (rounded > 0.0).all()
+    assert (np.abs(rounded / weights - 1.0) <= 0.1 + 1e-9).all()
+    shown = TABLE.frame[["sex", "region"]].assign(weight=rounded.round(9))
+    assert remedy.after == int((shown.value_counts() == 1).sum())
+    told = [one for each in found_in(mend, table) for one in each.findings]
+    assert not any(remedy.deed is Deed.ROUND for one in told for remedy in one.remedies)
+
+
 def test_no_remedy_takes_sampling_weights_apart():
     weights = np.random.default_rng(3).gamma(4.0, 100.0, ROWS).round(3)
     table = Table(TABLE.frame.assign(weight=weights))

@@ -56,6 +56,7 @@ class Deed(StrEnum):
     DROP = "drop"
     BAND = "band"
     CUT = "cut off"
+    ROUND = "round"
     RANDOM_ORDER = "random order"
     PROTECT = "protect"
     COARSEN = "coarsen"
@@ -80,7 +81,7 @@ class Remedy:
     words
         What it does and reaches, as a person reads it.
     column, binning, coding
-        The column, and the bins or the ends it gets.
+        The column, and the bins, the ends or the rounding it gets.
     before, after
         The records that are unique today, and would be; None where that is not the point.
     error

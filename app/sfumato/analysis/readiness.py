@@ -17,7 +17,7 @@ from sfumato.analysis.readiness_checks import CHECKS, CHECKS_OF_ROWS
 from sfumato.analysis.shown_columns import LeavingColumns, LongColumns, ShownColumns
 from sfumato.analysis.view_checks import shown_to
 from sfumato.analysis.views import with_level
-from sfumato.engine.core.columns import Kind
+from sfumato.engine.core.columns import Coding, Kind
 from sfumato.engine.core.errors import SfumatoError
 from sfumato.engine.core.progress import Context, Part, Silent, one_by_one
 from sfumato.engine.core.wording import Sentence, listed
@@ -202,10 +202,13 @@ def _mended_in_column(document: Document, remedy: Remedy) -> Document:
     if remedy.deed is Deed.RAISE:
         return with_level(document, remedy.recipient, remedy.column, remedy.level)[0]
     spec = document.column(remedy.column)
-    if remedy.deed is Deed.CUT and remedy.coding is not None:
-        step = None if spec.coding is None else spec.coding.step
-        cut = replace(remedy.coding, step=step)
-        return document.with_column(replace(spec, kind=Kind.NUMERIC, coding=cut))
+    if remedy.coding is not None:
+        before = spec.coding or Coding()
+        if remedy.deed is Deed.ROUND:
+            coding = replace(before, step=remedy.coding.step)
+        else:
+            coding = replace(remedy.coding, step=before.step)
+        return document.with_column(replace(spec, kind=Kind.NUMERIC, coding=coding))
     banded = replace(spec, kind=Kind.NUMERIC, binning=remedy.binning, domain=None, from_rows=True)
     return document.with_column(banded)
 

@@ -29,7 +29,7 @@ from sfumato.analysis.findings import (
 from sfumato.analysis.guarantee import promise_is_empty
 from sfumato.analysis.shown_columns import SMALL, Classes, Look, look_of
 from sfumato.analysis.view_checks import broken_views, counted_with, raised_levels, raised_view
-from sfumato.engine.core.columns import Binning, Kind, Role
+from sfumato.engine.core.columns import Binning, Coding, Kind, Role
 from sfumato.engine.core.errors import PolicyError, SfumatoError
 from sfumato.engine.core.wording import Sentence, joined, listed
 from sfumato.engine.table.proposals import propose
@@ -134,8 +134,11 @@ def _reached(examined: Examined, remedies: Sequence[Remedy], roughly: int = 1) -
         elif one.deed is Deed.RAISE:
             levels[one.column] = one.level
         else:
-            spec = replace(looks[one.column].spec, kind=Kind.NUMERIC, binning=one.binning)
-            looks[one.column] = look_of(spec)
+            spec = replace(looks[one.column].spec, kind=Kind.NUMERIC)
+            rounded = one.coding is not None
+            looks[one.column] = look_of(
+                replace(spec, coding=one.coding) if rounded else replace(spec, binning=one.binning)
+            )
     if levels:
         return counted_with(examined, raised_view(examined, levels), looks, roughly)
     key = ("together", frozenset(look.bare for look in looks.values()), roughly)
@@ -153,6 +156,11 @@ def _said(remedies: Sequence[Remedy]) -> str:
             bins = 0 if one.binning is None else len(one.binning.edges) - 1
             words = "band {column} in {bins}" if said else "Band {column} in {bins}"
             said.append(Sentence(words, column=one.column, bins=bins))
+        elif one.deed is Deed.ROUND and one.coding is not None:
+            words = "round {column} to multiples of {step:g}"
+            if not said:
+                words = "Round {column} to multiples of {step:g}"
+            said.append(Sentence(words, column=one.column, step=one.coding.step))
         elif one.deed is Deed.RAISE:
             words = "show {column} at level {level} to {names}"
             if not said:
@@ -293,7 +301,7 @@ def _fewer_unique(examined: Examined, classes: Classes) -> tuple[Remedy, ...]:
 
 
 def _options(examined: Examined) -> list[_Option]:
-    """Return what a column dropped, or in bands, leaves unique, the most effective first."""
+    """Return what a column dropped, in bands or rounded leaves unique, the most effective first."""
     known, shown = examined.columns, examined.shown
     found: list[_Option] = []
     # What a view coarsens is mended in the view, for all its columns together.
@@ -306,22 +314,33 @@ def _options(examined: Examined) -> list[_Option]:
     found.sort(key=lambda each: (each[3].unique, -known.profile(each[1]).distinct))
     telling = [each[1] for each in found[:_BANDED]] or [look.name for look in own[:1]]
     for look in own:
-        weighs = examined.document.column(look.name).role is Role.WEIGHT  # and counts as a number
-        wanted = look.name in telling and not weighs
-        bands = known.bands(look.name, look.spec.binning) if wanted else None
-        if bands is not None:
-            banded = look_of(replace(look.spec, kind=Kind.NUMERIC, binning=bands))
+        spec = replace(look.spec, kind=Kind.NUMERIC)
+        if examined.document.column(look.name).role is Role.WEIGHT:  # which counts as a number
+            if (rounding := known.rounding(look.name, spec.coding)) is not None:
+                rounded = look_of(replace(spec, coding=rounding))
+                found.append((Deed.ROUND, look.name, rounding, known.with_other(shown, rounded)))
+        elif look.name in telling and (bands := known.bands(look.name, spec.binning)) is not None:
+            banded = look_of(replace(spec, binning=bands))
             found.append((Deed.BAND, look.name, bands, known.with_other(shown, banded)))
     return sorted(found, key=lambda each: (each[3].unique, each[0] is Deed.DROP))
 
 
 def _remedy(option: _Option, before: int) -> Remedy:
-    deed, name, binning, after = option
-    words = _reaches(deed, name, binning, before, after)
-    return Remedy(deed, words, name, binning, before=before, after=after.unique, error=after.error)
+    deed, name, how, after = option
+    words = _reaches(deed, name, how, before, after)
+    return Remedy(
+        deed,
+        words,
+        name,
+        how if isinstance(how, Binning) else None,
+        how if isinstance(how, Coding) else None,
+        before=before,
+        after=after.unique,
+        error=after.error,
+    )
 
 
-_Option = tuple[Deed, str, Binning | None, Classes]
+_Option = tuple[Deed, str, Binning | Coding | None, Classes]
 
 
 def _of_different_columns(options: Sequence[_Option]) -> list[_Option]:
@@ -331,7 +350,9 @@ def _of_different_columns(options: Sequence[_Option]) -> list[_Option]:
     return [*first, *sorted(others.values(), key=lambda each: each[3].unique)][:_REMEDIES]
 
 
-def _reaches(deed: Deed, column: str, binning: Binning | None, before: int, after: Classes) -> str:
+def _reaches(
+    deed: Deed, column: str, how: Binning | Coding | None, before: int, after: Classes
+) -> str:
     figures = Sentence(
         "{before:,} → {about}{after:,} unique",
         before=before,
@@ -340,7 +361,10 @@ def _reaches(deed: Deed, column: str, binning: Binning | None, before: int, afte
     )
     if deed is Deed.DROP:
         return Sentence("Drop {column}: {figures}", column=column, figures=figures)
-    bins = 0 if binning is None else len(binning.edges) - 1
+    if isinstance(how, Coding):
+        words = "Round {column} to multiples of {step:g}: {figures}"
+        return Sentence(words, column=column, step=how.step, figures=figures)
+    bins = 0 if how is None else len(how.edges) - 1
     return Sentence("Band {column} in {bins}: {figures}", column=column, bins=bins, figures=figures)
 
 

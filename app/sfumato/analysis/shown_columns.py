@@ -7,6 +7,7 @@ records agree on several columns follows from one number for each record
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
@@ -86,6 +87,12 @@ def look_of(spec: ColumnSpec) -> Look:
     """Return how a column leaves by its specification alone."""
     kept = ColumnSpec(spec.name, kind=spec.kind, binning=spec.binning, coding=spec.coded)
     return Look(kept)
+
+
+def _nice_below(number: float) -> float:
+    """Return the largest of …, 1, 2, 5, 10, 20, … that is not above a number."""
+    exponent = math.floor(math.log10(number))
+    return max(nice for digit in "125" if (nice := float(f"{digit}e{exponent}")) <= number)
 
 
 @dataclass(frozen=True)
@@ -309,6 +316,17 @@ class ShownColumns:
         coarser = binning is None or len(found.edges) < len(binning.edges)
         endless = bool(np.isinf(series.to_numpy(dtype=np.float64, na_value=np.nan)).any())
         return found if coarser and not endless else None
+
+    def rounding(self, name: str, coding: Coding | None) -> Coding | None:
+        """Return a coarser rounding that moves no number by more than a tenth, if there is one.
+
+        For sampling weights, which stay numbers above 0: estimates hardly change.
+        """
+        numbers = self.profile(name).numbers
+        if numbers is None or not 0.0 < numbers.minimum < math.inf:
+            return None
+        before, step = coding or Coding(), _nice_below(numbers.minimum / 5.0)
+        return replace(before, step=step) if before.step is None or before.step < step else None
 
     def ends(self, name: str) -> Coding | None:
         """Return ends at which a column's extreme numbers would not stand alone, if there are."""

@@ -481,7 +481,7 @@
     </message>
     <message>
         <location line="+4"/>
-        <location filename="../../ui/panels/audit/pages/person.py" line="+94"/>
+        <location filename="../../ui/panels/audit/pages/person.py" line="+95"/>
         <source>Nobody holds anything yet</source>
         <translation>Noch hat niemand etwas erhalten</translation>
     </message>
@@ -6642,7 +6642,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location line="+1"/>
         <location filename="../../ui/panels/policy/generalized/node_list.py" line="+73"/>
-        <location filename="../../ui/panels/policy/views_card.py" line="+162"/>
+        <location filename="../../ui/panels/policy/views_card.py" line="+163"/>
         <source>Smallest class</source>
         <translation>Kleinste Klasse</translation>
     </message>
@@ -7644,7 +7644,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Oder legen Sie die Stufe genau fest, auf eine dieser Arten:</translation>
     </message>
     <message>
-        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="+396"/>
+        <location filename="../../ui/panels/policy/mechanisms/controls.py" line="+401"/>
         <source>How much the noisy counts may disclose of one record. It multiplies anyone&apos;s odds by at most e^ε0 and is included in every figure; a smaller ε0 means more noise.</source>
         <translation>Wie viel die verrauschten Häufigkeiten über einen Datensatz verraten dürfen. Sie erhöhen die Chancen auf irgendetwas höchstens um den Faktor e^ε0, was in jeder Zahl enthalten ist; ein kleineres ε0 bedeutet mehr Rauschen.</translation>
     </message>
@@ -9201,7 +9201,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+56"/>
-        <location line="+91"/>
+        <location line="+102"/>
         <source>Recipients</source>
         <translation>Empfänger</translation>
     </message>
@@ -10425,7 +10425,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
 <context>
     <name>ReadinessCard</name>
     <message>
-        <location filename="../../ui/panels/releases/readiness_card.py" line="+59"/>
+        <location filename="../../ui/panels/releases/readiness_card.py" line="+60"/>
         <source>Ready to release?</source>
         <translation>Bereit zur Freigabe?</translation>
     </message>
@@ -10445,17 +10445,17 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Erneut prüfen</translation>
     </message>
     <message>
-        <location line="+35"/>
+        <location line="+36"/>
         <source>Give a reason for what stays open</source>
         <translation>Begründen, was offen bleibt</translation>
     </message>
     <message>
-        <location line="+19"/>
+        <location line="+22"/>
         <source>Checking every recipient&apos;s release…</source>
         <translation>Die Freigabe jedes Empfängers wird geprüft&#xa0;…</translation>
     </message>
     <message>
-        <location line="+6"/>
+        <location line="+10"/>
         <source>The check of the present settings was stopped.</source>
         <translation>Die Prüfung der jetzigen Einstellungen wurde angehalten.</translation>
     </message>
@@ -11279,7 +11279,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>abschneiden</translation>
     </message>
     <message>
-        <location line="+1"/>
+        <location line="+2"/>
         <source>random order</source>
         <translation>zufällige Reihenfolge</translation>
     </message>
@@ -11916,13 +11916,13 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     <message>
         <location filename="../../analysis/findings.py" line="+2"/>
         <location line="+36"/>
-        <location filename="../../analysis/readiness_checks.py" line="+33"/>
-        <location line="+375"/>
+        <location filename="../../analysis/readiness_checks.py" line="+36"/>
+        <location line="+396"/>
         <source>Drop {column}</source>
         <translation>{column} weglassen</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-371"/>
+        <location filename="../../analysis/readiness_checks.py" line="-392"/>
         <source>Band {column} in {bins}</source>
         <translation>{column} in {bins} einteilen</translation>
     </message>
@@ -11932,7 +11932,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} in {bins} einteilen</translation>
     </message>
     <message>
-        <location line="+3"/>
+        <location line="+8"/>
         <source>show {column} at level {level} to {names}</source>
         <translation>{column} an {names} auf Stufe {level} zeigen</translation>
     </message>
@@ -12009,7 +12009,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Jeder Empfänger ist geprüft</translation>
     </message>
     <message>
-        <location line="+110"/>
+        <location line="+123"/>
         <source>Not ready to release to {names}. {findings}</source>
         <translation>Nicht bereit zur Freigabe an {names}. {findings}</translation>
     </message>
@@ -12019,7 +12019,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Beheben Sie, was gefunden wurde, oder geben Sie eine Begründung an, die das Freigabeverzeichnis und der Bericht festhalten.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-96"/>
+        <location filename="../../analysis/readiness_checks.py" line="-104"/>
         <source>Unique records</source>
         <translation>Einzigartige Datensätze</translation>
     </message>
@@ -12029,14 +12029,14 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Kleine Klassen</translation>
     </message>
     <message>
-        <location line="+196"/>
+        <location line="+204"/>
         <location filename="../../project/release/uniqueness.py" line="+265"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique records are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Datensätze voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
     </message>
     <message>
-        <location line="-150"/>
-        <location line="+226"/>
+        <location line="-158"/>
+        <location line="+247"/>
         <location filename="../../analysis/view_checks.py" line="+335"/>
         <source>{before:,} → {about}{after:,} unique</source>
         <translation>{before:,} → {about}{after:,} einzigartig</translation>
@@ -12047,7 +12047,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{column} weglassen: {figures}</translation>
     </message>
     <message>
-        <location line="+2"/>
+        <location line="+5"/>
         <source>Band {column} in {bins}: {figures}</source>
         <translation>{column} in {bins} einteilen: {figures}</translation>
     </message>
@@ -12082,12 +12082,22 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Seltene Ausprägungen</translation>
     </message>
     <message>
-        <location line="-203"/>
+        <location line="-219"/>
         <source>No record is unique on the columns released unperturbed, but {small:,} of {rows:,} {small:shares its|share their} values with fewer than {most} {most:other|others}.</source>
         <translation>Kein Datensatz ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {small:teilt seine|teilen ihre} Werte mit weniger als {most} anderen.</translation>
     </message>
     <message>
-        <location line="+5"/>
+        <location line="-37"/>
+        <source>round {column} to multiples of {step:g}</source>
+        <translation>{column} auf Vielfache von {step:g} runden</translation>
+    </message>
+    <message>
+        <location line="+2"/>
+        <source>Round {column} to multiples of {step:g}</source>
+        <translation>{column} auf Vielfache von {step:g} runden</translation>
+    </message>
+    <message>
+        <location line="+40"/>
         <source>No unit is unique on the columns released unperturbed, but {small:,} of {rows:,} {rows:record|records} {small:shares its|share their} values with records of fewer than {most} other {most:unit|units}.</source>
         <translation>Keine Einheit ist in den unverfremdet freigegebenen Spalten einzigartig, aber {small:,} von {rows:,} {rows:Datensatz|Datensätzen} {small:teilt seine|teilen ihre} Werte mit Datensätzen von weniger als {most} {most:anderen Einheit|anderen Einheiten}.</translation>
     </message>
@@ -12112,7 +12122,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>{unique:,} von {units:,} {units:Einheit|Einheiten} (Datensätze mit gleichem {unit}) {unique:ist|sind} in den {count} unverfremdet freigegebenen {count:Spalte|Spalten} einzigartig, durch {alone:,} von {rows:,} {rows:Datensatz|Datensätzen}: Wer diese Werte einer solchen Einheit kennt, findet ihre Zeilen.</translation>
     </message>
     <message>
-        <location line="+156"/>
+        <location line="+118"/>
+        <source>Round {column} to multiples of {step:g}: {figures}</source>
+        <translation>{column} auf Vielfache von {step:g} runden: {figures}</translation>
+    </message>
+    <message>
+        <location line="+54"/>
         <source>{count} {count:label|labels} of {columns} {count:has|have} fewer than {least} {least:record|records}{count:| each}.</source>
         <translation>{count} {count:Ausprägung|Ausprägungen} von {columns} {count:hat|haben jeweils} weniger als {least} {least:Datensatz|Datensätze}.</translation>
     </message>
@@ -12512,12 +12527,12 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
     </message>
     <message>
         <location line="+0"/>
-        <location line="+142"/>
+        <location line="+147"/>
         <source>show program&apos;s version number and exit</source>
         <translation>die Version des Programms zeigen und enden</translation>
     </message>
     <message>
-        <location line="-142"/>
+        <location line="-147"/>
         <source>show this help message and exit</source>
         <translation>diese Hilfe zeigen und enden</translation>
     </message>
@@ -12564,7 +12579,7 @@ erwartet: {other}, {others} mit mindestens diesem Wert</translation>
         <translation>Schreiben Sie ihn ohne das NUL-Zeichen.</translation>
     </message>
     <message>
-        <location line="+16"/>
+        <location line="+21"/>
         <source>Release one table at many trust levels.</source>
         <translation>Eine Tabelle auf vielen Vertrauensstufen freigeben.</translation>
     </message>
@@ -21344,7 +21359,7 @@ Rückgabewerte:
         <translation>unterbrochen, und ihre Dateien sind verschwunden</translation>
     </message>
     <message>
-        <location filename="../../project/release/batches.py" line="+109"/>
+        <location filename="../../project/release/batches.py" line="+113"/>
         <source>The rows have no column {column}.</source>
         <translation>Die Zeilen haben keine Spalte {column}.</translation>
     </message>
@@ -21359,7 +21374,7 @@ Rückgabewerte:
         <translation>Geben Sie den Zeilen alle Spalten des Plans, jede einmal und mit ihrem Namen.</translation>
     </message>
     <message>
-        <location line="+187"/>
+        <location line="+249"/>
         <source>The values of column {column} don&apos;t fit the type that the plan states for it.</source>
         <translation>Die Werte der Spalte {column} passen nicht zu dem Typ, den der Plan dafür angibt.</translation>
     </message>
@@ -21534,7 +21549,7 @@ Rückgabewerte:
         <translation>Datensätze werden zugeordnet</translation>
     </message>
     <message>
-        <location line="+140"/>
+        <location line="+141"/>
         <source>{doing}: {done:,} of {rows:,} {rows:row|rows}</source>
         <translation>{doing}: {done:,} von {rows:,} {rows:Zeile|Zeilen}</translation>
     </message>
@@ -21551,7 +21566,7 @@ Rückgabewerte:
     </message>
     <message>
         <location filename="../../project/release/long_survey.py" line="+32"/>
-        <location filename="../../project/release/long_table.py" line="+238"/>
+        <location filename="../../project/release/long_table.py" line="+234"/>
         <source>Looking for a row</source>
         <translation>Sucht eine Zeile</translation>
     </message>
@@ -21574,8 +21589,8 @@ Rückgabewerte:
     <message>
         <location filename="../../project/publication/publish.py" line="-30"/>
         <location filename="../../project/release/long_survey.py" line="+88"/>
-        <location filename="../../project/release/long_table.py" line="-407"/>
-        <location line="+223"/>
+        <location filename="../../project/release/long_table.py" line="-404"/>
+        <location line="+219"/>
         <location filename="../../project/release/long_views.py" line="+551"/>
         <location filename="../../project/release/prepared.py" line="+177"/>
         <source>Looking at the rows</source>
@@ -21607,7 +21622,7 @@ Rückgabewerte:
         <location filename="../../formats/tables/parquet.py" line="-248"/>
         <location filename="../../project/publication/prepared.py" line="-74"/>
         <location filename="../../project/release/groups.py" line="+74"/>
-        <location filename="../../project/release/long_table.py" line="-195"/>
+        <location filename="../../project/release/long_table.py" line="-190"/>
         <location filename="../../project/release/long_views.py" line="-406"/>
         <source>Start again.</source>
         <translation>Beginnen Sie von vorn.</translation>
@@ -22021,7 +22036,7 @@ Rückgabewerte:
         <translation>{columns} {count:ist|sind} auch sensibel und {count:wird|werden} weggelassen: Die Bedingung an jede Klasse gilt nur für {shown}.</translation>
     </message>
     <message>
-        <location filename="../../analysis/readiness_checks.py" line="-261"/>
+        <location filename="../../analysis/readiness_checks.py" line="-277"/>
         <location filename="../../project/release/uniqueness.py" line="-124"/>
         <source>By the sampling weights ({column}), about {expected:,.1f} of the unique units are expected to be unique in the whole population.</source>
         <translation>Nach den Hochrechnungsfaktoren ({column}) sind etwa {expected:,.1f} der einzigartigen Einheiten voraussichtlich in der ganzen Grundgesamtheit einzigartig.</translation>
@@ -25543,7 +25558,7 @@ Rückgabewerte:
 <context>
     <name>Steps</name>
     <message>
-        <location filename="../../ui/state/steps.py" line="+221"/>
+        <location filename="../../ui/state/steps.py" line="+226"/>
         <source>Checking whether releases are ready</source>
         <translation>Geprüft wird, ob Freigaben bereit sind</translation>
     </message>
