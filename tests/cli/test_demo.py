@@ -11,8 +11,14 @@ import pandas as pd
 import pytest
 
 from sfumato.commands.shared.command import PASSPHRASE_VARIABLE, ExitCode
+from sfumato.engine.core.progress import Silent
+from sfumato.formats.reading import detect_options
 from sfumato.project.ledger import ReleaseState
 from sfumato.project.project_file import ProjectFile
+from sfumato.project.source import read_source
+from sfumato.ui import pictures
+from sfumato.ui.look.theme import Space
+from sfumato.ui.pictures import draw
 from tests.cli.conftest import CommandLine
 from tests.project.making import PASSPHRASE
 
@@ -104,3 +110,28 @@ def test_the_demo_draws_the_panels(line):
     pictures = list((out / "pictures").glob("*.png"))
     assert len(pictures) == 12
     assert all(picture.stat().st_size > 10_000 for picture in pictures)
+
+
+@pytest.mark.slow
+def test_rows_of_recipients_are_as_high_as_their_texts_in_its_pictures(
+    shown, themed, tmp_path, monkeypatch
+):
+    """The table is as high as its rows: they resize it while its columns get their widths."""
+    heights = []
+
+    def measured(window, folder, name, looks):
+        yield from draw(window, folder, name, looks)
+        if "releases" in name:
+            recipients = window.panels["releases"].form.table
+            needed = recipients.sizeHintForRow(0) + Space.INSIDE + Space.TIGHT
+            heights.append((recipients.rowHeight(0), needed))
+
+    monkeypatch.setattr(pictures, "draw", measured)
+    table, _ = read_source(
+        path := shown.folder / "demo" / "clinic.csv", detect_options(path), Silent()
+    )
+    passphrase = shown.environment[PASSPHRASE_VARIABLE]
+    with ProjectFile.open(path.with_suffix(".sfumato"), passphrase, read_only=True) as project:
+        pictures.save_pictures(project, table, tmp_path / "pictures")
+    assert len(heights) == 2
+    assert all(height == needed for height, needed in heights)

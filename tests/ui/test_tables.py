@@ -285,7 +285,7 @@ def test_rows_of_two_lines_keep_room_above_and_below(qtbot):
     view = TableView()
     qtbot.addWidget(view)
     view.show_frame(pd.DataFrame({"levels": ["one line", "one line\nand another"]}))
-    view.wrap_rows(0)
+    view.wrap_rows()
     view.resize(400, 200)
     view.show()
     view.setColumnWidth(0, 200)

@@ -20,6 +20,7 @@ from PySide6.QtCore import (
     QObject,
     QPersistentModelIndex,
     Qt,
+    QTimer,
     Signal,
 )
 from PySide6.QtGui import (
@@ -567,18 +568,22 @@ class TableView(QTableView):
             width = min(max(math.ceil(needed), scaled(NARROWEST)), scaled(WIDEST))
             self.setColumnWidth(column, width)
 
-    def wrap_rows(self, column: int) -> None:
-        """Make rows as high as a column's texts need, unless there are very many."""
+    def wrap_rows(self) -> None:
+        """Make rows as high as their texts need at the columns' widths, unless there are many."""
         self.setWordWrap(True)
 
-        def fit(section: int = column, *_sizes: int) -> None:
-            if section == column and self.model().rowCount() <= MOST_WRAPPED:
+        def fit(*_resized: int) -> None:
+            if self.model().rowCount() <= MOST_WRAPPED:
                 for row in range(self.model().rowCount()):
                     needed = self.sizeHintForRow(row) + Space.INSIDE + Space.TIGHT
                     self.setRowHeight(row, max(needed, Space.FIELD))
                 self.wrapped.emit()
 
-        self.horizontalHeader().sectionResized.connect(fit)
+        # Where rows of another height resize the table, Qt does not tell of every column's width.
+        settled = QTimer(self, singleShot=True)
+        settled.timeout.connect(fit)
+        for heard in (fit, lambda *_: settled.start()):
+            self.horizontalHeader().sectionResized.connect(heard)
         for changed in (self.model().modelReset, self.model().layoutChanged):
             changed.connect(lambda *_: fit())
 

@@ -168,7 +168,7 @@ class DomainEditor(QWidget):
         view.setItemDelegateForColumn(RECORDS, RecordsDelegate(view))
         view.setAccessibleName(self.tr("Values of the domain"))
         view.set_widths({SHOWN: 104, RECORDS: 84})
-        view.wrap_rows(VALUE)
+        view.wrap_rows()
         view.wrapped.connect(self._fit)
         view.installEventFilter(self)
         return view

@@ -474,7 +474,7 @@ class RecipientsTable(TableView):
         self._rows, self._quiet = rows, False
         self._heading: tuple[object, int] = (None, 0)
         self.setSelectionMode(self.SelectionMode.SingleSelection)
-        self.wrap_rows(NAME)
+        self.wrap_rows()
         self.selectionModel().currentRowChanged.connect(self._tell)
         rows.modelReset.connect(self._make_room)
         rows.dataChanged.connect(self._make_room)

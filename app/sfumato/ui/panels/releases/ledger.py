@@ -515,7 +515,7 @@ class LedgerCard(Card):
         table.sortByColumn(WHEN, Qt.SortOrder.DescendingOrder)
         table.setTextElideMode(Qt.TextElideMode.ElideRight)
         table.horizontalHeader().setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
-        table.wrap_rows(LEVELS)
+        table.wrap_rows()
         table.selectionModel().selectionChanged.connect(self._allow_folder)
         table.doubleClicked.connect(lambda _index: self._ask_for_folder())
         return table

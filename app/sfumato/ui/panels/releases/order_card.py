@@ -403,7 +403,7 @@ class OrderCard(Card):
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(LEVELS, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(LAST, QHeaderView.ResizeMode.ResizeToContents)
-        table.wrap_rows(LEVELS)
+        table.wrap_rows()
         return table
 
     def _build_escape(self) -> QCheckBox:
