@@ -409,6 +409,8 @@ def test_sampling_weights_are_rounded_to_a_tenth_of_the_least_at_most(least, ste
     unique = finding(found_in(document, table), "Unique records")
     [remedy] = [one for one in unique.remedies if one.deed is Deed.ROUND]
     assert f"Round weight to multiples of {step:g}: " in remedy.words
+    offered = plain(found_in(document, table))[1]["findings"][0]["remedies"]
+    assert [one["step"] for one in offered if one["deed"] == "round"] == [step]
     mend = mended(document, remedy)
     assert mend.column("weight") == replace(weighs, coding=Coding(step=step))
     rounded = np.floor(weights / step + 0.5) * step

@@ -22,7 +22,7 @@ from tests.ui.fixtures import Answers
 
 MANY = int(os.environ.get("SFUMATO_WALK_DEEDS", "600"))
 SECONDS = float(os.environ.get("SFUMATO_WALK_SECONDS", "90"))
-"""How long a long walk takes at most: three of them in two processes take CI some four minutes."""
+"""How long a walk takes at most."""
 
 GRAVE = 0.6
 """Steps above 0.3 s are told; a long walk fails at one of so many seconds, as they would take where

@@ -144,7 +144,7 @@ def send(
 
 
 SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""Java compiles as for a process that ends soon: a quarter of the time of a test on Spark."""
+"""Java compiles as for a process that ends soon: a test on Spark takes a fifth less time."""
 
 
 def drive(driver: str, folder: Path, **environment: str) -> None:

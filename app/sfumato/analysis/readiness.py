@@ -439,5 +439,6 @@ def _plain(remedy: Remedy) -> dict[str, Any]:
         "recipient": remedy.recipient,
         "level": remedy.level,
         "edges": None if remedy.binning is None else list(remedy.binning.edges),
+        "step": None if remedy.coding is None else remedy.coding.step,
         "parts": [_plain(part) for part in remedy.parts],
     }
